@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from airlock_shared.catalogue.shipped import FIRST, SHIPPED
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.host.files import current, make_folder, read_input, write_new
+from airlock_shared.host.files import current, home_of, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.wire.codec import parse_json
 
@@ -27,7 +26,7 @@ HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 
 def default_home() -> Path:
     """Return the folder that is used when none is given."""
-    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-offline")
+    return home_of(HOME_VARIABLE, ".airlock-offline")
 
 
 def shipped_path(home: Path, deployment: Deployment) -> Path:

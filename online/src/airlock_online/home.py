@@ -16,7 +16,7 @@ from airlock_shared.documents.deployment import Deployment, only_rehearsals, par
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import current, make_folder, read_input, write_new
+from airlock_shared.host.files import current, home_of, make_folder, read_input, write_new
 from airlock_shared.host.transcript_file import TranscriptFile
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ COLLECTED = "signatures-collected"
 
 def default_home() -> Path:
     """Return the folder that is used when none is given."""
-    return Path(os.environ.get(HOME_VARIABLE) or Path.home() / ".airlock-online")
+    return home_of(HOME_VARIABLE, ".airlock-online")
 
 
 class TranscriptMarks:

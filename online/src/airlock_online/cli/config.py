@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from urllib.parse import urlsplit
 
 import click
 
+from airlock_online.clients.urls import shown_address
 from airlock_online.home import (
     API_KEY_VARIABLE,
     HOME_VARIABLE,
@@ -22,6 +22,8 @@ from airlock_shared.cli.config import home_setting, show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
 from airlock_shared.text.safe import safe
+
+_ADDRESSES = (("rpc", "url"), ("api_key", "addresses"))
 
 
 @click.group("config")
@@ -63,18 +65,6 @@ def _settings(home: OnlineHome) -> Iterator[Setting]:
             own = (setting.section, setting.name) in differs
             yield setting._replace(origin=safe(config.venue.services) if own else DEFAULT)
             continue
-        hidden = (setting.section, setting.name) == ("rpc", "url") and setting.value
-        yield setting._replace(value=_without_key(setting.value)) if hidden else setting
-
-
-def _without_key(url: str) -> str:
-    """Return an address with its scheme and host alone: the rest may hold a key, or a password with a sign not escaped."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "…"
-    rest = f"{parts.path}{parts.query}{parts.fragment}"
-    if "@" in rest or not parts.hostname:
-        return "…"
-    return f"{parts.scheme}://{parts.hostname}{port}{'/…' if rest.strip('/') else ''}"
+        if (setting.section, setting.name) in _ADDRESSES:
+            setting = setting._replace(value=" ".join(shown_address(each) for each in str(setting.value).split()))
+        yield setting

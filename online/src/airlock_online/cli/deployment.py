@@ -13,6 +13,7 @@ from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.clients.spacing import spacing_of
+from airlock_online.clients.urls import join
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
@@ -85,6 +86,8 @@ def fetch(
     profile = None if venue_profile is None else read_input(venue_profile, max_bytes=PROFILE_BYTES)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
+    for url in urls.values():
+        join(url, "/v2")  # what carries a password would be carried to the other machine
     with connections(home) as http:
         client = BuilderClient(builder, http, spacing=spacing_of(builder, config.limits.builder))
         meta = client.meta()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from airlock_online.clients.connection import is_loopback
+from airlock_online.clients.urls import shown_address
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import open_input
 from airlock_shared.text.safe import safe
@@ -97,9 +98,14 @@ def _origin(address: str) -> Origin:
         or urlsplit(address).path.strip("/")
         or set(address) & set("?#@")
     ):
-        raise _wrong(f"{safe(address, limit=120)!r} is not an origin", 'addresses = "https://venue.example"')
+        raise _wrong(
+            f"{safe(shown_address(address), limit=120)!r} is not an origin", 'addresses = "https://venue.example"'
+        )
     if origin[0] == "http" and not is_loopback(origin[1]):
-        raise _wrong(f"{safe(address, limit=120)} is plain http: the key could be read on its way", "its https address")
+        raise _wrong(
+            f"{safe(shown_address(address), limit=120)} is plain http: the key could be read on its way",
+            "its https address",
+        )
     return origin
 
 

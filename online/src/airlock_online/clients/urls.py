@@ -22,7 +22,8 @@ def join(base_url: str, path: str) -> str:
     except ValueError:
         named = False
     if not named or not base_url.isascii() or not base_url.isprintable() or " " in base_url:
-        raise UsageError(f"{safe(base_url, limit=200)!r} is not an http(s) address", do="correct the configuration")
+        what = f"{safe(shown_address(base_url), limit=200)!r} is not an http(s) address"
+        raise UsageError(what, do="correct it; of what was given no more than scheme and host is shown")
     if base.username is not None or base.password is not None or base.query or base.fragment:
         raise UsageError(
             f"the address of {safe(base.hostname or '')} carries credentials, a query or a fragment",
@@ -39,3 +40,16 @@ def segment(text: str) -> str:
     if not 0 < len(text) <= 200 or text in (".", "..") or not text.isprintable():
         raise ServiceError(f"the service gave the id {safe(text, limit=80)!r}, which cannot be asked for")
     return quote(text, safe="")
+
+
+def shown_address(url: str) -> str:
+    """Return an address with its scheme and host alone: the rest may hold a key, or a password with a sign not escaped."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "…"
+    rest = f"{parts.path}{parts.query}{parts.fragment}"
+    if "@" in rest or not parts.hostname:
+        return "…"
+    return f"{parts.scheme}://{parts.hostname}{port}{'/…' if rest.strip('/') else ''}"

@@ -181,6 +181,23 @@ def lock(descriptor: int, place: Path, *, wait: bool) -> bool:
     return True
 
 
+def home_of(variable: str, default: str) -> Path:
+    """Return the folder that an environment's variable names, else ``default`` in the person's own; ``~`` is that one.
+
+    Raises ``UsageError`` for a relative name: another folder would be meant wherever the command is given.
+    """
+    named = Path(os.environ.get(variable) or Path("~") / default)
+    try:
+        path = named.expanduser()
+    except RuntimeError:  # nobody has this name
+        path = named
+    if not path.is_absolute():
+        raise UsageError(
+            f"{variable} is not an absolute name: {path}", do="give the folder's whole name, from / or ~ on"
+        )
+    return path
+
+
 def make_folder(path: Path) -> Path:
     """Make a private folder (mode 0700), and those above it, when not there. Raises ``UsageError`` when it cannot be."""
     try:

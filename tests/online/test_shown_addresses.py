@@ -1,0 +1,85 @@
+"""No part of an address but scheme and host is shown, whatever is wrong with it; a home is where its name says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from airlock_online.clients.urls import shown_address
+from e2e.conftest import OFFLINE, ONLINE
+
+SECRET = "SECRETSECRET1"
+ADDRESSES = [
+    f"http://user:{SECRET}@127.0.0.1:1/x", f"http://user:{SECRET}@127.0.0.1:99999/x", f"http://us@er:{SECRET}@[bad/x",
+    f"http//user:{SECRET}@host", f"http://user:12/{SECRET}@host", f"http://127.0.0.1:1/?apikey={SECRET}",
+    f"http://127.0.0.1:1/#{SECRET}", f"ftp://user:{SECRET}@host/x", f"http://user:SE/{SECRET}@host",
+    f"HTTP://127.0.0.1:1/{SECRET}", f"http://127.0.0.1:1/{SECRET}@x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_of_an_address_scheme_and_host_are_shown(address: str) -> None:
+    assert SECRET not in shown_address(address)
+
+
+@pytest.mark.parametrize("address", ADDRESSES[:-2])  # of the last two, plain ones, a service's path is no secret
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ready", "--builder", "{}"), ("deployment", "fetch", "--name", "x", "--builder", "{}", "-o", "d.json"),
+        ("deployment", "fetch", "--name", "x", "--builder", "http://127.0.0.1:1", "--relayer", "{}", "-o", "d.json"),
+    ],
+)  # fmt: skip
+def test_no_command_line_s_address_is_said_again(tmp_path: Path, address: str, words: tuple[str, ...]) -> None:
+    _says_nothing(tmp_path, [word.format(address) for word in words])
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+@pytest.mark.parametrize("section", ['[rpc]\nurl = "{}"', '[api_key]\nheader = "X-Api-Key"\naddresses = "{}"'])
+@pytest.mark.parametrize("words", [("config", "show"), ("config", "show", "--json"), ("doctor",)])
+def test_no_setting_s_address_is_said_again(tmp_path: Path, address: str, section: str, words: tuple[str, ...]) -> None:
+    (tmp_path / "config.toml").write_text(section.format(address))
+    _says_nothing(tmp_path, list(words), AIRLOCK_API_KEY="a" * 24 if "api_key" in section else "")
+
+
+def _says_nothing(home: Path, words: list[str], **variables: str) -> None:
+    ended = _run(ONLINE, ["--home", str(home), *words], home, variables)
+    assert SECRET.lower() not in (ended.stdout + ended.stderr).lower()
+    assert "Traceback" not in ended.stderr
+
+
+def _run(
+    program: object, words: list[str], folder: Path, variables: dict[str, str]
+) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, **{name: value for name, value in variables.items() if value}}
+    line = [str(program), *words]
+    return subprocess.run(line, capture_output=True, text=True, env=environment, cwd=folder, check=False, timeout=60)
+
+
+def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
+    words = "deployment fetch --name x --builder http://127.0.0.1:1 -o d.json --relayer".split()
+    ended = _run(ONLINE, ["--home", str(tmp_path), *words, f"http://user:{SECRET}@127.0.0.1:1"], tmp_path, {})
+    assert (ended.returncode, "carries credentials" in ended.stderr) == (2, True)
+
+
+# ---- homes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "variable", "words"),
+    [(ONLINE, "AIRLOCK_ONLINE_HOME", ["status"]), (OFFLINE, "AIRLOCK_OFFLINE_HOME", ["config", "show"])],
+)
+def test_a_home_is_one_place_wherever_the_command_is_given(
+    tmp_path: Path, program: object, variable: str, words: list[str]
+) -> None:
+    own = {"HOME": str(tmp_path / "me")}
+    ended = _run(program, words, tmp_path, {**own, variable: "~/x"})
+    assert f"{tmp_path}/me/x" in "".join((ended.stdout + ended.stderr).split("\n  "))
+    for name in ("x", "./x", "../x", "~nobody-has-this-name/x"):
+        ended = _run(program, words, tmp_path, {**own, variable: name})
+        assert (ended.returncode, ended.stdout) == (2, "")
+        assert f"{variable} is not an absolute name" in " ".join(ended.stderr.split())
+    assert list(tmp_path.iterdir()) == []
