@@ -29,6 +29,7 @@ from airlock_offline.ledger.status import (
     NoSuchWidth,
     RefusedOnDevice,
     SettingOff,
+    SignedOtherwise,
     TooLargeForDevice,
     WrongAnswer,
     WrongApp,
@@ -88,7 +89,7 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     ledger = SoftwareLedger(screens=lambda pages: not shown.extend(pages))  # type: ignore[func-returns-value]
     try:
         signature = open_app(ledger).sign_typed_data(PATH, values)
-    except (TooLargeForDevice, NoSuchWidth):
+    except (TooLargeForDevice, NoSuchWidth, SignedOtherwise):
         reject()
     assert recovered(signature, hashes.digest) == SIGNER
     assert shown == coming_screens(values, hashes, DEFAULT_MODEL, by_hashes=False)

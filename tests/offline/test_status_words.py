@@ -29,6 +29,7 @@ EXPECTED = {
     0x6D00: status_words.NotSupported,
     0x6501: status_words.NotSupported,
     0x6A15: status_words.PathNotAllowed,
+    0x6A84: status.TooLargeForDevice,
     0x6980: status_words.WrongOrder,
     0x6A00: status_words.AppFault,
     0x6B00: status_words.AppFault,

@@ -184,6 +184,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO", "AIRGAP-SECCOMP",  # test_preflight.py
         "AIRGAP-SOCKET", "DOC-SEAL", "SIGNER-DEVICE", "TIME-CLOCK",  # tests/offline
         "PIN-HEAD",  # tests/shared/test_signing_heads.py
+        "DIGEST-LEDGER",  # tests/offline/test_app_faults.py
         "PLAN-WIDTH", "PLAN-PATH",  # tests/e2e/test_struct_pins.py, test_foreseen.py
         "PLAN-PEOPLE",  # tests/shared/test_witness.py, tests/e2e/test_roles.py
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py

@@ -132,6 +132,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "AUTH-CONTRACT",
         "AUTH-FORM",
         "AUTH-ORDER",
+        "DIGEST-LEDGER",
         "DIGEST-OPINION",
         "DOC-VENUE",
         "NONCE-REPLACES",

@@ -8,10 +8,11 @@ import pytest
 
 from workspace.trusted_path import OTHERS, PROGRAM, Module, Signing, loaded_by, part_of, trusted_path
 
-CEILING_LINES = 12_010
+CEILING_LINES = 12_200
 """Lines of our own that an ordinary signature loads. It may go down; whoever raises it says in the change what for.
 
-Last raised for the word on which way a trigger looks, and because a plan's custom steps are read where all steps are.
+Last raised for the word on which way a trigger looks, because a plan's custom steps are read where all steps are, and for
+what the Ethereum app is known to sign over another hash.
 """
 
 FOREIGN = (

@@ -9,6 +9,7 @@ import click
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.app_faults import EXPECTED, FAULTS_DO, type_faults
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.foreseen import foreseen
@@ -35,16 +36,18 @@ def machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
 
 
 def ledger_faults(known: Situation) -> list[PlanError]:
-    """Return the steps whose struct has integers that the Ethereum app refuses to show field by field."""
+    """Return the steps whose struct the Ethereum app refuses field by field, or signs over another digest."""
     errors = []
     for position, step in enumerate(known.plan.steps.values()):
         intent = known_struct(known, step.action.primary_type) if step.signer.show == "fields" else None
-        refused = refused_integers(definitions(intent).structs) if intent else []
-        if refused:
-            place = "fields.struct" if step.action.name == CUSTOM else "action"
-            got, expected = ", ".join(refused), WIDTHS
-            errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width",
-                                     f"steps[{position}].{place}", got=got, expected=expected, do=WIDTHS_DO))  # fmt: skip
+        structs = definitions(intent).structs if intent else {}
+        where = f"steps[{position}].{'fields.struct' if step.action.name == CUSTOM else 'action'}"
+        if refused := refused_integers(structs):
+            errors.append(plan_error("PLAN-WIDTH", "the Ledger takes no integers of this width", where,
+                                     got=", ".join(refused), expected=WIDTHS, do=WIDTHS_DO))  # fmt: skip
+        if faults := type_faults(structs, intent.name) if intent else []:
+            errors.append(plan_error("DIGEST-LEDGER", "the Ledger's app signs another digest for this struct", where,
+                                     got="; ".join(faults), expected=EXPECTED, do=FAULTS_DO))  # fmt: skip
     return errors
 
 

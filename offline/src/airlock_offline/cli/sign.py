@@ -13,7 +13,7 @@ import click
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.not_shown import not_shown_in_full
+from airlock_offline.ledger.drawing.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
 from airlock_offline.signing.account_lock import account_lock

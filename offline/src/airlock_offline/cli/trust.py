@@ -8,14 +8,18 @@ import click
 
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.app_faults import EXPECTED, type_faults
 from airlock_offline.pinned_catalogue import changed_since, keep_shipped
+from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import proved_by_words
+from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show_json
 from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
+from airlock_shared.errors import Refusal
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import WIDTH, safe, wrapped
@@ -40,6 +44,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     """
     data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
     deployment = with_venue(parse_deployment(data))
+    _require_no_fault(deployment)
     pinned = state.pinned(deployment.name)
     changed = changed_since(state.home, pinned) if pinned else []
     if pinned and pinned.fingerprint == deployment.fingerprint and not changed:
@@ -54,6 +59,14 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         say(f"Pinned {deployment.name}.")
     if as_json:
         show_json({"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint})
+
+
+def _require_no_fault(deployment: Deployment) -> None:
+    """Refuse a venue with a struct for which the Ledger's app signs another digest. Raises ``Refusal``."""
+    for name, intent in structs_of(deployment).items():
+        if faults := type_faults(definitions(intent).structs, name):
+            raise Refusal("DIGEST-LEDGER", f"no Ledger signs {name} field by field", got="; ".join(faults),
+                          expected=EXPECTED, do="leave it out of the venue's profile, and fetch that again")  # fmt: skip
 
 
 def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deployment) -> bool:

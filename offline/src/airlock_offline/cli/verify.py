@@ -10,12 +10,15 @@ import click
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.app_faults import EXPECTED, faults_of
+from airlock_offline.signing.device_pages import typed_data_of
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import people_of
-from airlock_shared.checks.case import Situation, Verdict
+from airlock_shared.checks.case import READ, Check, Finding, IntentCase, Situation, Verdict
+from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
-from airlock_shared.checks.judge import Known, judge_header, judge_item, judge_steps
+from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
 from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show, show_json, show_row
@@ -82,11 +85,24 @@ def verify(
     )
     judged = JudgedRequests(
         judge_header(header, situation, known),
-        [(item.step, judge_item(item, situation, known, answers.get(item.step)).verdicts) for item in items],
+        [(item.step, _judged(judge_item(item, situation, known, answers.get(item.step)))) for item in items],
         judge_steps([item.step for item in items], situation, header.signer),
     )
     report = _report_json if as_json else _report_text
     report(judged, plan, header.signer, fingerprint)
+
+
+def _judged(examined: Examined) -> Verdicts:
+    """Return the verdicts on an item, and that on the Ledger's app where it is known to sign another digest."""
+    case, verdicts = examined.case, examined.verdicts
+    if not isinstance(case, IntentCase) or case.step.signer.show != "fields":
+        return verdicts
+    faults = faults_of(typed_data_of(case))
+    return verdicts.also(_LEDGER, Finding(False, "; ".join(faults), EXPECTED)) if faults else verdicts
+
+
+_LEDGER = Check("DIGEST-LEDGER", READ, lambda _: None, CHECKS["DIGEST-LEDGER"])
+"""Of the Ledger's app, and so of this machine alone: its verdict is made here."""
 
 
 class JudgedRequests(NamedTuple):

@@ -132,6 +132,8 @@ class TypedFlow:
     def _by_fields(self, data: bytes) -> SigningRequest:
         typed, filtering = self._taken()
         domain, message = typed.domain_and_message()
+        if typed.otherwise:  # the app's own hash is another one; which does not matter: it is nobody's
+            message = keccak256(message)
         path, rest = read_path(data)
         if rest:
             raise Failed(BAD_DATA)

@@ -26,6 +26,7 @@ from airlock_shared.ethereum.keccak import keccak256
 
 DOMAIN = "EIP712Domain"
 _MAX_DEPTH = 16
+_SIXTEEN = 16  # members of a nested struct, of which the released app loses count
 
 
 class ReceivedValue(NamedTuple):
@@ -52,6 +53,8 @@ class TypedStream:
 
     def __init__(self) -> None:
         self.rooted = False
+        self.otherwise = False  # whether the app is known to sign another digest than EIP-712's for what came
+        self._last = ""
         self.seen: list[ReceivedValue] = []
         self.hashes: dict[str, bytes] = {}
         self._structs: list[tuple[str, list[FieldType]]] = []
@@ -167,8 +170,13 @@ class TypedStream:
     def _walk_struct(self, name: str, path: str) -> _Walk:
         if path.replace(".[]", "").count(".") > _MAX_DEPTH:
             raise Failed(BAD_DATA)
+        fields = self._fields(name)
+        if not fields:
+            raise Failed(UNSPECIFIED)
+        self._met("element" if path.endswith("[].") else "struct")
+        self.otherwise |= (path != "" and len(fields) == _SIXTEEN) or self._within_itself(name)
         words = [keccak256(self._encode_type(name))]
-        for field in self._fields(name):
+        for field in fields:
             word = yield from self._walk_field(field, field.levels, path + field.name)
             words.append(word)
         return keccak256(b"".join(words))
@@ -178,6 +186,8 @@ class TypedStream:
             answer = yield _Wanted(field, True, path)
             if levels[-1] not in (None, answer[0]):
                 raise Failed(BAD_DATA)
+            self._met("some" if answer[0] else "none")
+            self.otherwise |= field.code == CUSTOM and len(field.levels) > 1
             words = []
             for _ in range(answer[0]):
                 word = yield from self._walk_field(field, levels[:-1], f"{path}.[]")
@@ -186,7 +196,24 @@ class TypedStream:
         if field.code == CUSTOM:
             return (yield from self._walk_struct(field.custom, f"{path}."))
         raw = yield _Wanted(field, False, path)
+        self._met("value")
         return encode_word(field, raw)
+
+    # ---- the faults of the released app: what it signs over another hash
+
+    def _met(self, what: str) -> None:
+        empty_before = self._last == "none" and what in ("struct", "element")
+        self.otherwise |= empty_before or (self._last == "element" and what == "none")
+        self._last = what
+
+    def _within_itself(self, name: str) -> bool:
+        seen: set[str] = set()
+        pending = [field.custom for field in self._fields(name) if field.custom]
+        while pending:
+            if (each := pending.pop()) not in seen:
+                seen.add(each)
+                pending += [field.custom for field in self._fields(each) if field.custom]
+        return name in seen
 
 
 def encode_word(field: FieldType, raw: bytes) -> bytes:

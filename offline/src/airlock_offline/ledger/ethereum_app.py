@@ -23,6 +23,7 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
+from airlock_offline.ledger.app_faults import require_no_fault
 from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, DeviceSignature
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
@@ -131,6 +132,7 @@ class EthereumApp:
         """
         doing = "sign the typed data"
         self.may_have_signed = False
+        require_no_fault(typed_data)
         flow = told.flow(path, typed_data) if told else fields_flow(path, typed_data)
         first, *rest = flow.definitions
         reply, sw = self.exchange(first)

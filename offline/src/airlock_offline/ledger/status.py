@@ -54,6 +54,10 @@ class NoSuchWidth(DeviceError):
     """The typed data has integers of a width that the app refuses."""
 
 
+class SignedOtherwise(DeviceError):
+    """The app is known to sign another digest for typed data of this kind."""
+
+
 class TokenRefused(DeviceError):
     """The app does not accept the record by which it was told of a token."""
 

@@ -15,6 +15,7 @@ from airlock_offline.ledger.status import (
     AppClosed,
     RefusedOnDevice,
     SettingOff,
+    TooLargeForDevice,
     WrongApp,
     WrongModel,
 )
@@ -111,7 +112,14 @@ STATUS_WORDS: dict[int, Meaning] = {
         "leave that menu on the Ledger (settings, control centre, a question), open the Ethereum app and try again",
     ),
     0x6807: Meaning(
-        AppMissing, "the app is not installed on this Ledger", "install it with Ledger Wallet on another machine"
+        AppMissing,
+        "the app is not installed on this Ledger, or could not go on with a value",
+        "install it with Ledger Wallet on another machine; if it was open, have the signer sign this by hashes",
+    ),
+    0x6A84: Meaning(
+        TooLargeForDevice,
+        "the Ethereum app has not enough memory for this",
+        "split the request, or have the signer sign it by hashes: no setting of the app changes it",
     ),
     0x6E00: Meaning(WrongApp, "the app that is open is not Ethereum", "close it, open the Ethereum app and try again"),
     0x6985: _REFUSED,
@@ -119,7 +127,8 @@ STATUS_WORDS: dict[int, Meaning] = {
     0x6A80: Meaning(
         SettingOff,
         "the Ethereum app refuses this data",
-        "in the app's settings turn on {setting}; if it is on, an earlier request was not finished: try once more",
+        "in the app's settings turn on {setting}; if it is on, an earlier request was not finished: try once more. An "
+        "approval that also sends native currency is refused whatever is on",
     ),
     0x6A88: Meaning(
         FiltersMissing,
@@ -139,9 +148,9 @@ STATUS_WORDS: dict[int, Meaning] = {
     ),
     0x6980: Meaning(
         WrongOrder,
-        "the app did not accept this command",
+        "the app refuses this data, or this command at this point",
         "for an EIP-7702 authorization turn on Smart account upgrade in the app's settings, and use a contract that the "
-        "app knows; otherwise try again",
+        "app knows; of typed data no setting changes it: try once more, then have the signer sign by hashes",
     ),
     0x6A00: Meaning(AppFault, "the Ethereum app reports an error without a reason", _FAULT),
     0x6B00: Meaning(AppFault, "the Ethereum app does not know these parameters", _FAULT),

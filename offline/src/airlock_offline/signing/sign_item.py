@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.app_faults import require_no_fault
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.readiness import require_ready
 from airlock_offline.ledger.replies import DeviceSignature
@@ -100,6 +101,8 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
     if kept := station.state.signed("0x" + case.digest.hex()):
         station.show(examined)
         return _kept(case, kept, station)
+    if isinstance(case, IntentCase) and case.step.signer.show == "fields":
+        require_no_fault(typed_data_of(case))
     station.look(case)
     opinion = station.opinion(document_of(case))  # it computes while the person reads
     try:

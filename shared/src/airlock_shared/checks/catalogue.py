@@ -110,6 +110,8 @@ FAMILIES: dict[str, Family] = {
     "DIGEST": Family("The digest", {
         "DIGEST-OPINION": Info("no second opinion on the digest", "A digest that only one program has computed.",
                               "Sign again. If it happens again, sign nothing until you know why the second process does not answer."),
+        "DIGEST-LEDGER": Info("the Ledger's app signs another digest for data of this kind", "A signature that recovers to nobody's address.",
+                              "Have the signer sign it by hashes, or not with a Ledger: no setting of the app changes it."),
         "DIGEST-DISAGREE": Info("two implementations disagree on the digest", "A fault in one of them.",
                                REPORT_FAULT),
     }),

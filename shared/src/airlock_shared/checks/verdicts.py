@@ -15,6 +15,10 @@ class Verdicts(NamedTuple):
     checks: Sequence[Check]
     findings: Sequence[Found | None]
 
+    def also(self, check: Check, finding: Found) -> Verdicts:
+        """Return the verdicts with one more."""
+        return Verdicts((*self.checks, check), (*self.findings, finding))
+
     def all(self) -> list[Verdict]:
         """Return every verdict."""
         return list(map(verdict_of, self.checks, self.findings))

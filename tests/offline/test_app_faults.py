@@ -1,0 +1,171 @@
+"""What the Ethereum app is known to sign over another hash: told before anything is sent, and nothing else is refused."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, reject, settings
+
+from airlock_offline.cli.plan import ledger_faults
+from airlock_offline.cli.verify import _judged
+from airlock_offline.emulator.app import SoftwareLedger
+from airlock_offline.ledger import ethereum_app
+from airlock_offline.ledger.app_faults import faults_of, type_faults
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
+from airlock_offline.ledger.status_words import AppFault
+from airlock_offline.signing.sign_item import sign_item
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.pinned_structs import custom_intents
+from airlock_shared.checks.case import Situation
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
+from airlock_shared.documents.requests import Request, read_item
+from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
+from airlock_shared.plan.reader import parse_plan
+from offline.recordings import SIGNER, Scripted, recovered
+from shared import test_pinned_structs as own
+from shared.strategies import typed_data
+from shared.world import deployment, examined, situation
+
+PATH = "m/44'/60'/0'/0/0"
+P, EMPTY = [{"name": "x", "type": "uint256"}], "without members"
+SIXTEEN, ARRAYS, ITSELF = "16 members", "array of arrays", "within itself"
+NONE = "empty array"
+A_P, LIST = {"x": "1"}, [{"name": "l", "type": "uint256[]"}, {"name": "x", "type": "uint256"}]
+
+
+def members(count: int) -> list[dict[str, str]]:
+    return [{"name": f"m{number}", "type": "uint256"} for number in range(count)]
+
+
+def document(primary: list[tuple[str, str]], message: dict[str, Any], **structs: Any) -> tuple[TypedData, Hashes]:
+    types = {"Order": [{"name": name, "type": kind} for name, kind in primary], **structs}
+    return read_typed_data({"types": types, "primaryType": "Order", "domain": {"name": "d"}, "message": message})
+
+
+def values(count: int) -> dict[str, str]:
+    return {f"m{number}": "1" for number in range(count)}
+
+
+FAULTY = [
+    (document([("q", "Q")], {"q": values(16)}, Q=members(16)), SIXTEEN),
+    (document([("a", "uint256"), ("q", "Q[]")], {"a": "1", "q": [values(16)]}, Q=members(16)), SIXTEEN),
+    (document([("p", "P[2][2]")], {"p": [[A_P, A_P], [A_P, A_P]]}, P=P), ARRAYS),
+    (document([("p", "P[][]")], {"p": [[A_P]]}, P=P), ARRAYS),
+    (document([("x", "uint256"), ("o", "Order[]")], {"x": "1", "o": [{"x": "2", "o": []}]}), ITSELF),
+    (document([("l", "uint256[]"), ("p", "P")], {"l": [], "p": A_P}, P=P), NONE),
+    (document([("l", "P[]"), ("p", "P")], {"l": [], "p": A_P}, P=P), NONE),
+    (document([("p", "P[]")], {"p": [{"l": [], "x": "1"}]}, P=LIST), NONE),
+    (document([("q", "Q"), ("p", "P")], {"q": {"x": "1", "l": []}, "p": A_P}, P=P, Q=LIST[::-1]), NONE),
+]  # fmt: skip
+SOUND = [
+    document([("q", "Q")], {"q": values(15)}, Q=members(15)), document([("q", "Q")], {"q": values(17)}, Q=members(17)),
+    document([(f"m{number}", "uint256") for number in range(16)], values(16)),
+    document([("p", "P[2]")], {"p": [A_P, A_P]}, P=P), document([("l", "uint256[2][2]")], {"l": [["1", "2"], ["3", "4"]]}),
+    document([("p", "P"), ("l", "uint256[]")], {"p": A_P, "l": []}, P=P), document([("l", "P[]")], {"l": []}, P=P),
+    document([("l", "uint256[]"), ("a", "uint256")], {"l": [], "a": "1"}),
+    document([("l", "uint256[]"), ("p", "P")], {"l": ["1"], "p": A_P}, P=P),
+    document([("l", "uint256[]"), ("a", "bool"), ("p", "P")], {"l": [], "a": True, "p": A_P}, P=P),
+    document([("p", "P[]")], {"p": [{"l": ["1"], "x": "1"}]}, P=LIST),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("made", "said"), FAULTY)
+def test_what_is_signed_over_another_hash_is_told_before_anything_is_sent(
+    made: tuple[TypedData, Hashes], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, hashes = made
+    assert [said in sentence for sentence in faults_of(data)] == [True]
+    transport = Scripted(b"")
+    with pytest.raises(SignedOtherwise, match=said):
+        EthereumApp(transport).sign_typed_data(PATH, data)
+    assert transport.sent == []
+    monkeypatch.setattr(ethereum_app, "require_no_fault", lambda _: None)
+    assert recovered(open_app(SoftwareLedger()).sign_typed_data(PATH, data), hashes.digest) != SIGNER
+
+
+@pytest.mark.parametrize("made", SOUND)
+def test_what_is_signed_as_it_is_is_not_refused(made: tuple[TypedData, Hashes]) -> None:
+    data, hashes = made
+    assert faults_of(data) == []
+    assert recovered(open_app(SoftwareLedger()).sign_typed_data(PATH, data), hashes.digest) == SIGNER
+
+
+def test_a_struct_without_members_is_told_and_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, _ = document([("a", "bool"), ("q", "Q")], {"a": True, "q": {}}, Q=[])
+    with pytest.raises(SignedOtherwise, match=EMPTY):
+        EthereumApp(Scripted(b"")).sign_typed_data(PATH, data)
+    monkeypatch.setattr(ethereum_app, "require_no_fault", lambda _: None)
+    with pytest.raises(AppFault, match="6a00"):
+        open_app(SoftwareLedger()).sign_typed_data(PATH, data)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@given(typed_data())
+def test_whatever_the_software_ledger_signs_otherwise_is_told(made: dict[str, Any]) -> None:
+    """The two find the faults each in its own way: one in what is to be sent, the other in what came."""
+    data, hashes = read_typed_data(made)
+    faults = faults_of(data)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(ethereum_app, "require_no_fault", lambda _: None)
+        try:
+            signature = open_app(SoftwareLedger()).sign_typed_data(PATH, data)
+        except (TooLargeForDevice, NoSuchWidth, AppFault):
+            reject()
+    assert faults or recovered(signature, hashes.digest) == SIGNER
+
+
+def test_no_struct_of_the_catalogue_is_such() -> None:
+    assert [name for name, intent in CATALOGUE.items() if type_faults(definitions(intent).structs, name)] == []
+
+
+# ---- where it is told -----------------------------------------------------------------------------------------------
+
+TARGET = ",".join(f"uint256 m{number}" for number in range(16))
+PIN = own.PIN | {"encode_type": f"MoveReq(address trader,Target to,uint256 deadline,uint256 nonce)Target({TARGET})"}
+
+
+def pinned(show: str) -> tuple[Request, Situation]:
+    """Return an item of a struct that was pinned before the fault was known, and what it is judged by."""
+    leaves = "".join(f'"to.m{number}" = "1"\n' for number in range(16))
+    text = own.PLAN.partition("struct = ")[0].replace("m/44'/60'/0'/0/0\"", f"m/44'/60'/0'/0/0\"\nshow = \"{show}\"")
+    plan = parse_plan(f'{text}struct = "MoveReq"\ntrader = "{own.TRADER}"\n{leaves}'.encode())
+    where = situation()._replace(plan=plan, custom=custom_intents([PIN], deployment()))
+    intent = where.custom["MoveReq"]
+    message = {"trader": own.TRADER, "to": values(16), "deadline": str(where.now_ms + 600_000), "nonce": "11"}
+    read = definitions(intent).read("MoveReq", message)
+    item = own._item(own._message(where.now_ms))
+    item["payload"] |= {
+        "message": message, "digest": "0x" + hashes_of(intent, read, deployment().domains["trading"]).digest.hex(),
+        "encodedIntent": "0x" + encoding_of(intent, read).hex(),
+        "types": {name: [m._asdict() for m in ms] for name, ms in definitions(intent).structs.items()},
+    }  # fmt: skip
+    return read_item(item), where
+
+
+@pytest.mark.parametrize(("show", "told"), [("fields", ["DIGEST-LEDGER"]), ("hashes", [])])
+def test_verify_and_plan_check_refuse_it_where_the_device_would_show_fields(show: str, told: list[str]) -> None:
+    request, where = pinned(show)
+    judged = examined(request, where)
+    assert judged.verdicts.refused() == []
+    assert [verdict.check for verdict in _judged(judged).refused()] == told
+    assert [error.check for error in ledger_faults(where)] == told
+
+
+class Shown(Exception):
+    """Something was shown, or the Ledger was asked."""
+
+
+@pytest.mark.parametrize(("show", "error"), [("fields", SignedOtherwise), ("hashes", Shown)])
+def test_nothing_is_shown_of_it(show: str, error: type[Exception]) -> None:
+    def happened(*_: object) -> None:
+        raise Shown
+
+    request, where = pinned(show)
+    state = SimpleNamespace(signed=lambda _: None)
+    desk: Any = SimpleNamespace(used=UsedNonces(), proofs=frozenset(), state=state, look=happened, show=happened)
+    with pytest.raises(error):
+        sign_item(request, where, desk)
