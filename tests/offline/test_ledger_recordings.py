@@ -163,7 +163,7 @@ def test_an_address_is_asked_for_and_read_as_recorded(recording: Recording) -> N
 @ids(recorded("configuration", "configuration"))
 def test_the_configuration_is_read_as_recorded(recording: Recording) -> None:
     answer = ask(recording, EthereumApp(Played(recording.exchanges)))
-    assert answer == (recording.json["settings"]["blind_signing"], (1, 22, 0))
+    assert answer == (recording.json["settings"]["blind_signing"], False, (1, 22, 0))
 
 
 @ids(recorded("app-and-version", "app-and-version"))

@@ -84,6 +84,7 @@ def test_an_old_app_is_named_before_any_setting() -> None:
     ("found", "said"),
     [
         ({"blind_signing": True}, "Blind signing ON"),
+        ({"transaction_check": True}, "Transaction Check ON"),
         ({"raw_messages": "proven off"}, "switch it ON"),
         ({"raw_messages": "not stated"}, "--prove-raw-messages"),
         ({"model": "flex"}, "open More"),
@@ -91,7 +92,8 @@ def test_an_old_app_is_named_before_any_setting() -> None:
     ],
 )
 def test_what_is_not_as_advised_is_said(found: dict[str, Any], said: str) -> None:
-    good = {"app": "Ethereum", "version": "1.22.0", "model": "", "blind_signing": False, "raw_messages": "proven on"}
+    good = {"app": "Ethereum", "version": "1.22.0", "model": "", "blind_signing": False, "raw_messages": "proven on",
+            "transaction_check": False}  # fmt: skip
     assert all(line.verdict == OK for line in device_lines(good, None))
     noted = [line for line in device_lines(good | found, None) if said in f"{line.what} {line.found}; {line.do}"]
     assert len(noted) == 1

@@ -142,7 +142,7 @@ def test_the_real_app_says_what_it_is_as_recorded(real_app: RealApp, recording: 
     with asked(real_app, recording) as (app, _):
         answer = ask(recording, app)
     if recording.operation == "configuration":
-        assert answer == (recording.json["settings"]["blind_signing"], (1, 22, 0))
+        assert answer == (recording.json["settings"]["blind_signing"], False, (1, 22, 0))
     else:
         assert answer == ("Ethereum", APP.version, (1, 22, 0))
 

@@ -49,7 +49,7 @@ HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 SIGNATURE_BYTES = 65
 
-_FLAG_BLIND_SIGNING = 0x01
+_FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK = 0x01, 0x10
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
 
 
@@ -112,7 +112,8 @@ class EthereumApp:
         reply = self.ask(ethereum_apdu(Ins.CONFIGURATION, 0, 0), doing)
         if len(reply) != 4:
             raise wrong_answer(doing, f"{len(reply)} bytes instead of 4")
-        return Configuration(bool(reply[0] & _FLAG_BLIND_SIGNING), (reply[1], reply[2], reply[3]))
+        blind, checked = (bool(reply[0] & flag) for flag in (_FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK))
+        return Configuration(blind, checked, (reply[1], reply[2], reply[3]))
 
     def address(self, path: str, confirm: bool = False, chain_id: int | None = None) -> DeviceAddress:
         """Return the account at ``path``; with ``confirm`` a person compares it on the device first.

@@ -22,6 +22,7 @@ class Configuration(NamedTuple):
     """The app's settings as far as it tells them. Raw messages is not among them: the operator attests it."""
 
     blind_signing: bool
+    transaction_check: bool
     version: tuple[int, int, int]
 
 

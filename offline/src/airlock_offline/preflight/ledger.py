@@ -82,6 +82,7 @@ def device_report(device: Device, *, prove: bool = False) -> dict[str, Any]:
         "version": found.version,
         "model": device.model if device.plugged else "",
         "blind_signing": configuration.blind_signing,
+        "transaction_check": configuration.transaction_check,
         "raw_messages": raw,
     }
 
@@ -149,6 +150,10 @@ def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]
     else:
         yield Observed("Ledger", "Blind signing", "off, as it should be for intents")
     yield _raw_messages_line(report["raw_messages"])
+    if report["transaction_check"]:
+        do = "switch it off: with it the first page also says `Transaction Check unavailable`, which is not listed"
+        yield Observed("Ledger", "Transaction Check", "ON", LOOK, do)
+    yield Observed("Ledger", "pages", "as listed while Transaction hash, Nonce and Debug contracts are off; look it up")
     if advice := advice_for(report["model"]):
         yield Observed("Ledger", "model", advice)
 
