@@ -101,7 +101,13 @@ def test_usb_names_it_and_preflight_advises(monkeypatch: pytest.MonkeyPatch) -> 
     entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0x9011, "interface_number": 0}
     monkeypatch.setattr(hidapi(), "enumerate", lambda _vendor, _product: [entry])
     assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME, 0x9011)]
-    report: dict[str, Any] = {"app": "Ethereum", "version": "1.23.4", "model": NAME, "blind_signing": False}
+    report: dict[str, Any] = {
+        "app": "Ethereum",
+        "version": "1.23.4",
+        "model": NAME,
+        "blind_signing": False,
+        "transaction_check": False,
+    }
     lines = [line.found for line in device_lines(report | {"raw_messages": "proven on"}, None)]
     assert "Apex P: look twice" in lines
 

@@ -17,9 +17,9 @@ from airlock_offline.ledger.drawing.line_breaks import (
     title_line,
     width_px,
 )
-from airlock_offline.ledger.models import MODELS, shown_models
+from airlock_offline.ledger.models import MODELS, Buttons, screen_of, shown_models
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import TYPED_DATA, ScreenField, review_pages
+from airlock_offline.ledger.typed_data_screens import TYPED_DATA, ScreenField, button_field_pages, review_pages
 from airlock_offline.signing.review import screen_lines
 
 HASH = bytes.fromhex("6814a1ccab5871d8d799d59215fdcf5cb9422e309f6461273fbca50604aa4640")
@@ -128,8 +128,28 @@ def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
 
 
 def test_three_dots_take_the_place_of_three_characters_where_they_do_not_fit() -> None:
-    assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10 + "..."]
+    assert cut_lines("a" * 10 + " " + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10 + " ..."]
     assert cut_lines("a" * 90, INTER_MEDIUM_36, 416, 2) == ["a" * 19, "a" * 16 + "..."]
+
+
+def test_no_dots_follow_a_line_that_ends_at_a_line_feed() -> None:
+    """As the real app showed it (tests/speculos/test_held_out.py)."""
+    assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10]
+    assert cut_lines("a\n\nb\n\nc", INTER_MEDIUM_36, 416, 3) == ["a", "", "b"]
+
+
+def test_an_empty_line_takes_its_room() -> None:
+    assert lines_of("a\n\nb\n", INTER_MEDIUM_36, 416) == ["a", "", "b"]
+    assert lines_of("a" * 19 + "\nb", INTER_MEDIUM_36, 416) == ["a" * 19, "b"]
+    assert pages_of("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "", "b"], ["c", "d"]]
+
+
+def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -> None:
+    title, layout = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG", screen_of("nanosp").layout
+    assert isinstance(layout, Buttons)
+    [alone] = button_field_pages(ScreenField(title, "1"), layout)
+    first, *_ = button_field_pages(ScreenField(title, "word " * 40), layout)
+    assert (alone[0][:4], alone[0][-3:], first[0][:4], first[0][-3:]) == ("abcd", "EFG", "abcd", "678")
 
 
 def test_the_delimiter_at_which_a_line_was_broken_is_not_measured() -> None:

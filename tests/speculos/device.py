@@ -24,6 +24,18 @@ SPECULOS = Path(__file__).resolve().parents[2] / ".venvs/speculos/bin/speculos"
 Page = list[str]
 SETTINGS = ("raw_messages", "blind_signing", "smart_accounts")
 
+_ON_LOOPBACK = """
+import socket, sys
+class Loopback(socket.socket):
+    def bind(self, place):
+        super().bind(("127.0.0.1", place[1]) if self.family == socket.AF_INET else place)
+socket.socket = Loopback
+sys.argv[0] = "speculos"
+from speculos.main import main
+main()
+"""
+"""Speculos listens on every address of the machine, and has no option for another: here it has this one."""
+
 _REQUEST_S = 90  # for all pages of one request, from the last one that was new
 _POLL_S = 0.04
 _WORD_GAP_PX = 12  # as Speculos has it for the small screens
@@ -82,8 +94,10 @@ class RealApp:
     def __init__(self, app: AppFile, folder: Path) -> None:
         from speculos.hands import hands_of
 
-        self.port, self._api = free_port(), free_port()
+        self.port, self._api = self.ports = free_port(), free_port()
         words = [
+            "-c",
+            _ON_LOOPBACK,
             "--model",
             app.emulated,
             "--display",
@@ -96,8 +110,8 @@ class RealApp:
         self._log = (folder / f"speculos-{self.port}.log").open("wb")
         environment = os.environ | {"PATH": f"{SPECULOS.parent}:{os.environ['PATH']}"}
         self._process = subprocess.Popen(
-            [str(SPECULOS), *words, str(app.path)], stdout=self._log, stderr=self._log, stdin=subprocess.DEVNULL,
-            env=environment, start_new_session=True,
+            [str(SPECULOS.with_name("python")), *words, str(app.path)], stdout=self._log, stderr=self._log,
+            stdin=subprocess.DEVNULL, env=environment, start_new_session=True,
         )  # fmt: skip
         self.file = app
         self.hands: Hands = hands_of(self)

@@ -48,7 +48,38 @@ def document(seed: int) -> dict[str, Any]:
     return {"types": types, "primaryType": _PRIMARY, "domain": domain, "message": message}
 
 
+def odd_document(seed: int) -> dict[str, Any]:
+    """Return the typed data of a seed with what is rare: line feeds, names of 36 to 60 letters, nested and empty arrays."""
+    draw = random.Random(f"airlock odd {seed}")
+    members, message = [{"name": "first", "type": "string"}], {"first": _lines(draw)}
+    for number in range(draw.randrange(1, 5)):
+        name = "".join(draw.choices(string.ascii_letters, k=draw.choice((5, 20, 36, 47, 60)))) + str(number)
+        kind = draw.choice(("string", "string[]", "uint256[2][]", "uint256[]", "bytes", "Inner", "Inner[]"))
+        members.append({"name": name, "type": kind})
+        message[name] = _odd_value(draw, kind)
+    inner = [{"name": "text", "type": "string"}, {"name": "numbers", "type": "uint256[]"}]
+    types = {"EIP712Domain": _domain(draw)[:1], _PRIMARY: members, "Inner": inner}
+    domain = {row["name"]: _ODD[row["name"]] for row in types["EIP712Domain"]}
+    return {"types": types, "primaryType": _PRIMARY, "domain": domain, "message": message}
+
+
+def _odd_value(draw: random.Random, kind: str) -> Any:
+    if kind.endswith("[]"):
+        return [_odd_value(draw, kind[:-2]) for _ in range(draw.choice((0, 1, 2)))]
+    if kind.endswith("[2]"):
+        return [value(draw, kind[:-3]) for _ in range(2)]
+    if kind == "Inner":
+        return {"text": _lines(draw), "numbers": _odd_value(draw, "uint256[]")}
+    return _lines(draw) if kind == "string" else value(draw, kind)
+
+
+def _lines(draw: random.Random) -> str:
+    lines = [_text(draw, draw.choice((4, 12, 40))) for _ in range(draw.randrange(1, 16))]
+    return draw.choice(("\n", "\n\n", "\n", " ")).join(lines)
+
+
 _PRIMARY = "Held"
+_ODD = {"name": "odd", "version": "1", "chainId": 1, "verifyingContract": "0x" + "11" * 20}
 
 
 def _domain(draw: random.Random) -> list[dict[str, str]]:

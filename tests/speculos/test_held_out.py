@@ -6,19 +6,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
+from airlock_offline.ledger.app_faults import faults_of
 from airlock_offline.ledger.ethereum_app import EthereumApp
+from airlock_offline.ledger.status import SignedOtherwise
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.ethereum.eip712 import read_typed_data
-from offline.recordings import SIGNER, recovered
+from offline.recordings import SIGNER, Scripted, recovered
 from speculos.app_file import AppFile
 from speculos.device import Person, RealApp
-from speculos.documents import BUILT_WITH, KEPT_BACK, document
+from speculos.documents import BUILT_WITH, KEPT_BACK, document, odd_document
 
 pytestmark = pytest.mark.speculos
 
@@ -35,9 +38,16 @@ def real_app(elf: AppFile, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     app.close()
 
 
+@pytest.mark.parametrize("made", [document, odd_document])
 @pytest.mark.parametrize("seed", SEEDS[:COUNT])
-def test_the_pages_are_those_that_were_listed(real_app: RealApp, seed: int) -> None:
-    typed_data, hashes = read_typed_data(document(seed))
+def test_the_pages_are_those_that_were_listed(
+    real_app: RealApp, seed: int, made: Callable[[int], dict[str, Any]]
+) -> None:
+    typed_data, hashes = read_typed_data(made(seed))
+    if faults_of(typed_data):
+        with pytest.raises(SignedOtherwise):
+            EthereumApp(Scripted(b"")).sign_typed_data(PATH, typed_data)
+        return
     real_app.configure(raw_messages=True, blind_signing=False)
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
         signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)

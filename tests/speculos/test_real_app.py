@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -216,3 +217,11 @@ def test_an_unplugged_real_app_is_named(real_app: RealApp) -> None:
         real_app.close()
         with pytest.raises(AirlockError, match=r"closed the connection|broke"):
             ask(recording, app)
+
+
+def test_the_emulator_listens_on_loopback_alone(real_app: RealApp) -> None:
+    rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    hosts = {row[1].partition(":")[0] for row in rows if int(row[1].partition(":")[2], 16) in real_app.ports}
+    assert hosts == {"0100007F"}
+    assert not any(int(line.split()[1].rpartition(":")[2], 16) in real_app.ports
+                   for line in Path("/proc/net/tcp6").read_text().splitlines()[1:])  # fmt: skip

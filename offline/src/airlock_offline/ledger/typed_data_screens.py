@@ -18,6 +18,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
 
 Page = list[str]
 
+_PAGED_TITLE = 35  # characters of a title with its page's number (``displayTextPage`` of the device SDK)
 MORE_TAKES_LINES = 3  # the room of the button
 SHOWN_CHARACTERS = 379  # of a value, as measured; the rest of it is hashed and not shown
 UNSHORTENED_FROM = 509  # app 1.22.0: a string of so many bytes is cut without its three dots
@@ -150,11 +151,12 @@ def _button_pages(review: Review, fields: list[ScreenField], layout: Buttons) ->
 def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
     """Return a field's pages: so many lines of the value to a page, counted in the title when they are several."""
     parts = pages_of(field.value, layout.face, layout.line_px, layout.lines)
-    titles = [f"{field.title} ({index}/{len(parts)})" for index in range(1, len(parts) + 1)]
+    titles = [f"{field.title} ({index}/{len(parts)})"[:_PAGED_TITLE] for index in range(1, len(parts) + 1)]
     if len(parts) == 1:
         titles = [field.title]
     return [
-        [title_line(title, layout.titles, layout.line_px), *part] for title, part in zip(titles, parts, strict=True)
+        [title_line(title, layout.titles, layout.line_px), *filter(None, part)]
+        for title, part in zip(titles, parts, strict=True)
     ]
 
 
@@ -201,8 +203,8 @@ def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
     name = lines_of(field.title, layout.names, layout.line_px)
     lines = lines_of(field.value, layout.values, layout.line_px)
     if whole:
-        return [*name, *lines]
+        return [*name, *filter(None, lines)]
     shown = layout.lines - MORE_TAKES_LINES
     if counted_lines(field.value, layout.values, layout.line_px) > shown:
         lines = cut_lines(field.value, layout.values, layout.line_px, shown)
-    return [*name, *lines, "More"]
+    return [*name, *filter(None, lines), "More"]

@@ -49,22 +49,22 @@ def counted_lines(text: str, face: Typeface, line_px: int) -> int:
 def lines_of(text: str, face: Typeface, line_px: int) -> list[str]:
     """Return the lines that are drawn: broken after a space, ``-`` or ``_``, else anywhere; a line feed ends one.
 
-    Of two line feeds in a row the second is passed over.
+    Between two line feeds stands an empty line: it takes its room, and a reader of the screen finds no text there.
     """
     result: list[str] = []
     while text:
         end = _first_line(text, face, line_px)
-        result.append(text[:end].removesuffix("\n"))
+        result.append(text[:end])
         text = text[end:].removeprefix("\n")
     return result
 
 
 def _first_line(text: str, face: Typeface, line_px: int) -> int:
-    """Return how many characters of a text its first line takes; a line feed at its end is one of them."""
+    """Return how many characters of a text its first line takes, without a line feed at its end."""
     used_px = delimiter = delimiter_px = 0
     for length, character in enumerate(text):
         if character == "\n":
-            return length + 1
+            return length
         own_px = face.width_px(character)
         if own_px and character in _DELIMITERS:
             delimiter, delimiter_px = length, used_px
@@ -95,7 +95,7 @@ def cut_lines(text: str, face: Typeface, line_px: int, lines: int) -> list[str]:
     for _ in result:
         text = text[_first_line(text, face, line_px) :].removeprefix("\n")
     end = _first_line(text, face, line_px)
-    line = text[:end].removesuffix("\n")
+    line = text[:end]
     if text[end : end + 1] == "\n":
         return [*result, line]
     measured = line[:-1] if text[:end][-1:] in _DELIMITERS else line
@@ -106,10 +106,9 @@ def cut_lines(text: str, face: Typeface, line_px: int, lines: int) -> list[str]:
 def title_line(title: str, face: Typeface, line_px: int) -> str:
     """Return a Nano's title as it stands on its one line: cut in its middle where it is too long.
 
-    Source: ``nbgl_textReduceOnNbLines`` in ``nbgl_fonts.c``, ``displayTextPage`` in ``nbgl_step.c``: 35 characters are taken
-    of a title with its page, and 23 are kept of what fits.
+    Source: ``nbgl_textReduceOnNbLines`` in ``nbgl_fonts.c``, ``displayTextPage`` in ``nbgl_step.c``: 23 characters are kept
+    of what fits.
     """
-    title = title[:35]
     if width_px(title, face) <= line_px:
         return title[:23]
     half_px = (line_px - width_px(" ... ", face)) // 2
