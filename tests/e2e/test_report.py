@@ -581,7 +581,7 @@ def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is
         "digest": digest,
         "ceremony": "demo",
         "deadline_ms": deadline_ms,
-        "chain_id": None,
+        "chain_id": 31337,
     }
     fields |= {
         "deadline_ms": deadline_ms,
