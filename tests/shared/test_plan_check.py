@@ -265,3 +265,9 @@ def test_the_advice_for_a_time_leads_to_one_that_is_taken(written: str) -> None:
 def test_a_name_with_a_date_in_it_is_told_to_stand_in_quotes() -> None:
     (mistake,) = find_mistakes(PLAN_TEXT.replace('id = "', "id = 2027-03-31-", 1).encode())
     assert mistake.example == 'id = "…": texts, amounts and addresses stand in quotes'
+
+
+def test_an_own_call_by_a_delegate_is_told_with_every_other_mistake() -> None:
+    text = PLAN_TEXT.partition("[[steps]]")[0].replace('title = "', 'title = 7 # "', 1)
+    text += '[[steps]]\nid = "a"\naction = "custom"\nsigner = "desk"\nfields = { call = "deposit", amount = "1" }\n'
+    assert [m.error.check for m in find_mistakes(text.encode())] == ["PLAN-FORM", "PLAN-SIGNER"]

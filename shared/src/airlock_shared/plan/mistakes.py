@@ -181,7 +181,8 @@ def _in_signers(table: dict[str, Any], signers: dict[str, Signer]) -> Iterator[P
         yield from errors
         return
     for name in table["signers"]:
-        signers[name] = Signer(name, b"", "")
+        held = table["signers"][name]
+        signers[name] = Signer(name, b"", "", delegate_of=b"" if type(held) is dict and "delegate_of" in held else None)
         if errors := list(_caught(read_table, table["signers"], name)):
             errors[0].where = f"signers.{name}"
             yield from errors
@@ -226,8 +227,9 @@ def _in_step(step: dict[str, Any], where: str, signers: dict[str, Signer], limit
         yield plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
                          expected=meant[0] if meant else f"one of {list(ACTIONS)}")  # fmt: skip
     elif action is None:
+        signer = signers.get(step["signer"]) if type(step.get("signer")) is str else None
         one = {"id": "x", "action": CUSTOM, "signer": "x", "fields": step.get("fields")}
-        yield from _caught(read_step, one, where, {"x": Signer("x", b"", "")})
+        yield from _caught(read_step, one, where, {"x": signer or Signer("x", b"", "")})
     else:
         yield from _in_fields(action, step.get("fields"), f"{where}.fields", limits)
 
