@@ -1,16 +1,22 @@
-"""What of our own runs while the installed `airlock-offline sign` makes a signature: measured, and the table of it.
+"""What of our own can run while `airlock-offline sign` makes a signature, and what ran in one: the table of it, and both.
 
-A request of the vectors is signed in a process of its own, with the software Ledger in another one; at its end that process
-writes down which of our modules it has loaded. ``docs/auditors.md`` shows the result in reading order.
+What can run is the closure of the command's imports, those inside functions included: with what a terminal, a Ledger on USB,
+a venue's profile and each kind of signing load. ``docs/auditors.md`` shows it in reading order. What ran is measured: a
+request of the vectors is signed in a process of its own, with the software Ledger in another one, and that process writes
+down which of our modules it has loaded.
 """
 
 from __future__ import annotations
 
+import ast
+import io
 import json
 import os
+import re
 import subprocess
 import time
-from collections.abc import Iterator
+import tokenize
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import cache
@@ -84,16 +90,21 @@ OTHERS = (
 )
 
 
-USB = ("airlock_offline.ledger.usb", "airlock_offline.ledger.usb_lock")
-"""What a real Ledger needs beside the rest: there is none to measure it with."""
+ROOTS = ("airlock_offline.start", "airlock_offline.cli.main", "airlock_offline.cli.sign")
+ELSEWHERE = re.compile(
+    r"airlock_shared\.(cli\.qr\.(?!options$|file_or_light$)|report|cli\.explain|qr|ur)"
+    r"|airlock_offline\.(cli\.report_pages|printing|emulator|scanning)(\.|$)"
+)
+"""What the closure leaves out: other commands' pictures, reports and explanations, and the simulator in its own process."""
 
 
 class Module(NamedTuple):
-    """A module that was loaded: its name, its file relative to the repository, its lines."""
+    """A module: its name, its file relative to the repository, its lines, and its tokens without docstrings and imports."""
 
     name: str
     file: Path
     lines: int
+    tokens: int
 
     @property
     def is_package(self) -> bool:
@@ -108,6 +119,55 @@ def loaded_by(signing: Signing) -> tuple[Module, ...]:
         return tuple(_module(name) for name in _sign(Path(folder), port, signing))
 
 
+@cache
+def closure() -> tuple[Module, ...]:
+    """Return what can run in a signing: what the command imports, at the top and inside functions."""
+    seen: set[str] = set()
+    pending = list(ROOTS)
+    while pending:
+        name = pending.pop()
+        if name not in seen and not ELSEWHERE.match(name):
+            seen.add(name)
+            pending += _imported(_module(name))
+    return tuple(_module(name) for name in sorted(seen))
+
+
+def _imported(module: Module) -> set[str]:
+    """Return the modules of ours that a module imports when it runs, not for the type checker alone."""
+    tree = ast.parse((ROOT / module.file).read_text())
+    typing = [node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)]
+    hidden = {id(inner) for node in typing for statement in node.body for inner in ast.walk(statement)}
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module and id(node) not in hidden:
+            inside = {f"{node.module}.{alias.name}" for alias in node.names}
+            names |= {name for name in inside if _is_ours(name)} or {node.module}
+        elif isinstance(node, ast.Import) and id(node) not in hidden:
+            names |= {alias.name for alias in node.names}
+    parents = {name.rsplit(".", depth)[0] for name in names for depth in range(1, name.count(".") + 1)}
+    return {name for name in names | parents if _is_ours(name)}
+
+
+def _is_ours(name: str) -> bool:
+    top = SOURCES.get(name.partition(".")[0])
+    path = top / name.replace(".", "/") if top else Path()
+    return top is not None and (path.with_suffix(".py").is_file() or (path / "__init__.py").is_file())
+
+
+def _tokens(text: str) -> int:
+    """Return the tokens of a source without its docstrings and imports: what cannot be packed into fewer lines."""
+    skipped: set[int] = set()
+    for node in ast.walk(ast.parse(text)):
+        docstring = (
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+        )
+        if docstring or isinstance(node, ast.Import | ast.ImportFrom):
+            skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))  # type: ignore[attr-defined]
+    kinds = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
+    found = tokenize.generate_tokens(io.StringIO(text).readline)
+    return sum(token.type in kinds and token.start[0] not in skipped for token in found)
+
+
 def trusted_path() -> tuple[Module, ...]:
     """Return what is loaded when an ordinary intent is signed."""
     return loaded_by(ORDINARY)
@@ -116,7 +176,8 @@ def trusted_path() -> tuple[Module, ...]:
 def _module(name: str) -> Module:
     path = SOURCES[name.partition(".")[0]] / name.replace(".", "/")
     file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return Module(name, file.relative_to(ROOT), len(file.read_text().splitlines()))
+    text = file.read_text()
+    return Module(name, file.relative_to(ROOT), len(text.splitlines()), _tokens(text))
 
 
 @contextmanager
@@ -206,28 +267,28 @@ def part_of(name: str) -> str:
 
 def table() -> str:
     """Return the table of the trusted path: every file, in reading order, with its lines."""
-    path = trusted_path()
     parts: dict[str, list[Module]] = {heading: [] for heading in READING_ORDER}
-    for module in path:
+    for module in closure():
         if not module.is_package:
             parts[part_of(module.name)].append(module)
-    lines = ["| read | lines | files |", "|---|---|---|"]
+    lines = ["| read | tokens | lines | files |", "|---|---|---|---|"]
     for number, (heading, modules) in enumerate(parts.items(), start=1):
         files = ", ".join(f"[`{_short(module)}`](../{module.file}) {module.lines}" for module in modules)
-        lines.append(f"| {number}. {heading} | {sum(module.lines for module in modules)} | {files} |")
-    lines.append(f"| in all | {sum(module.lines for module in path)} | {len(path)} modules |")
-    known = {module.name for module in path}
-    lines += ["", "| to sign | also loads |", "|---|---|"]
-    for signing in OTHERS:
-        also = [module for module in loaded_by(signing) if module.name not in known]
-        lines.append(_also(signing.what, also))
-    lines.append(_also("on a Ledger on USB, and not the software Ledger", [_module(name) for name in USB]))
+        lines.append(f"| {number}. {heading} | {_sums(modules)} | {files} |")
+    lines.append(f"| in all | {_sums(closure())} | {len(closure())} modules |")
+    lines += [
+        "",
+        "| loaded to sign, with the software Ledger through a pipe | tokens | lines | modules |",
+        "|---|---|---|---|",
+    ]
+    for signing in (ORDINARY, *OTHERS):
+        loaded = loaded_by(signing)
+        lines.append(f"| {signing.what} | {_sums(loaded)} | {len(loaded)} |")
     return "\n".join(lines) + "\n"
 
 
-def _also(what: str, modules: list[Module]) -> str:
-    names = ", ".join(f"[`{_short(module)}`](../{module.file}) {module.lines}" for module in modules)
-    return f"| {what} | {sum(module.lines for module in modules)} lines: {names} |"
+def _sums(modules: Sequence[Module]) -> str:
+    return f"{sum(module.tokens for module in modules):,} | {sum(module.lines for module in modules):,}"
 
 
 def _short(module: Module) -> str:
