@@ -278,3 +278,16 @@ def test_of_the_devices_a_child_uses_the_camera_that_it_was_named_alone() -> Non
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     ended = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert ended.stdout.split() == ["None", "13", "13"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("plan", "show", FILE), ("plan", "check", FILE), ("digest", FILE), ("verify", FILE, "--plan", FILE),
+     ("explain", "DOC-JSON"), ("transcript", "show"), ("transcript", "verify", FILE), ("delegate", "challenge", "--plan", FILE), ("config", "show"),
+     ("doctor",), ("report", "verify", FILE)],
+)  # fmt: skip
+def test_a_read_makes_no_state_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / FILE).write_text("{}")
+    line = [str(Path(sys.executable).with_name("airlock-offline")), "--home", str(tmp_path / "home"), *words]
+    subprocess.run(line, cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    assert [path.name for path in tmp_path.iterdir()] == [FILE]

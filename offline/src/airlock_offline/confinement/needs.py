@@ -12,7 +12,10 @@ from airlock_offline.confinement.confine import Needs, own_temporary_folder
 from airlock_shared.host.files import make_folder
 
 EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
-KEEP_NOTHING = ("doctor", "digest", "verify", "config", "completion", "emulator", "explain", "report")
+KEEP_NOTHING = frozenset(
+    {"doctor", "digest", "verify", "config", "completion", "emulator", "explain", "report", "plan", "transcript show",
+     "transcript verify", "delegate challenge"}
+)  # fmt: skip
 """Commands that write nothing into this machine's folder, and may not; the others find it made."""
 
 
@@ -29,8 +32,8 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     Raises ``UsageError`` when a folder of ours cannot be made.
     """
     words = context.params
-    command = context.command_path.split()[1]
-    keeps = command not in KEEP_NOTHING or bool(words.get("qr"))
+    command, *inner = context.command_path.split()[1:]
+    keeps = KEEP_NOTHING.isdisjoint((command, " ".join((command, *inner)))) or bool(words.get("qr"))
     if keeps:
         make_folder(home.absolute())
     outputs = [path for path in [context.meta.get(APDU_LOG)] if path is not None]
