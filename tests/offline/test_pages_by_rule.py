@@ -142,6 +142,9 @@ def test_an_empty_line_takes_its_room() -> None:
     assert lines_of("a\n\nb\n", INTER_MEDIUM_36, 416) == ["a", "", "b"]
     assert lines_of("a" * 19 + "\nb", INTER_MEDIUM_36, 416) == ["a" * 19, "b"]
     assert pages_of("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "", "b"], ["c", "d"]]
+    full = next("i" * number for number in range(1, 99) if width_px("i" * (number + 1), OPEN_SANS_REGULAR_11) > 114)
+    assert pages_of(f"a\nb\n{full}i\nc", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "b", full], ["i", "c"]]
+    assert pages_of(f"a\nb\n{full[1:]} \nc\nd", OPEN_SANS_REGULAR_11, 114, 3)[1][:2] == ["c", "d"]
 
 
 def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -> None:

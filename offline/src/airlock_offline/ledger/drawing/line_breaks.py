@@ -81,8 +81,10 @@ def pages_of(text: str, face: Typeface, line_px: int, lines: int) -> list[list[s
     for page in range(count):
         result.append(lines_of(text, face, line_px)[:lines])
         if page < count - 1:
-            breaks = list(counted_breaks(text, face, line_px))
-            text = text[breaks[lines - 1] :]
+            at = [*counted_breaks(text, face, line_px), *[len(text)] * lines][lines - 1]
+            text = (
+                text[at:] if text[at - 1] == "\n" else text[at:].removeprefix("\n")
+            )  # no page begins with an empty line
     return result
 
 
