@@ -28,7 +28,8 @@ from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespa
 from offline.test_preflight_isolation import ENFORCED, pin
 
 NOW_MS = 1_795_000_000_000
-READY = {"app": "Ethereum", "version": "1.22.0", "model": "flex", "blind_signing": False, "raw_messages": "proven on"}
+READY = {"app": "Ethereum", "version": "1.22.0", "model": "flex", "blind_signing": False, "raw_messages": "proven on",
+         "transaction_check": False}  # fmt: skip
 SOURCE = Installation("", "", 0, ())
 KIT = Installation("airlock-offline-kit-0.1.0-cp311-x86_64", "ab" * 32, 1234, ())
 CHANGED = KitFinding("KIT-INSTALLED", "lib/python3.11/site-packages/airlock_offline/home.py", "changed", "00", "11")

@@ -165,7 +165,13 @@ def _tokens(text: str) -> int:
             skipped |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))  # type: ignore[attr-defined]
     kinds = (tokenize.NAME, tokenize.OP, tokenize.NUMBER, tokenize.STRING)
     found = tokenize.generate_tokens(io.StringIO(text).readline)
-    return sum(token.type in kinds and token.start[0] not in skipped for token in found)
+    count = inside = 0
+    for token in found:
+        kind = tokenize.tok_name[token.type]
+        inside -= kind == "FSTRING_END"  # from Python 3.12 on a formatted text is taken apart: here it stays one token
+        count += not inside and token.start[0] not in skipped and (token.type in kinds or kind == "FSTRING_START")
+        inside += kind == "FSTRING_START"
+    return count
 
 
 def trusted_path() -> tuple[Module, ...]:
