@@ -98,6 +98,22 @@ def test_a_call_to_a_contract_that_the_venue_does_not_tell_of_is_refused_where_i
         assert (ended := made.fetch()).code == 0, ended.err
 
 
+def test_a_venue_with_a_struct_that_the_ledger_signs_over_another_hash_is_not_pinned(tmp_path: Path) -> None:
+    told, names = EXAMPLE["structs"]["CancelReq"], [f"m{number}" for number in range(16)]
+    held = {
+        "encode_type": told["encode_type"][:-1] + f",Held held)Held({','.join(f'uint256 {name}' for name in names)})",
+        "leaves": told["leaves"] | {f"held.{name}": "raw" for name in names},
+    }
+    with second_venue(TRADER, types=TYPES) as running:
+        made = Desk(tmp_path, running)
+        made.profile = OWN | {"structs": OWN["structs"] | {"CancelReq": told | held}}
+        assert (ended := made.fetch()).code == 0, ended.err
+        ended = made.offline("trust", made.path("deployment.json"), typed="Yes\n")
+    said = (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err, "Pin " in ended.err)
+    assert said == (3, True, True, False), ended.err
+    assert not (made.path("offline") / "pins").exists()
+
+
 def test_people_read_what_the_call_is_before_they_pin_it(tmp_path: Path) -> None:
     with second_venue(TRADER, types=TYPES) as running:
         made = Desk(tmp_path, running)

@@ -67,6 +67,9 @@ WRONG = [
     (TRANSACTIONS, "approve", (('max_fee_gwei_at_most = "5"\n', ""),), "TX-FEES", None),
     (TRANSACTIONS, "position-increase", (('pair = "btc-usd"', "pairIndex = 7"),), "TX-PAIR", "pairIndex"),
     (TRANSACTIONS, "position-increase", ((TRADER, f"trader = {OTHER}"),), "TX-TRADER", "trader"),
+    (TRANSACTIONS, "position-increase", (("openPrice = { at_least", "#"),), "PLAN-UNDECIDED", ""),
+    (TRANSACTIONS, "position-increase", (('slippage_percent_at_most = "1"\n', ""),), "PLAN-LIMIT", ""),
+    (TRANSACTIONS, "approve", (('"25000.5"', '"1000000000000000"'),), "TX-UNLIMITED", "amountUsdc"),
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.app_faults import EXPECTED, type_faults
 from airlock_offline.pinned_catalogue import changed_since, keep_shipped
-from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.intents import Intent, structs_of
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import proved_by_words
 from airlock_shared.checks.payload import definitions
@@ -44,7 +44,8 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     """
     data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
     deployment = with_venue(parse_deployment(data))
-    _require_no_fault(deployment)
+    for intent in structs_of(deployment).values():
+        require_signed_by_fields(intent, "leave it out of the venue's profile, and fetch that again")
     pinned = state.pinned(deployment.name)
     changed = changed_since(state.home, pinned) if pinned else []
     if pinned and pinned.fingerprint == deployment.fingerprint and not changed:
@@ -61,12 +62,11 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         show_json({"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint})
 
 
-def _require_no_fault(deployment: Deployment) -> None:
-    """Refuse a venue with a struct for which the Ledger's app signs another digest. Raises ``Refusal``."""
-    for name, intent in structs_of(deployment).items():
-        if faults := type_faults(definitions(intent).structs, name):
-            raise Refusal("DIGEST-LEDGER", f"no Ledger signs {name} field by field", got="; ".join(faults),
-                          expected=EXPECTED, do="leave it out of the venue's profile, and fetch that again")  # fmt: skip
+def require_signed_by_fields(intent: Intent, do: str) -> None:
+    """Raise ``Refusal("DIGEST-LEDGER")`` for a struct of which the Ledger's app signs another digest."""
+    if faults := type_faults(definitions(intent).structs, intent.name):
+        raise Refusal("DIGEST-LEDGER", f"no Ledger signs {intent.name} field by field", got="; ".join(faults),
+                      expected=EXPECTED, do=do)  # fmt: skip
 
 
 def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deployment) -> bool:

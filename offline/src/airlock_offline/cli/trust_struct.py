@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import click
 
+from airlock_offline.cli.trust import require_signed_by_fields
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.app_faults import EXPECTED, type_faults
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
 from airlock_shared.catalogue.intents import Intent, structs_of
 from airlock_shared.catalogue.pinned_structs import custom_intent
@@ -18,7 +18,7 @@ from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import changed_lines
 from airlock_shared.cli.console import ask_yes, json_option, say, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
-from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.errors import UsageError
 from airlock_shared.host.files import append_line, make_folder
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 
@@ -58,9 +58,7 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     pinned = [old for old in state.struct_pins(deployment) if custom_intent(old).name == intent.name]
     old = pinned[-1] if pinned else None
     known = old == pin
-    if faults := type_faults(definitions(intent).structs, intent.name):
-        raise Refusal("DIGEST-LEDGER", f"no Ledger signs {intent.name} field by field", got="; ".join(faults),
-                      expected=EXPECTED, do="pin nothing of this kind: sign it with another wallet")  # fmt: skip
+    require_signed_by_fields(intent, "pin nothing of this kind: sign it with another wallet")
     if refused := refused_integers(definitions(intent).structs):
         say(f"NOTE: the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}:")
         say(f"  {WIDTHS_DO}.")

@@ -22,13 +22,13 @@ FAULTS_DO = (
     "sign this with a Ledger"
 )
 EXPECTED = "data that the Ethereum app hashes as EIP-712 says"
+_MEASURED = "1.22.0"
 _MEMBERS = 16  # of a nested struct
 
 
 class KnownFault(NamedTuple):
-    """A fault: in which versions, the sentence for people, and where it is found in the structs that a type reaches."""
+    """A fault: the sentence for people, and where it is found in the structs that a type reaches."""
 
-    versions: str
     what: str
     found: Callable[[Structs, str], Iterator[str]]
 
@@ -66,19 +66,21 @@ def _arrays_of_arrays(structs: Structs, primary: str) -> Iterator[str]:
 
 
 OF_TYPES = (
-    KnownFault("1.22.0", f"a struct of {_MEMBERS} members within another is signed over another hash", _sixteen),
-    KnownFault("1.22.0", "an array of arrays of structs is signed over another hash", _arrays_of_arrays),
-    KnownFault("1.22.0", "a struct within itself is signed over another hash", _recursive),
-    KnownFault("1.22.0", "a struct without members is refused", _empty),
+    KnownFault(f"a struct of {_MEMBERS} members within another is signed over another hash", _sixteen),
+    KnownFault("an array of arrays of structs is signed over another hash", _arrays_of_arrays),
+    KnownFault("a struct within itself is signed over another hash", _recursive),
+    KnownFault("a struct without members is refused", _empty),
 )
-EMPTY_ARRAY = "an empty array before a struct, or at an element's beginning, is signed over another hash (app 1.22.0)"
+EMPTY_ARRAY = (
+    f"an empty array before a struct, or at an element's beginning, is signed over another hash (app {_MEASURED})"
+)
 """What the values show, and not the types."""
 
 
 def type_faults(structs: Structs, primary: str) -> list[str]:
     """Return a sentence for each fault that the types alone bring."""
     found = ((fault, list(fault.found(structs, primary))) for fault in OF_TYPES)
-    return [f"{fault.what} (app {fault.versions}): {', '.join(places)}" for fault, places in found if places]
+    return [f"{fault.what} (app {_MEASURED}): {', '.join(places)}" for fault, places in found if places]
 
 
 def faults_of(typed_data: TypedData) -> list[str]:

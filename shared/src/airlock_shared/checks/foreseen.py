@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from types import SimpleNamespace
 from typing import Any
 
 from airlock_shared.catalogue.calldata import Decoded
 from airlock_shared.catalogue.calls import CALLS, Call, calls_of
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import PAIR, TRADER, Field, value_of
+from airlock_shared.catalogue.kinds import PAIR, Field, value_of
 from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation, verdict_of
 from airlock_shared.checks.payload import known_struct
+from airlock_shared.documents.requests import Request
 from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import read_types
@@ -37,7 +37,6 @@ _OF_INTENTS = (agreement.nothing_is_undecided, agreement.choices_are_limited, ag
                agreement.order_type_fits, agreement.open_type_fits)  # fmt: skip
 _OF_CALLS = (agreement.nothing_is_undecided, agreement.choices_are_limited, transaction.account_is_planned,
              transaction.pair_is_pinned, transaction.spender_is_pinned, transaction.approval_is_bounded)  # fmt: skip
-_BY_PAIR = (agreement.order_type_fits, agreement.open_type_fits)
 
 
 def foreseen(situation: Situation) -> Iterator[PlanError]:
@@ -127,20 +126,19 @@ def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> obj
             return None
         return read_types({"Leaf": [{"name": "value", "type": type_name}]}).read("Leaf", {"value": text})["value"]
     if isinstance(wanted, Exact):
-        return None if leaf.rule.limit == "terms" else wanted.raw
-    if wanted is None and leaf.rule.kind in ("zero", "plan-or-zero"):
-        return 0
+        return wanted.raw
     return {"slippage": 0, "terms": ""}.get(leaf.rule.limit) if wanted is None else None
 
 
 def _case(
     found: Intent | Call, message: dict[str, Any], step: Step, situation: Situation, decisions: list[Decision]
 ) -> Case:
-    request: Any = SimpleNamespace(order_type=None)
+    request = Request(step.id, step.action.name, "", {}, {}, "", None, "", "", "", None)
     if isinstance(found, Intent):
         number = value_of(found.fields, message, PAIR) if decisions else None
         pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
-        request.order_type = found.order_types[pair.pnl] if found.order_types and pair else None
+        if found.order_types and pair:
+            request = request._replace(order_type=found.order_types[pair.pnl])
         hashes: Any = None
         return IntentCase(request, situation, step, found, message, hashes, decisions)
     account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
@@ -150,12 +148,9 @@ def _case(
 
 
 def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[PlanError]:
-    pair, trader = (value_of(case.fields, case.message, kind) for kind in (PAIR, TRADER))
     for check in checks:
         if isinstance(case, CallCase) and check is times.deadline_is_ahead:
             continue  # a transaction has none
-        if (check in _BY_PAIR and pair is None) or (check is agreement.signer_may_sign and trader is None):
-            continue
         verdict = verdict_of(check, check.run(case))
         if verdict.result == "refused":
             late = f"; this machine's clock says {utc_text(case.situation.now_ms)}" if check in _TIMES else ""
