@@ -236,6 +236,13 @@ def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, sta
     assert wire.count("POST", "/market/execute-batched") == 2
 
 
+def test_what_is_sent_again_is_kept_with_the_deployment_of_its_new_requests(desk: DeliveringMachine) -> None:
+    with Wire({SUBMIT: [reply(400, {}), stream(ACCEPTED, EXECUTED)]}) as wire:
+        for deployment in ("a" * 64, "b" * 64):
+            submit(unsent(wire.url, deployment=deployment), desk.world)
+    assert desk.world.journal.get(unsent().digest).record.deployment == "b" * 64
+
+
 @pytest.mark.parametrize("status", [400, 404, 408, 425, 429, 499])
 @pytest.mark.parametrize(
     ("used", "state"),

@@ -141,6 +141,13 @@ def test_a_trigger_says_which_way_it_looks(changes: tuple[tuple[str, str], ...],
     assert [text.startswith(odd) for text in odd_directions(step)] == ([True] if odd else [])
 
 
+@pytest.mark.parametrize("price", ["0", "0.0"])
+def test_a_trigger_of_nothing_looks_nowhere(price: str) -> None:
+    step: Any = _step("open", ('stopLoss = "58000"', f'stopLoss = "{price}"'))
+    assert list(directions(step)) == []
+    assert list(odd_directions(step)) == []
+
+
 @pytest.mark.parametrize(
     ("changes", "odd"),
     [
