@@ -168,18 +168,18 @@ $(VENVS)/online/.done: online/rehearsal/requirements.txt shared/pyproject.toml o
 	@$(VENVS)/online/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal
 	@touch $@
 
-$(VENVS)/offline/.done: offline/requirements.txt shared/pyproject.toml offline/pyproject.toml | .venvs/.python
+$(VENVS)/offline/.done: offline/requirements.txt shared/pyproject.toml offline/pyproject.toml offline/rehearsal/pyproject.toml | .venvs/.python
 	@echo "Setting up the offline half ..."
 	@$(PYTHON) -m venv --clear $(VENVS)/offline
 	@$(VENVS)/offline/bin/python $(PINNED) offline/requirements.txt
-	@$(VENVS)/offline/bin/python $(MEMBERS) -e shared -e offline
+	@$(VENVS)/offline/bin/python $(MEMBERS) -e shared -e offline -e offline/rehearsal
 	@touch $@
 
-$(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml offline/pyproject.toml | .venvs/.python
+$(VENVS)/dev/.done: requirements.txt shared/pyproject.toml online/pyproject.toml online/rehearsal/pyproject.toml offline/pyproject.toml offline/rehearsal/pyproject.toml | .venvs/.python
 	@echo "Setting up the development environment ..."
 	@$(PYTHON) -m venv --clear $(VENVS)/dev
 	@$(VENVS)/dev/bin/python $(PINNED) requirements.txt
-	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal -e offline
+	@$(VENVS)/dev/bin/python $(MEMBERS) -e shared -e online -e online/rehearsal -e offline -e offline/rehearsal
 	@touch $@
 
 # What builds the kit and the bundle: it reads wheels and writes the bill of materials. Never on a signing machine.

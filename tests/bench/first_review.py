@@ -70,7 +70,12 @@ def main() -> int:
 
 def start_ledger(command: str) -> subprocess.Popen[str]:
     """Start the software Ledger of a state of the code; its first line names the port."""
-    return subprocess.Popen([command, "emulator"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    return subprocess.Popen(
+        [str(Path(command).with_name("airlock-software-ledger"))],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
 
 
 def write_documents(folder: Path) -> None:

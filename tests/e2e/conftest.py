@@ -19,12 +19,12 @@ from eth_account import Account
 from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
-from airlock_offline.emulator.keys import TEST_SEED
 from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE as STORAGE
 from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.errors import ServiceError
+from airlock_software_ledger.keys import TEST_SEED
 from commands import FinishedCommand, run_command
 
 ROOT = Path(__file__).parents[2]
@@ -32,6 +32,7 @@ ONLINE = Path(os.environ.get("AIRLOCK_ONLINE_COMMAND", str(Path(sys.executable).
 BESIDE = Path(sys.executable).parent / "airlock-offline"  # where the offline half has no environment of its own
 OWN = ROOT / ".venvs/offline/bin/airlock-offline"
 OFFLINE = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(OWN if OWN.exists() else BESIDE)))
+SOFTWARE_LEDGER = OFFLINE.with_name("airlock-software-ledger")
 
 
 class BothMachines:
@@ -118,7 +119,7 @@ class Ledger(NamedTuple):
 
 def start_ledger(*words: str) -> Ledger:
     process = subprocess.Popen(
-        [str(OFFLINE), "emulator", *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        [str(SOFTWARE_LEDGER), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )
     assert process.stdout is not None
     return Ledger(process, int(json.loads(process.stdout.readline())["port"]))

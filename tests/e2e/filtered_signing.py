@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from airlock_offline.emulator.keys import TEST_SEED, derive
 from airlock_offline.ledger.apdu import parse_path
+from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import FinishedCommand
 from e2e.conftest import OFFLINE
 from shared.filtered_venues import FilteredVenue, filtered_document, typed

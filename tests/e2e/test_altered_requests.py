@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.keys import TEST_SEED, derive
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import parse_path
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import run_command
 from e2e.conftest import OFFLINE, Ledger, start_ledger, stop_ledger
 from offline.altered_requests import altered_documents

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import OFFLINE, BothMachines, Ledger, stop_ledger
+from e2e.conftest import OFFLINE, SOFTWARE_LEDGER, BothMachines, Ledger, stop_ledger
 from e2e.terminal import Terminal
 from shared.world import DEPLOYMENT_TEXT
 
@@ -125,7 +125,7 @@ def test_a_key_that_turns_nothing_never_comes_to_the_question(desk: BothMachines
 @pytest.fixture
 def asking() -> Iterator[Ledger]:
     """Return a software Ledger that waits for a person, as a real one does."""
-    words = [str(OFFLINE), "emulator", "--ask"]
+    words = [str(SOFTWARE_LEDGER), "--ask"]
     process = subprocess.Popen(
         words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     )

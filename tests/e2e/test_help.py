@@ -17,7 +17,6 @@ PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 WITHOUT_JSON = {
     "airlock-online rehearse": "it plays commands before people; each of them has --json",
     "airlock-online rehearse serve": "it serves until Ctrl-C, and prints its addresses as one line of JSON anyway",
-    "airlock-offline emulator": "it serves until Ctrl-C, and prints its port as one line of JSON anyway",
 }
 
 

@@ -30,7 +30,6 @@ LONG = "b" * 75 + LIE.replace(" ", "_")  # where the terminal breaks it by itsel
 NOT_SHOWN = re.compile(r"[^\n\x20-\x7e]")
 SHOWN_AGAIN = {"output", "sources", "source", "file", "folder", "plan_file"}
 SERVES = {
-    "airlock-offline emulator",
     "airlock-online rehearse",
     "airlock-online rehearse serve",
 }  # no file is named there

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from airlock_offline.emulator.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
 from airlock_offline.ledger.apdu import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.catalogue.eip1559 import raw_transaction, unsigned_bytes
@@ -35,6 +34,7 @@ from airlock_shared.ur.eth import (
     Signature,
     SignRequest,
 )
+from airlock_software_ledger.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
 

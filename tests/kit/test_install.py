@@ -15,7 +15,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.text.fingerprint_words import spoken
 from commands import FinishedCommand, run_command
-from e2e.conftest import BothMachines
+from e2e.conftest import SOFTWARE_LEDGER, BothMachines
 from kit.conftest import ROOT, UNSHARED, Installed, Kit, changed, sum_up, told_of_our_files_when_interrupted
 
 VECTORS = ROOT / "tests/vectors"
@@ -75,7 +75,7 @@ def test_it_verifies_and_signs_with_the_network_unshared(desk: BothMachines, ins
     words = (requests, "--plan", plan, "-o", output)
     steps = len(json.loads(requests.read_text())["requests"])
     typed = "Yes\n" * (steps + 2)
-    there = (installed.python, "-I", ROOT / "tests/kit/there.py", program, home, typed)
+    there = (installed.python, "-I", ROOT / "tests/kit/there.py", SOFTWARE_LEDGER, program, home, typed)
     ended = run_command(*UNSHARED, "env", "-i", *there, *words)
     assert ended.code == 0, ended.err
     assert all(len(one["signature"]) == 132 for one in json.loads(output.read_text())["signatures"])

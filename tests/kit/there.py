@@ -1,14 +1,14 @@
-"""Run inside a network of its own, by the system's Python alone: start the installed software Ledger, then sign with it.
+"""Run inside a network of its own, by the system's Python alone: start the software Ledger, then sign with it.
 
-``there.py PROGRAM HOME TYPED WORDS...``: the words of ``sign`` without its port. Leaves with the exit code of ``sign``.
+``there.py LEDGER PROGRAM HOME TYPED WORDS...``: the words of ``sign`` without its port. Leaves with its exit code.
 """
 
 import json
 import subprocess
 import sys
 
-program, home, typed, *words = sys.argv[1:]
-with subprocess.Popen([program, "emulator"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as ledger:
+software_ledger, program, home, typed, *words = sys.argv[1:]
+with subprocess.Popen([software_ledger], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as ledger:
     assert ledger.stdout is not None
     port = str(json.loads(ledger.stdout.readline())["port"])
     ended = subprocess.run(

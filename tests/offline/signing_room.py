@@ -13,7 +13,6 @@ import pytest
 
 from airlock_offline import device_connection
 from airlock_offline.cli import preflight, sign, transcript
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import examine_installation
 from airlock_offline.preflight import page
@@ -24,6 +23,7 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.host.machine import library_lines
 from airlock_shared.host.observed import MachineProbes
 from airlock_shared.units import utc_text
+from airlock_software_ledger.app import SoftwareLedger
 from offline.opinions import SameProcess
 from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import pytest
 
 from airlock_offline.cli.main import program
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.preflight.stated_time import Statement
@@ -26,6 +24,8 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import PROVED
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from offline.signing_room import stop_the_clock
 from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint

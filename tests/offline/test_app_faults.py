@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, reject, settings
 
 from airlock_offline.cli.plan import ledger_faults
 from airlock_offline.cli.verify import _judged
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger import ethereum_app
 from airlock_offline.ledger.app_faults import faults_of, type_faults
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
@@ -25,6 +24,7 @@ from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
 from airlock_shared.plan.reader import parse_plan
+from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, Scripted, recovered
 from shared import test_pinned_structs as own
 from shared.strategies import typed_data

@@ -12,11 +12,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
-from airlock_offline.emulator.faults import FAULTS
-from airlock_offline.emulator.keys import CURVE_ORDER, TEST_SEED
-from airlock_offline.emulator.terminal import page_lines
 from airlock_offline.ledger.apdu import Ins, encode_path, ethereum_apdu
 from airlock_offline.ledger.commands.uploads import _in_chunks
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
@@ -39,6 +34,10 @@ from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.errors import DeviceError, UsageError
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_software_ledger.answers import FAULTS, AppSettings
+from airlock_software_ledger.app import SoftwareLedger
+from airlock_software_ledger.keys import CURVE_ORDER, TEST_SEED
+from airlock_software_ledger.terminal import page_lines
 from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
 from shared.strategies import typed_data
 
@@ -245,7 +244,7 @@ def test_a_definition_that_is_cut_or_has_a_rest_is_refused(garbage: str) -> None
 # ---- over loopback ------------------------------------------------------------------------------------------------
 
 RUN = (
-    "from airlock_offline.emulator.server import run_emulator; "
+    "from airlock_software_ledger.server import run_emulator; "
     "run_emulator(model='nanosp', faults=frozenset({faults}), ask={ask})"
 )
 
@@ -351,7 +350,7 @@ def test_its_pages_are_blocks_of_at_most_80_columns_marked_as_a_simulators() -> 
     [((), False, True), (("--blind-signing",), True, True), (("--no-raw-messages",), False, False)],
 )
 def test_its_settings_are_options_of_its_command(words: tuple[str, ...], blind: bool, signs: bool) -> None:
-    command = [sys.executable, "-c", "from airlock_offline.cli.main import main; main()", "emulator", *words]
+    command = [sys.executable, "-c", "from airlock_software_ledger.command import main; main()", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         transport = LoopbackTransport(int(json.loads(process.stdout.readline())["port"]))

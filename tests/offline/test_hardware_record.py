@@ -12,8 +12,6 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.device_connection import Device
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import RefusedOnDevice
 from airlock_offline.ledger.usb import PluggedLedger, Unplugged
@@ -21,6 +19,8 @@ from airlock_offline.preflight.hardware_record import canonical, recorded
 from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 
 SERIAL = "0001SERIAL"
 PLUGGED = PluggedLedger(f"/dev/hidraw7-{SERIAL}", f"Flex {SERIAL}", "flex", 0x7011, 0x0201)

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.checks.nonces import SIGNED, SIGNING
+from airlock_software_ledger.app import SoftwareLedger
 from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
 

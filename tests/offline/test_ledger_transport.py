@@ -343,7 +343,7 @@ def test_a_broken_answer_is_named_and_the_connection_is_closed(
         "airlock_offline.ledger.typed_data_screens",
         "airlock_offline.ledger.transport",
         "airlock_offline.ledger.usb",
-        "airlock_offline.emulator.app",
+        "airlock_software_ledger.app",
     ],
 )
 def test_importing_the_ledger_loads_nothing_heavy_and_no_network(module: str) -> None:

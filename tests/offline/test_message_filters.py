@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.apdu import Ins, ethereum_apdu
 from airlock_offline.ledger.commands.message_filters import FiltersRefused, NoDate, ToldMessage
 from airlock_offline.ledger.ethereum_app import EthereumApp
@@ -19,6 +17,8 @@ from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.documents.message_filters import FieldFilter, MessageFilters
 from airlock_shared.documents.token_metadata import read_token_metadata
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
 from shared.filtered_venues import (
     LIMIT,

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from airlock_offline.config import read_config
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.drawing.not_shown import not_shown_in_full
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product, shown_models
@@ -21,6 +20,7 @@ from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_software_ledger.app import SoftwareLedger
 
 NAME = "apex"
 FLEX = MODELS["flex"].screen
@@ -122,7 +122,7 @@ def test_the_settings_file_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    "words", [("sign",), ("transcript", "seal"), ("delegate", "prove"), ("emulator",)], ids=lambda words: words[0]
+    "words", [("sign",), ("transcript", "seal"), ("delegate", "prove")], ids=lambda words: words[0]
 )
 def test_every_command_that_tells_pages_offers_it(words: tuple[str, ...]) -> None:
     assert f"[{'|'.join([*shown_models(), NAME])}]" in run(*words, "--help").stdout

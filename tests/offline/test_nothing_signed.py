@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.cli.sign import BROUGHT
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_shared.errors import Declined
 from airlock_shared.plan.reader import parse_plan
+from airlock_software_ledger.app import SoftwareLedger
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
 from shared.make_payloads import NOW_MS

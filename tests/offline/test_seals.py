@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.ceremony.seals import SEALED, VOID, Seal, check_seals, seal_of
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER
 
 PATH = "m/44'/60'/0'/0/0"

@@ -105,13 +105,6 @@ def test_a_rehearsal_connects_by_tcp_and_does_nothing_else(machine: str) -> None
 
 
 @pytest.mark.parametrize("machine", NAMES)
-def test_the_software_ledger_serves_and_does_not_connect(machine: str) -> None:
-    assert {ask(machine, name, listening=True) for name in ("bind", "listen", "accept4")} == {ALLOW}
-    assert ask(machine, "connect", listening=True) == REFUSE
-    assert ask(machine, "socket", AF_UNIX, 1, 0, listening=True) == REFUSE
-
-
-@pytest.mark.parametrize("machine", NAMES)
 def test_a_call_of_another_machine_ends_the_process(machine: str) -> None:
     made = MACHINES[machine]
     program = assemble(made, rules_for(made))
@@ -128,7 +121,7 @@ def test_a_call_of_the_x32_abi_ends_the_process() -> None:
 
 
 @pytest.mark.parametrize("machine", NAMES)
-@pytest.mark.parametrize("kind", [{}, {"loopback": True}, {"listening": True}, {"starting": False}])
+@pytest.mark.parametrize("kind", [{}, {"loopback": True}, {"starting": False}])
 def test_every_way_through_a_program_ends_in_an_answer(machine: str, kind: dict[str, bool]) -> None:
     made = MACHINES[machine]
     program = assemble(made, rules_for(made, **kind))

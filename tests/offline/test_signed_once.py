@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.app import SoftwareLedger, approve
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.status import DeviceLost, SettingOff
@@ -24,6 +23,7 @@ from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Declined, ExitCode, UsageError
+from airlock_software_ledger.app import SoftwareLedger, approve
 from offline.test_signing import SEED, STEP, Table, case, ledger
 from shared.make_payloads import NOW_MS, seal
 from shared.world import case_of, good, situation

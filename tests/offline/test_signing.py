@@ -15,8 +15,6 @@ import pytest
 
 from airlock_offline import airgap
 from airlock_offline.device_connection import require_rehearsal
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger, approve
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.readiness import require_ready
@@ -38,6 +36,8 @@ from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined, ExitCode, Refusal
 from airlock_shared.ethereum.recovery import CURVE_ORDER
 from airlock_shared.text.safe import is_visible
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger, approve
 from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
 from shared.world import case_of, examined, good, good_challenges, request_of, situation

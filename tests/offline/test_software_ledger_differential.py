@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.models import DEVELOPMENT
 from airlock_offline.ledger.typed_data_screens import Page
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from shared.world import VECTORS
 
 CASES: list[dict[str, Any]] = json.loads((VECTORS / "ledger-differential/flex-1.22.0-dev.json").read_text())

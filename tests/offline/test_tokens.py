@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.apdu import Ins, ethereum_apdu
 from airlock_offline.ledger.commands.uploads import provide_token
 from airlock_offline.ledger.ethereum_app import EthereumApp
@@ -14,6 +12,8 @@ from airlock_offline.ledger.transaction_screens import ShownTransaction, transac
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.documents.token_metadata import TokenMetadata, read_token_metadata
 from airlock_shared.ethereum.keccak import keccak256
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
 from shared.token_records import MAINNET_USDC, USDC_RECORD, published
 

@@ -14,8 +14,6 @@ import pytest
 
 from airlock_offline.config import read_config
 from airlock_offline.device_connection import Device
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger import status, status_words, usb, usb_lock
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.models import MODELS, model_of_product, words_of
@@ -26,6 +24,8 @@ from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.observed import OK
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import SEED, Table, case, ledger
 from offline.usb_bus import OPEN_ETHEREUM, UsbBus
 from shared.world import situation

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.app import SoftwareLedger
-from airlock_offline.emulator.keys import HARDENED, TEST_SEED, _node, derive
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import WrongAnswer
 from airlock_offline.ledger.status_words import PathNotAllowed
@@ -17,6 +15,8 @@ from airlock_offline.ledger.watch_only import account_of, address_below, extende
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ur.eth import HDKey
+from airlock_software_ledger.app import SoftwareLedger
+from airlock_software_ledger.keys import HARDENED, TEST_SEED, _node, derive
 from offline.recordings import SIGNER, Exchange, Played, answering
 from shared.ur.test_peers import peers
 

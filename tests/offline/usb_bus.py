@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.typed_data_screens import Page
+from airlock_software_ledger.app import SoftwareLedger
 
 REPORT = 64
 HEAD = b"\x01\x01\x05"

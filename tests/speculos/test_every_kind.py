@@ -13,8 +13,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger import typed_data as typed_data_module
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
@@ -25,6 +23,8 @@ from airlock_shared.catalogue.calls import selectors
 from airlock_shared.catalogue.encode_types import types_of
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
 from shared.world import VECTORS
 from speculos.app_file import AppFile

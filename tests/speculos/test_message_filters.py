@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.apdu import Apdu, Ins, ethereum_apdu
 from airlock_offline.ledger.commands.message_filters import FiltersRefused, ToldMessage
 from airlock_offline.ledger.ethereum_app import EthereumApp
@@ -21,6 +19,8 @@ from airlock_offline.ledger.status_words import FiltersMissing
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from e2e.filtered_signing import FilteredDesk
 from offline.recordings import SIGNER, recovered
 from offline.test_message_filters import CHANGES, PATH, told_of

@@ -14,8 +14,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import Buttons, screen_of
 from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongAnswer
@@ -25,6 +23,8 @@ from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import RECORDINGS, SIGNER, Recording, recovered
 from offline.test_ledger_recordings import OTHER_ORDER, ask, assert_signed
 from offline.test_ledger_recordings import _whole as whole_payload_of

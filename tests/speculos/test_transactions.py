@@ -11,8 +11,6 @@ from contextlib import closing
 
 import pytest
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.commands.uploads import provide_token
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import SettingOff, TokenRefused
@@ -20,6 +18,8 @@ from airlock_offline.ledger.transaction_screens import ShownTransaction, transac
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.documents.token_metadata import read_token_metadata
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
 from shared.token_records import USDC_RECORD
 from speculos.app_file import AppFile

@@ -14,6 +14,7 @@ SOURCES = {
     "airlock_online": "online/src",
     "airlock_rehearsal": "online/rehearsal/src",
     "airlock_offline": "offline/src",
+    "airlock_software_ledger": "offline/rehearsal/src",
 }
 _BLOCK = re.compile(r"(<!-- the floors, by `make docs` -->\n).*?(<!-- end of the floors -->\n)", re.DOTALL)
 _WIDTH = 120

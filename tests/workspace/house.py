@@ -14,6 +14,7 @@ DISTRIBUTIONS = {
     "airlock_shared": "shared/src",
     "airlock_online": "online/src",
     "airlock_offline": "offline/src",
+    "airlock_software_ledger": "offline/rehearsal/src",
     "airlock_rehearsal": "online/rehearsal/src",
 }
 Graph = Mapping[str, frozenset[str]]

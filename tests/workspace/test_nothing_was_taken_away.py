@@ -16,13 +16,15 @@ from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import ExitCode
+from airlock_software_ledger.command import program as software_ledger
 from workspace.command_trees import formats, tree
 
 ROOT = Path(__file__).parents[2]
 BEFORE: dict[str, Any] = json.loads((ROOT / "tests/workspace/commands.json").read_text())
-SOURCES = [ROOT / name for name in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
+SOURCES = [ROOT / half for half in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
 SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
     "commands": {
+        "airlock-software-ledger --version",
         "airlock-offline report make --pdf",
         "airlock-offline explain",
         "airlock-offline explain --json",
@@ -156,7 +158,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
 READ_SINCE = {f"airlock-offline {command} --model" for command in ("sign", "transcript seal", "delegate prove")}
 """Options whose default was a guess, and whose value is now read from the device (ADR 35): left out, they work as before."""
 
-PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
+PROGRAMS = {"airlock-online": online, "airlock-offline": offline, "airlock-software-ledger": software_ledger}
 
 
 def _rows(node: dict[str, Any], words: str) -> Iterator[tuple[str, object]]:

@@ -22,7 +22,7 @@ CEILING_TOKENS = 92_100
 """Of what can run in a signing. It may go down; whoever raises it says in the change what for."""
 
 FOREIGN = (
-    "airlock_online", "airlock_rehearsal", "airlock_offline.emulator", "airlock_offline.installation",
+    "airlock_online", "airlock_rehearsal", "airlock_offline.installation",
     "airlock_offline.cli.completion", "airlock_shared.cli.completion", "airlock_shared.cli.plan",
     "airlock_shared.cli.progress", "airlock_shared.cli.doctor", "airlock_shared.cli.report", "airlock_shared.report",
     "airlock_shared.qr", "airlock_shared.ur", "airlock_shared.cli.qr.documents", "airlock_shared.cli.qr.transfer",
@@ -32,7 +32,7 @@ FOREIGN = (
     "airlock_shared.plan.writer", "airlock_shared.plan.examples", "airlock_shared.checks.catalogue",
     "airlock_offline.wallets", "airlock_offline.cli.plan_draft", "airlock_offline.cli.report_pages",
 )  # fmt: skip
-"""The other half, simulators, the terminal's comfort, codes and pictures, reports, and the texts of refusals."""
+"""The other half, the terminal's comfort, codes and pictures, reports, and the texts of refusals."""
 
 
 def foreign(modules: tuple[Module, ...]) -> list[str]:

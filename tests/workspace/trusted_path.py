@@ -24,8 +24,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from airlock_offline.emulator.keys import TEST_SEED, derive
 from airlock_offline.ledger.apdu import parse_path
+from airlock_software_ledger.keys import TEST_SEED, derive
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
 
@@ -93,9 +93,9 @@ OTHERS = (
 ROOTS = ("airlock_offline.start", "airlock_offline.cli.main", "airlock_offline.cli.sign")
 ELSEWHERE = re.compile(
     r"airlock_shared\.(cli\.qr\.(?!options$|file_or_light$)|report|cli\.explain|qr|ur)"
-    r"|airlock_offline\.(cli\.report_pages|printing|emulator|scanning)(\.|$)"
+    r"|airlock_offline\.(cli\.report_pages|printing|scanning)(\.|$)"
 )
-"""What the closure leaves out: other commands' pictures, reports and explanations, and the simulator in its own process."""
+"""What the closure leaves out: other commands' pictures, reports and explanations."""
 
 
 class Module(NamedTuple):
@@ -189,7 +189,7 @@ def _module(name: str) -> Module:
 @contextmanager
 def software_ledger() -> Iterator[int]:
     """Run the software Ledger, and give its port."""
-    words = [str(PROGRAM), "emulator", "--blind-signing", "--smart-accounts"]
+    words = [str(PROGRAM.with_name("airlock-software-ledger")), "--blind-signing", "--smart-accounts"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:

@@ -18,7 +18,6 @@ class _Allowance:
     """What the guard lets through: nothing, until a rehearsal asks for its loopback port."""
 
     port: int | None = None
-    listening = False
     installed = False
 
 
@@ -33,9 +32,9 @@ def install() -> None:
         sys.addaudithook(_guard)
 
 
-def allow_loopback(port: int, *, listening: bool = False) -> None:
-    """Allow connections to one port on 127.0.0.1, or listening there, for the software Ledger of a rehearsal."""
-    _allowance.port, _allowance.listening = port, listening
+def allow_loopback(port: int) -> None:
+    """Allow connections to one port on 127.0.0.1: the software Ledger of a rehearsal."""
+    _allowance.port = port
 
 
 def _guard(event: str, arguments: tuple[Any, ...]) -> None:
@@ -58,6 +57,4 @@ def _is_allowed(event: str, arguments: tuple[Any, ...]) -> bool:
         return arguments[1] in (AF_INET, -1) and arguments[2] in (SOCK_STREAM, -1)
     if event == "socket.getaddrinfo":
         return bool(arguments[0] == LOOPBACK)  # a numeric address: nobody is asked
-    if event == "socket.connect":
-        return not _allowance.listening and tuple(arguments[1]) == (LOOPBACK, _allowance.port)
-    return event == "socket.bind" and _allowance.listening and tuple(arguments[1]) == (LOOPBACK, _allowance.port)
+    return event == "socket.connect" and tuple(arguments[1]) == (LOOPBACK, _allowance.port)

@@ -6,10 +6,10 @@ import copy
 import random
 from typing import Any, NamedTuple
 
-from airlock_offline.emulator.keys import sign
 from airlock_rehearsal.chain.sending import Sender
 from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.documents.signatures import Signed
+from airlock_software_ledger.keys import sign
 from online.chain.ground import TREASURY_SENDER, Ground, document, signer_of
 from shared.make_payloads import seal
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.emulator.app import SoftwareLedger
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.signing.device_pages import typed_data_of
 from airlock_rehearsal.chain.evm import Reverted
@@ -16,6 +15,7 @@ from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.judge import Known, judge_item
+from airlock_software_ledger.app import SoftwareLedger
 from online.chain.ground import EXPIRY_S, ONE, OPENED_S, USDC_ONE, Ground, code, document, signer_of, situation
 from shared.make_payloads import DESK, OTHER, TREASURY
 from shared.world import STEPS, request_of

@@ -25,7 +25,6 @@ COMMANDS = {
     "doctor": "Find out why something does not work; change nothing.",
     "explain": "Explain a check or an exit code.",
     "config": "Show the configuration, and where each value comes from.",
-    "completion": "Print shell completion for this program's commands.",
     "ceremony": "Lead people through a ceremony; record what they confirm.",
     "address": "Show the Ledger's address at a path, and confirm it on its screen.",
     "accounts": "Show an account to a watch-only wallet, as a QR code.",
@@ -38,7 +37,7 @@ COMMANDS = {
     "transcript": "Show or verify this machine's transcript.",
     "report": "Make the report of a ceremony, or verify one.",
     "forget": "Remove kept copies of signatures that can execute no more.",
-    "emulator": "Serve the software Ledger of a rehearsal.",
+    "completion": "Print shell completion for this program's commands.",
 }
 
 STATIONS = {  # the first command of each, and the heading above it
@@ -50,7 +49,7 @@ STATIONS = {  # the first command of each, and the heading above it
     "show": "Across the gap",
     "verify": "Check and sign",
     "transcript": "The evidence",
-    "emulator": "Beside ceremonies",
+    "completion": "Beside ceremonies",
 }
 
 

@@ -15,7 +15,6 @@ from airlock_offline.confinement.syscalls import (
     AF_INET,
     CLONE_THREAD,
     IPPROTO_TCP,
-    LISTENING,
     LOOPBACK,
     NAMESPACES,
     NUMBERS,
@@ -62,14 +61,12 @@ _TCP: tuple[Test, ...] = (
 )
 
 
-def rules_for(
-    machine: Machine, *, loopback: bool = False, listening: bool = False, starting: bool = True
-) -> list[Rule]:
-    """Return the rules of a machine; in a rehearsal TCP sockets are made, to connect or, with ``listening``, to serve.
+def rules_for(machine: Machine, *, loopback: bool = False, starting: bool = True) -> list[Rule]:
+    """Return the rules of a machine; in a rehearsal (``loopback``) TCP sockets are made, to connect.
 
     Without ``starting`` no other process and no other program is begun, threads are.
     """
-    allowed = LISTENING if listening else LOOPBACK if loopback else ()
+    allowed = LOOPBACK if loopback else ()
     rules: list[Rule] = []
     for name, numbers in NUMBERS.items():
         number = numbers[machine.column]

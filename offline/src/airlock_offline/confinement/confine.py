@@ -29,7 +29,6 @@ class Needs(NamedTuple):
     reads: tuple[Path, ...] = ()
     writes: tuple[Path, ...] = ()
     connect: int | None = None
-    listen: int | None = None
     files: bool = True
     machine: bool = True
     devices: tuple[Path, ...] = ()
@@ -65,9 +64,7 @@ def _refuse_calls(needs: Needs) -> str:
     machine = MACHINES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
         return f"no table of system calls for {os.uname().machine}"
-    rules = bpf.rules_for(
-        machine, loopback=needs.connect is not None, listening=needs.listen is not None, starting=needs.starting
-    )
+    rules = bpf.rules_for(machine, loopback=needs.connect is not None, starting=needs.starting)
     try:
         seccomp.install(machine, bpf.assemble(machine, rules))
     except OSError as error:
@@ -96,7 +93,7 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
         *((Path(path), landlock.WRITE) for path in needs.writes),
     ]
     try:
-        landlock.restrict(abi, paths, connect=needs.connect, listen=needs.listen)
+        landlock.restrict(abi, paths, connect=needs.connect)
     except OSError as error:
         return 0, f"the kernel takes no Landlock rules: {error.strerror}"
     return abi, ""

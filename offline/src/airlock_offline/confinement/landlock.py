@@ -50,22 +50,18 @@ def attributes(abi: int) -> bytes:
     return struct.pack("<QQQ", *handled(abi))[: 8 if abi < 4 else 16 if abi < 6 else 24]
 
 
-def restrict(
-    abi: int, paths: Iterable[tuple[Path, int]], *, connect: int | None = None, listen: int | None = None
-) -> None:
+def restrict(abi: int, paths: Iterable[tuple[Path, int]], *, connect: int | None = None) -> None:
     """Take every right from this thread and its children but those to these paths and what is beneath them.
 
-    ``connect`` and ``listen`` are the one TCP port that is left. Raises ``OSError``.
+    ``connect`` is the one TCP port that is left. Raises ``OSError``.
     """
     shape = attributes(abi)
     ruleset = call(CREATE, ctypes.c_char_p(shape), len(shape), 0)
     try:
         for path, rights in paths:
             _allow_beneath(ruleset, path, rights & handled(abi)[0])
-        if abi >= 4:
-            for right, port in ((CONNECT_TCP, connect), (BIND_TCP, listen)):
-                if port is not None:
-                    call(ADD, ruleset, PORT, ctypes.c_char_p(struct.pack("<QQ", right, port)), 0)
+        if abi >= 4 and connect is not None:
+            call(ADD, ruleset, PORT, ctypes.c_char_p(struct.pack("<QQ", CONNECT_TCP, connect)), 0)
         call(RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)

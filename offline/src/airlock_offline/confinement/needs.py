@@ -13,7 +13,7 @@ from airlock_shared.host.files import make_folder
 
 EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
 KEEP_NOTHING = frozenset(
-    {"doctor", "digest", "verify", "config", "completion", "emulator", "explain", "report", "plan", "transcript show",
+    {"doctor", "digest", "verify", "config", "completion", "explain", "report", "plan", "transcript show",
      "transcript verify", "delegate challenge"}
 )  # fmt: skip
 """Commands that write nothing into this machine's folder, and may not; the others find it made."""
@@ -48,7 +48,6 @@ def needs_of(context: click.Context, home: Path) -> Needs:
         reads=(*(path.absolute() for path in inputs), *(() if keeps else (home.absolute(),))),
         writes=(*((home.absolute(),) if keeps else ()), *(path.absolute().parent for path in outputs)),
         connect=words.get("emulator_port"),
-        listen=words.get("port") if command == "emulator" else None,
         files=command not in EVERYWHERE,
     )
 

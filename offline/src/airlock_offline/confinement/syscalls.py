@@ -59,8 +59,7 @@ STARTING = ("fork", "vfork", "execve", "execveat")
 """What only a process that starts others is left; ``clone`` is left to every one for its threads."""
 
 LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
-LISTENING = ("socket", "bind", "listen", "accept4", "accept", "sendto", "recvfrom")
-"""What a rehearsal's loopback connection takes, and what the software Ledger's server takes."""
+"""What a rehearsal's loopback connection takes."""
 
 AF_INET, SOCK_STREAM, IPPROTO_TCP = 2, 1, 6
 SOCK_FLAGS = 0o4000 | 0o2000000  # SOCK_NONBLOCK, SOCK_CLOEXEC: flags that ride on a socket's type

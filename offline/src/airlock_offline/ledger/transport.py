@@ -69,7 +69,7 @@ class LoopbackTransport:
             connection = socket.create_connection((LOOPBACK, port), timeout=MACHINE_TIMEOUT_S)
         except OSError as error:
             raise DeviceNotFound(
-                f"no software Ledger answers on {LOOPBACK}:{port}", do="start it with `airlock-offline emulator`"
+                f"no software Ledger answers on {LOOPBACK}:{port}", do="start it with `airlock-software-ledger`"
             ) from error
         self._connection: socket.socket | None = connection
 

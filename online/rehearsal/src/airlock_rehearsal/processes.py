@@ -102,12 +102,18 @@ def _pass_through(process: subprocess.Popen[bytes], typist: Typist | None) -> st
 
 
 @contextmanager
-def software_ledger(command: Path, arguments: Sequence[str]) -> Iterator[int]:
-    """Run the software Ledger and give its port; its screens go to the terminal. Raises ``DeviceError``."""
+def software_ledger(offline: Path, arguments: Sequence[str]) -> Iterator[int]:
+    """Run the software Ledger that is installed beside the air-gapped half's command, and give its port.
+
+    Its screens go to the terminal. Raises ``DeviceError`` when there is none or it does not start.
+    """
+    command = offline.with_name("airlock-software-ledger")
+    if not command.exists():
+        raise DeviceError(f"there is no software Ledger at {command}", do="install offline/rehearsal beside it")
     process: subprocess.Popen[bytes] | None = None
     try:
         with _uninterrupted():
-            process = _start([command, "emulator", *arguments], None, None)
+            process = _start([command, *arguments], None, None)
         line = process.stdout.readline() if process.stdout is not None else b""
         try:
             port = int(json.loads(line)["port"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.status_words import BAD_DATA, ORDER, Failed
 from airlock_offline.ledger.transaction_screens import authorization_review
 from airlock_offline.ledger.typed_data_screens import Review, ScreenField
 from airlock_shared.ethereum.keccak import keccak256
+from airlock_software_ledger.status_words import BAD_DATA, ORDER, Failed
 
 MAGIC = b"\x05"  # EIP-7702
 KNOWN_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}  # as recorded

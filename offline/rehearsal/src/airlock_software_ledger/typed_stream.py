@@ -10,7 +10,8 @@ import json
 from collections.abc import Generator
 from typing import NamedTuple
 
-from airlock_offline.emulator.field_types import (
+from airlock_shared.ethereum.keccak import keccak256
+from airlock_software_ledger.field_types import (
     ADDRESS,
     BOOL,
     CUSTOM,
@@ -21,8 +22,7 @@ from airlock_offline.emulator.field_types import (
     read_field,
     text_of,
 )
-from airlock_offline.emulator.status_words import BAD_DATA, UNSPECIFIED, Failed
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_software_ledger.status_words import BAD_DATA, UNSPECIFIED, Failed
 
 DOMAIN = "EIP712Domain"
 _MAX_DEPTH = 16

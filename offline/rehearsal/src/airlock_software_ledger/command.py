@@ -1,16 +1,18 @@
-"""``emulator``: the software Ledger of a rehearsal, on loopback."""
+"""``airlock-software-ledger``: the program that serves the software Ledger on loopback."""
 
 from __future__ import annotations
 
+import sys
+
 import click
 
-from airlock_offline import airgap
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.faults import FAULTS
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
+from airlock_shared.cli.program import run
+from airlock_software_ledger.answers import FAULTS, AppSettings
+from airlock_software_ledger.server import run_emulator
 
 
-@click.command("emulator")
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
 @click.option("--model", type=click.Choice(shown_models()), default=DEFAULT_MODEL, show_default=True)
 @click.option(
@@ -25,7 +27,8 @@ from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 @click.option("--blind-signing/--no-blind-signing", default=False, show_default=True, help="The app's Blind signing.")
 @click.option("--raw-messages/--no-raw-messages", default=True, show_default=True, help="The app's Raw messages.")
 @click.option("--smart-accounts/--no-smart-accounts", default=False, show_default=True, help="Its EIP-7702 setting.")
-def emulator(
+@click.version_option(package_name="airlock-software-ledger")
+def program(
     port: int,
     model: str,
     faults: tuple[str, ...],
@@ -34,16 +37,15 @@ def emulator(
     raw_messages: bool,
     smart_accounts: bool,
 ) -> None:
-    r"""Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
+    """Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
 
-    It prints its port as one JSON line, then each screen as it is shown. Ctrl-C ends it.
-
-    \b
-    Example:
-      airlock-offline emulator --port 9999
+    It prints its port as one JSON line, then each screen as it is shown. Ctrl-C ends it. To play a person who reads and
+    confirms: airlock-software-ledger --ask --port 9999
     """
-    from airlock_offline.emulator.server import run_emulator
-
-    airgap.allow_loopback(port, listening=True)
     settings = AppSettings(raw_messages=raw_messages, blind_signing=blind_signing, smart_accounts=smart_accounts)
     run_emulator(port=port, model=model, faults=frozenset(faults), ask=ask, settings=settings)
+
+
+def main() -> None:
+    """Run the program and leave with its exit code."""
+    sys.exit(run(program))

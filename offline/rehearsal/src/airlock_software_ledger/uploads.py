@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_offline.emulator import transactions
-from airlock_offline.emulator.answers import AppSettings, SigningRequest
-from airlock_offline.emulator.keys import DerivedKey, read_path
-from airlock_offline.emulator.status_words import BAD_DATA, ORDER, PARAMETERS, Failed
-from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
 from airlock_offline.ledger.transaction_screens import MESSAGE, message_fields, transaction_review
 from airlock_shared.ethereum.keccak import keccak256
+from airlock_software_ledger import transactions
+from airlock_software_ledger.answers import AppSettings, SigningRequest
+from airlock_software_ledger.keys import DerivedKey, read_path
+from airlock_software_ledger.status_words import BAD_DATA, ORDER, PARAMETERS, Failed
+from airlock_software_ledger.tokens import Tokens
 
 
 class _Upload(NamedTuple):

@@ -11,12 +11,11 @@ import socket
 import sys
 from types import FrameType
 
-from airlock_offline.emulator.answers import AppSettings
-from airlock_offline.emulator.app import SoftwareLedger
-from airlock_offline.emulator.faults import FAULTS
-from airlock_offline.emulator.terminal import ask_on_terminal, show_on_terminal, tell
 from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status import DeviceLost
+from airlock_software_ledger.answers import FAULTS, AppSettings
+from airlock_software_ledger.app import SoftwareLedger
+from airlock_software_ledger.terminal import ask_on_terminal, show_on_terminal, tell
 
 LOOPBACK = "127.0.0.1"
 MAX_APDU = 260  # five bytes of header and length, and 255 of data

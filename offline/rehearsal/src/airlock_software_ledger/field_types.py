@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.status_words import BAD_DATA, Failed
+from airlock_software_ledger.status_words import BAD_DATA, Failed
 
 CUSTOM, INT, UINT, ADDRESS, BOOL, STRING, FIXED_BYTES, BYTES = range(8)
 DYNAMIC_TYPES = (STRING, BYTES)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from airlock_offline.emulator.field_types import ADDRESS, BOOL, INT, STRING, UINT, FieldType
-from airlock_offline.emulator.typed_stream import DOMAIN, TypedStream
 from airlock_offline.ledger.typed_data_screens import ScreenField, shown_bytes, shown_string
+from airlock_software_ledger.field_types import ADDRESS, BOOL, INT, STRING, UINT, FieldType
+from airlock_software_ledger.typed_stream import DOMAIN, TypedStream
 
 
 def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool = False) -> list[ScreenField]:

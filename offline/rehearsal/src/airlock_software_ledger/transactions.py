@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.emulator.status_words import BAD_DATA, TRANSACTION_TYPE, Failed
-from airlock_offline.emulator.tokens import Tokens
 from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransaction
+from airlock_software_ledger.status_words import BAD_DATA, TRANSACTION_TYPE, Failed
+from airlock_software_ledger.tokens import Tokens
 
 LEGACY = -1  # a transaction without a type: its first byte begins a list
 _ADDRESS_BYTES = 20

@@ -8,13 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from airlock_offline.emulator import authorizations, keys, status_words
-from airlock_offline.emulator.answers import AppSettings, SigningRequest
-from airlock_offline.emulator.faults import FAULTS
-from airlock_offline.emulator.status_words import Failed
-from airlock_offline.emulator.tokens import Tokens
-from airlock_offline.emulator.typed_flow import TypedFlow
-from airlock_offline.emulator.uploads import Uploads
 from airlock_offline.ledger.apdu import (
     CLA_ETHEREUM,
     CLA_SIMULATOR,
@@ -33,6 +26,12 @@ from airlock_offline.ledger.transaction_screens import address_pages, network
 from airlock_offline.ledger.typed_data_screens import Page, review_pages
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.keccak import keccak256
+from airlock_software_ledger import authorizations, keys, status_words
+from airlock_software_ledger.answers import FAULTS, AppSettings, SigningRequest
+from airlock_software_ledger.status_words import Failed
+from airlock_software_ledger.tokens import Tokens
+from airlock_software_ledger.typed_flow import TypedFlow
+from airlock_software_ledger.uploads import Uploads
 
 Screens = Callable[[list[Page]], bool]
 """Shows the pages of one request and returns whether the person approves."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 
-from airlock_offline.emulator.status_words import BAD_DATA, Failed
 from airlock_offline.ledger.drawing.network_names import NETWORKS
 from airlock_shared.documents.token_metadata import TokenMetadata
+from airlock_software_ledger.status_words import BAD_DATA, Failed
 
 SIGNER = bytes.fromhex(  # the key that app 1.22.0 checks records with: data of LedgerHQ/app-ethereum, src/public_keys.h
     "045e6c1020c14dc46442fe89f97c0b68cdb15976dc24f24c316e7b30fe4e8cc7"
