@@ -30,7 +30,7 @@ HERE = Path(__file__).parent
 BEFORE = "9a63560"
 """The state before anything was taken out."""
 
-SOURCES = ("shared/src", "offline/src", "online/src", "online/rehearsal/src", "tests")
+SOURCES = ("shared/src", "offline/src", "offline/rehearsal/src", "online/src", "online/rehearsal/src", "tests")
 SHOWN = 12  # differences that are printed whole
 
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 MUTANTS = Path(__file__).with_name("mutants.toml")
-SOURCES = ("shared/src", "offline/src", "online/src", "online/rehearsal/src")
+SOURCES = ("shared/src", "offline/src", "offline/rehearsal/src", "online/src", "online/rehearsal/src")
 COPIED = (*SOURCES, "offline/kit", "online/bundle", "shared/packing", "tests", "docs", "pyproject.toml")
 TIMEOUT_S, PRISTINE_TIMEOUT_S = 300, 3600  # of one mutant's tests; of all their tests without any
 NO_TESTS_FAILED, TESTS_FAILED = 0, 1  # pytest's exit codes

@@ -20,7 +20,7 @@ from airlock_offline.preflight.stated_time import (
 )
 from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
-from airlock_shared.checks.case import Case, Verdict, verdict_of
+from airlock_shared.checks.case import Case, Verdict
 from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
@@ -260,7 +260,7 @@ def _entries(*events: tuple[str, int]) -> list[Entry]:
 def test_a_statement_holds_for_a_day_while_the_clock_runs_on(events: list[tuple[str, int]], holds: bool) -> None:
     entries = _entries(*events)
     assert clock_of(entries, NOW_MS).uncertainty_ms == (MINUTE if holds else None)
-    verdict = verdict_of(time_is_stated, time_is_stated.run(clock_of(entries, NOW_MS)))
+    verdict = time_is_stated.run(clock_of(entries, NOW_MS))
     known_wrong = bool(entries) and entries[-1].event == CONTRADICTED
     failed = "refused" if known_wrong else "not-judged"
     assert (verdict.check, verdict.result) == ("TIME-CLOCK", "pass" if holds else failed)
@@ -283,7 +283,7 @@ def _clock(after_ms: int, ran_ms: int, boot_id: str = "one start", event: str = 
 @pytest.mark.parametrize("ran_ms", [0, MINUTE, 3 * HOUR])
 def test_a_clock_that_was_set_since_the_time_was_stated_is_refused(ran_ms: int, gap_ms: int) -> None:
     clock = _clock(max(0, ran_ms + gap_ms), max(0, ran_ms + gap_ms) - gap_ms)
-    verdict = verdict_of(time_is_stated, time_is_stated.run(clock))
+    verdict = time_is_stated.run(clock)
     fine = abs(gap_ms) <= 2000
     assert verdict.result == ("pass" if fine else "refused")
     assert clock.uncertainty_ms == (MINUTE if fine else None)

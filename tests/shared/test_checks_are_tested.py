@@ -12,7 +12,7 @@ import pytest
 import airlock_shared
 from airlock_shared.checks import agreement, authorization, payload, times, transaction
 from airlock_shared.checks import judge as judge_module
-from airlock_shared.checks.case import Check, Found, Named
+from airlock_shared.checks.case import Check, Finding, Named
 from airlock_shared.checks.catalogue import ALL, CHECKS, READINGS
 from airlock_shared.checks.catalogue import RAISED as DESCRIBED
 from airlock_shared.checks.signature import SIG_CHECKS
@@ -92,10 +92,10 @@ def test_a_row_of_the_table_says_what_it_refuses_protects_from_and_asks_for(chec
     assert info.do.endswith((".", "happen."))
 
 
-def _always_passing(original: Callable[[Any], Found | None]) -> Callable[[Any], Found]:
-    def passes(item: Any) -> Found:
+def _always_passing(original: Callable[[Any], Finding | None]) -> Callable[[Any], Finding]:
+    def passes(item: Any) -> Finding:
         original(item)
-        return True, "", ""
+        return Finding(True, "", "")
 
     return passes
 
@@ -110,7 +110,7 @@ def _without(monkeypatch: pytest.MonkeyPatch, check_id: str) -> None:
                 module,
                 name,
                 tuple(
-                    check._replace(run=_always_passing(check.run)) if check.id == check_id else check
+                    check._replace(rule=_always_passing(check.rule)) if check.id == check_id else check
                     for check in getattr(module, name)
                 ),
             )

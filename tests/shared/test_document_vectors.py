@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import verdict_of
 from airlock_shared.checks.document import Steps, steps_are_planned
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests, read_item, write_requests
@@ -178,7 +177,7 @@ def test_a_pair_name_that_could_mean_two_pairs_means_none() -> None:
     ],
 )
 def test_steps_missing_extra_repeated_and_moved_are_told_apart(steps: list[str], said: str) -> None:
-    found = verdict_of(steps_are_planned, steps_are_planned.run(Steps(steps, ["a", "b", "c"])))
+    found = steps_are_planned.run(Steps(steps, ["a", "b", "c"]))
     assert (found.result, found.where) == ("refused" if said else "pass", said)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import Case, Situation, Verdict, verdict_of
+from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import (
     CHECKS,
@@ -226,7 +226,7 @@ def _found(use: Use, ledger: UsedNonces) -> set[str]:
     """Return which of the checks on nonces refuse a signature."""
     case = _case("open")
     spending = Spending(case, use, ledger)
-    return {check.id for check in CHECKS if (finding := check.run(spending)) is not None and finding[0] is False}
+    return {check.id for check in CHECKS if check.run(spending).result == "refused"}
 
 
 @pytest.mark.parametrize("earlier", [SIGNED, SENT], ids=["intent", "transaction"])
@@ -327,16 +327,14 @@ def test_a_replaced_step_still_waits_for_both() -> None:
 def test_the_refusal_names_the_line_of_the_plan_that_would_replace(contract: bytes) -> None:
     known = SIGNED._replace(contract=contract)
     spending = Spending(_case("open"), known._replace(digest=INSTEAD.digest), UsedNonces([known]))
-    refused = verdict_of(nonce_is_unused, nonce_is_unused.run(spending))
+    refused = nonce_is_unused.run(spending)
     assert f'replaces = "{known.digest}"' in str(refused.got)
     assert ("account nonce" in refused.what) == (contract == b"")
 
 
 def test_a_machine_that_signs_nothing_leaves_a_replacement_unjudged() -> None:
     ledger = UsedNonces(knows_signed=False)
-    finding = replacement_is_one.run(Spending(_case("open"), INSTEAD, ledger))
-    assert finding is not None
-    assert finding[0] is None
+    assert replacement_is_one.run(Spending(_case("open"), INSTEAD, ledger)).result == "not-judged"
 
 
 def test_a_replacement_is_recorded_as_one() -> None:

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import verdict_of
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.cli.document_lines import part_lines
 from airlock_shared.documents.requests import parse_requests, write_requests
@@ -56,7 +55,7 @@ def test_a_part_under_another_name_is_refused(signer: str) -> None:
 
 
 def test_a_part_without_a_step_is_refused_even_when_nothing_is_in_it() -> None:
-    found = verdict_of(steps_are_planned, steps_are_planned.run(Steps([], [])))
+    found = steps_are_planned.run(Steps([], []))
     assert (found.result, found.where) == ("refused", "the plan has no step for this part")
 
 

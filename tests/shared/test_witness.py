@@ -6,7 +6,6 @@ import pytest
 
 from airlock_shared.ceremony.roles import check_people, differences
 from airlock_shared.ceremony.sections import people_of
-from airlock_shared.checks.case import verdict_of
 from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.requests import parse_requests
@@ -86,7 +85,7 @@ def test_a_plan_that_contradicts_itself_is_refused_at_its_line(roles: str, witne
 
 
 def verdict(people: dict[str, str] | None, of: Plan | None = None) -> tuple[bool | None, str]:
-    found = verdict_of(people_are_present, people_are_present.run(Attended(of or plan(), people)))
+    found = people_are_present.run(Attended(of or plan(), people))
     return {"pass": True, "refused": False}.get(found.result), found.what
 
 

@@ -159,7 +159,7 @@ def judge(
     if steps is not None:
         part = part_of(where.plan, header.signer)
         told = steps_are_planned.run(Steps([item.step for item in items], [step for step in steps if step in part]))
-        found |= set() if told is not None and told[0] else {steps_are_planned.id}
+        found |= set() if told.result == "pass" else {steps_are_planned.id}
     return found
 
 

@@ -98,7 +98,7 @@ def _judged(examined: Examined) -> Verdicts:
     if not isinstance(case, IntentCase) or case.step.signer.show != "fields":
         return verdicts
     faults = faults_of(typed_data_of(case))
-    return verdicts.also(_LEDGER, Finding(False, "; ".join(faults), EXPECTED)) if faults else verdicts
+    return verdicts.also(_LEDGER.verdict(Finding(False, "; ".join(faults), EXPECTED))) if faults else verdicts
 
 
 _LEDGER = Check("DIGEST-LEDGER", READ, lambda _: None, CHECKS["DIGEST-LEDGER"])

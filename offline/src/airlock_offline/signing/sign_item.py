@@ -31,7 +31,7 @@ from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, Used
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.checks.signature import check_signature
 from airlock_shared.checks.times import late_by
-from airlock_shared.checks.verdicts import Verdicts, exit_code_of
+from airlock_shared.checks.verdicts import exit_code_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.documents.transcript import Entry
@@ -180,9 +180,8 @@ def _judged_again(shown: Case, station: SigningDesk) -> Examined:
     station.used.read_again(entries)
     clock, plan = station.clock(entries), shown.situation.plan
     examined = judge_item(shown.request, _at(clock, shown.situation), Known(clock, station.used, station.proofs))
-    checks, findings = examined.verdicts
-    now = [people_are_present.run(Attended(plan, people_of(entries, plan))), time_is_stated.run(clock)]
-    return examined._replace(verdicts=Verdicts([*checks, people_are_present, time_is_stated], [*findings, *now]))
+    present = people_are_present.run(Attended(plan, people_of(entries, plan)))
+    return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
 
 
 def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
@@ -255,8 +254,7 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
 
 def _late_by(case: Case, station: SigningDesk) -> Check | None:
     clock = station.clock(station.state.transcript.entries())
-    stated = time_is_stated.run(clock)
-    if stated is None or not stated[0]:
+    if time_is_stated.run(clock).result != "pass":
         return time_is_stated
     return late_by(case._replace(situation=_at(clock, case.situation)))
 

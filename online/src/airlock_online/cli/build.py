@@ -75,7 +75,7 @@ def build(
     elif not as_json:
         for line in _payload_lines(prepared, calls_of(deployment)):
             show(line)
-        show(f"checks: {len(prepared.verdicts.checks) - len(wrong)} not refused, {len(wrong)} refused")
+        show(f"checks: {len(prepared.verdicts.found) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)
 
 

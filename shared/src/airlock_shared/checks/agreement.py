@@ -16,7 +16,6 @@ from airlock_shared.checks.case import (
     CallCase,
     Case,
     Finding,
-    Found,
     IntentCase,
     Named,
     Planned,
@@ -35,28 +34,28 @@ from airlock_shared.units import CODE, raw_text
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
-def step_exists(case: Received) -> Found:
+def step_exists(case: Received) -> Finding:
     """The item is a step of the plan."""
     steps = case.situation.plan.steps
-    return case.request.step in steps, case.request.step, lambda: f"one of the plan's {len(steps)} steps"
+    return Finding(case.request.step in steps, case.request.step, f"one of the plan's {len(steps)} steps")
 
 
 @check(
     "PLAN-ACTION", PLANNED,
     "the action is not that of the plan's step", "A delegate registration in place of a close.", PLAN,
 )  # fmt: skip
-def action_is_planned(case: Planned) -> Found:
+def action_is_planned(case: Planned) -> Finding:
     """The item's action and its struct or function are those of its step."""
     action = case.step.action
     same = case.request.action == action.name and case.came == action.result
-    return same, lambda: f"{case.request.action}: {case.came}", lambda: f"{action.name}: {action.result}"
+    return Finding(same, f"{case.request.action}: {case.came}", f"{action.name}: {action.result}")
 
 
 @check(
     "PLAN-REQUEST", PLANNED,
     "the request to the builder differs from the plan", "A request altered on the online machine.", REBUILD,
 )  # fmt: skip
-def request_is_planned(case: Planned) -> Found:
+def request_is_planned(case: Planned) -> Finding:
     """What the online half asked for is what the plan asks; the deadline is the limit's to judge.
 
     That holds too for the stored price trigger which the intent would take the place of. Of a custom step the plan decides
@@ -74,11 +73,7 @@ def request_is_planned(case: Planned) -> Found:
     if "deadlineMs" in got and "deadlineMs" not in expected:
         got = {name: value for name, value in got.items() if name != "deadlineMs"}
     same = (got == expected or step.action.name == CUSTOM) and endpoint == (step.action.path or endpoint)
-    return (
-        same,
-        lambda: {"endpoint": endpoint, "fields": got},
-        lambda: {"endpoint": step.action.path, "fields": expected},
-    )
+    return Finding(same, {"endpoint": endpoint, "fields": got}, {"endpoint": step.action.path, "fields": expected})
 
 
 def plan_item(item: Received, came: str) -> Planned | None:
@@ -96,29 +91,26 @@ def agree(planned: Planned, read: Read) -> Case:
     return CallCase(request, situation, step, read.call, decisions)
 
 
-def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Found:
+def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
     for decision in [decision for decision in case.decisions if not decision.ok]:
         if decision.decided_by in deciders:
             got = f"{shown_value(decision.field, decision.raw)} (raw {raw_text(decision.raw)})"
             return Finding(False, got, decision.expected, decision.field.path)
-
-    def count() -> str:
-        return f"{sum(decision.decided_by in deciders for decision in case.decisions)} fields"
-
-    return True, count, count
+    count = f"{sum(decision.decided_by in deciders for decision in case.decisions)} fields"
+    return Finding(True, count, count)
 
 
 @check(
     "PLAN-FIELD", AGREED,
     "a field is not what the plan says", "Another amount, account, pair, code or time.", PLAN,
 )  # fmt: skip
-def fields_are_planned(case: Case) -> Found:
+def fields_are_planned(case: Case) -> Finding:
     """Every field that the plan decides is as the plan says, and what must be zero is zero.
 
     What a custom step names that is no field of the payload would bind nothing: a person thinks that it does.
     """
     found = _first_wrong(case, ("plan", "fixed"))
-    if case.step.action.name == CUSTOM and (found is None or found[0] is True):
+    if case.step.action.name == CUSTOM and found.ok:
         decided = {decision.field.rule.parameter for decision in case.decisions if decision.decided_by == "plan"}
         for name, value in case.step.values.items():
             if name not in decided:
@@ -127,7 +119,7 @@ def fields_are_planned(case: Case) -> Found:
 
 
 @check("PLAN-UNDECIDED", AGREED, "no rule decides this field", "A field that the builder sets as it likes.", PLAN)
-def nothing_is_undecided(case: Case) -> Found:
+def nothing_is_undecided(case: Case) -> Finding:
     """No field is left without anybody who decides it."""
     return _first_wrong(case, ("nobody",))
 
@@ -136,27 +128,27 @@ def nothing_is_undecided(case: Case) -> Found:
     "PLAN-LIMIT", AGREED,
     "the builder's value is outside the plan's limit", "A price tolerance or a text that people did not agree to.", PLAN,
 )  # fmt: skip
-def choices_are_limited(case: Case) -> Found:
+def choices_are_limited(case: Case) -> Finding:
     """What the builder chose keeps the plan's limits."""
     return _first_wrong(case, ("builder",))
 
 
 @check("SIGNER-RULE", NAMED, "signerRule is not the one for this struct", "A delegate registering delegates.", STOP)
-def rule_is_ours(case: Named) -> Found:
+def rule_is_ours(case: Named) -> Finding:
     """``signerRule`` is what our own table says of this struct, whatever the payload says."""
     got, expected = case.request.payload["signerRule"], case.intent.signer_rule
-    return got == expected, got, expected
+    return Finding(got == expected, got, expected)
 
 
 @check("SIGNER-PLANNED", PLANNED, "the signer or its path is not that of the plan", "The wrong key.", PLAN)
-def signer_is_planned(case: Planned) -> Found:
+def signer_is_planned(case: Planned) -> Finding:
     """The signer and its derivation path are those of the plan's step."""
     signer = case.step.signer
     address = checksum_address(signer.address)
-    return (
+    return Finding(
         case.request.signer == address and case.request.path == signer.path,
-        lambda: f"{case.request.signer} {case.request.path}",
-        lambda: f"{address} {signer.path}",
+        f"{case.request.signer} {case.request.path}",
+        f"{address} {signer.path}",
     )
 
 
@@ -167,19 +159,16 @@ def signer_is_planned(case: Planned) -> Found:
     "In the plan, the signer must be the trader itself, or have delegate_of = the trader. Correct the plan; if it is "
     "right, find out who altered the payload.",
 )  # fmt: skip
-def signer_may_sign(case: IntentCase) -> Found:
+def signer_may_sign(case: IntentCase) -> Finding:
     """The signer is the trader, or, where the struct allows one, a delegate that the plan names for this trader."""
     intent, signer = case.intent, case.step.signer
     trader = leaf(case.message, intent.trader)
     ok = signer.address == trader
     if intent.signer_rule == "trader-or-delegate":
         ok = ok or (signer.delegate_of is not None and signer.delegate_of == trader)
-
-    def expected() -> str:
-        account = checksum_address(trader) if type(trader) is bytes else ""
-        return f"{account} or its delegate, where one may sign"
-
-    return ok, lambda: checksum_address(signer.address), expected
+    account = checksum_address(trader) if type(trader) is bytes else ""
+    expected = f"{account} or its delegate, where one may sign"
+    return Finding(ok, checksum_address(signer.address), expected)
 
 
 @check(
@@ -188,7 +177,7 @@ def signer_may_sign(case: IntentCase) -> Found:
     "A signature that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
 )  # fmt: skip
-def delegation_is_live(case: IntentCase) -> Found | None:
+def delegation_is_live(case: IntentCase) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out (expiry in unix seconds)."""
     if case.step.signer.address == leaf(case.message, case.intent.trader):
         return None
@@ -196,17 +185,17 @@ def delegation_is_live(case: IntentCase) -> Found | None:
 
 
 @check("ORDER-ROUTE", NAMED, *ROUTE)
-def route_is_ours(case: Named) -> Found:
+def route_is_ours(case: Named) -> Finding:
     """The item goes where our own table sends this struct."""
     got, expected = case.request.route, case.intent.route
-    return got == expected, got, expected
+    return Finding(got == expected, got, expected)
 
 
 @check(
     "ORDER-TYPE", READ,
     "the order type does not fit this struct and pair", "An intent decoded as another one.", REBUILD,
 )  # fmt: skip
-def order_type_fits(case: ReadIntent) -> Found | None:
+def order_type_fits(case: ReadIntent) -> Finding | None:
     """The batched market's order type is the one for this struct and this pair (specification, "Supported order types")."""
     intent, got = case.intent, case.request.order_type
     if intent.order_types is None:
@@ -214,18 +203,18 @@ def order_type_fits(case: ReadIntent) -> Found | None:
     number = value_of(case.fields, case.message, PAIR)
     pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
     if pair is None:
-        return False, f"pair {number}", "a pair of the pinned deployment"
+        return Finding(False, f"pair {number}", "a pair of the pinned deployment")
     expected = intent.order_types[pair.pnl]
     if expected < 0:
-        return False, got, f"no increase exists on the PnL pair {pair.name}"
+        return Finding(False, got, f"no increase exists on the PnL pair {pair.name}")
     if got == expected:
-        return True, got, expected
+        return Finding(True, got, expected)
     kind = "PnL" if pair.pnl else "ordinary"
-    return False, got, f"{expected}, for {pair.name}, an {kind} pair"
+    return Finding(False, got, f"{expected}, for {pair.name}, an {kind} pair")
 
 
 @check("ORDER-OPEN", READ, "the market order type does not fit this pair", "A limit order sent to the market.", PLAN)
-def open_type_fits(case: ReadIntent) -> Found | None:
+def open_type_fits(case: ReadIntent) -> Finding | None:
     """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair."""
     got = value_of(case.fields, case.message, OPEN_TYPE)
     if got is None:
@@ -234,7 +223,7 @@ def open_type_fits(case: ReadIntent) -> Found | None:
     pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
     enum = case.situation.deployment.enums.get("openOrderType", {})
     expected = enum.get("market_pnl" if pair and pair.pnl else "market")
-    return expected is not None and got == expected, got, expected
+    return Finding(expected is not None and got == expected, got, expected)
 
 
 @check(
@@ -242,7 +231,7 @@ def open_type_fits(case: ReadIntent) -> Found | None:
     "a referral code that is not plain ASCII", "A code that reads like another one.",
     "Compare the code points with the code that you mean. If it is meant, give all 32 bytes in the plan.",
 )  # fmt: skip
-def code_is_plain(case: Case) -> Found | None:
+def code_is_plain(case: Case) -> Finding | None:
     """A referral code is plain ASCII: another is signed only when the plan gives all its bytes, in 0x-hex."""
     coded = [field for field in case.fields if field.unit is CODE]
     raw = leaf(case.message, coded[0].path) if coded else None
@@ -253,11 +242,9 @@ def code_is_plain(case: Case) -> Found | None:
     field = coded[0]
     wanted = case.step.values.get(field.rule.parameter)
     in_hex = isinstance(wanted, Exact) and wanted.text.lower().startswith("0x")
-
-    def got() -> str:
-        return code_letters(raw) if is_plain_code(raw) else f"0x{raw.hex()}, which reads {code_letters(raw)}"
-
-    return Finding(in_hex or is_plain_code(raw), got, "plain ASCII, or all 32 bytes in hex in the plan", field.path)
+    plain = is_plain_code(raw)
+    got = code_letters(raw) if plain else f"0x{raw.hex()}, which reads {code_letters(raw)}"
+    return Finding(in_hex or plain, got, "plain ASCII, or all 32 bytes in hex in the plan", field.path)
 
 
 PLAN_CHECKS = (

@@ -20,12 +20,13 @@ from airlock_shared.checks.case import (
     STOP,
     CallCase,
     Check,
-    Found,
+    Finding,
     Info,
     Planned,
     ReadCall,
     Received,
     check,
+    read_at_once,
 )
 from airlock_shared.documents.services import AUTHORIZATION, BATCHED_MARKET
 from airlock_shared.errors import PlanError, Refusal
@@ -34,8 +35,8 @@ from airlock_shared.ethereum.eip7702 import NONCE_BELOW
 from airlock_shared.plan.model import Exact, Plan
 from airlock_shared.plan.values import plan_error
 
-CALL_CHECKS = (
-    Check("AUTH-FORM", READ, lambda _: None, Info("not an authorization", "Values that no account can sign.", REBUILD)),
+CALL_CHECKS = read_at_once(
+    READ, {"AUTH-FORM": Info("not an authorization", "Values that no account can sign.", REBUILD)}
 )
 
 
@@ -54,10 +55,10 @@ def read_call(case: Received) -> Decoded:
     "AUTH-CHAIN", RECEIVED,
     "not for the pinned chain alone", "An account that is given away on every chain.", STOP,
 )  # fmt: skip
-def chain_is_pinned(case: Received) -> Found:
+def chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one; 0, which is good on every chain, is refused."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
-    return got == expected != 0, got, expected
+    return Finding(got == expected != 0, got, expected)
 
 
 @check(
@@ -67,36 +68,36 @@ def chain_is_pinned(case: Received) -> Found:
     "Nothing of the plan can change that: a release of the Ethereum app that knows the contract is missing. Another wallet "
     "may sign the authorization; submit --eip7702 reads it, and asks before it is sent.",
 )  # fmt: skip
-def contract_is_known(case: ReadCall) -> Found:
+def contract_is_known(case: ReadCall) -> Finding:
     """The contract is on the list of the Ledger's app, which shows its name in the address's place."""
     contract = case.message["contract"]
     known = ", ".join(f"{checksum_address(each)} ({name})" for each, name in LEDGER_CONTRACTS.items())
-    return contract in LEDGER_CONTRACTS, checksum_address(contract), f"one of the app's own list: {known}"
+    return Finding(contract in LEDGER_CONTRACTS, checksum_address(contract), f"one of the app's own list: {known}")
 
 
 @check(
     "AUTH-ORDER", PLANNED,
     "not for a market order of this account", "An account that is given away for nothing that the plan asks for.", PLAN,
 )  # fmt: skip
-def order_is_of_the_account(case: Planned) -> Found:
+def order_is_of_the_account(case: Planned) -> Finding:
     """The plan's step ``order`` is a market order that this account signs, or that is signed for it."""
     wanted, giver = case.step.values.get("order"), case.step.signer.address
     name = wanted.text if wanted is not None else ""
     order = case.situation.plan.steps.get(name)
     expected = "a market order of the plan, signed by or for " + checksum_address(giver)
     if order is None:
-        return False, f"{name or 'no order'}, which is no step of the plan", expected
+        return Finding(False, f"{name or 'no order'}, which is no step of the plan", expected)
     intent, trader = structs_of(case.situation.deployment).get(order.action.primary_type), order.values.get("trader")
     accounts = {order.signer.address, *([trader.raw] if isinstance(trader, Exact) else [])}
     ok = intent is not None and intent.order_types is not None and giver in accounts
-    return ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected
+    return Finding(ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected)
 
 
-def route_is_market(case: Received) -> Found:
+def route_is_market(case: Received) -> Finding:
     """An authorization goes to the batched market, as a part of its order's request."""
     request = case.request
     ok = request.route == BATCHED_MARKET and request.order_type is None
-    return ok, request.route, BATCHED_MARKET
+    return Finding(ok, request.route, BATCHED_MARKET)
 
 
 def complete(case: CallCase) -> CallCase:

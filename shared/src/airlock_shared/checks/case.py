@@ -175,7 +175,7 @@ RECEIVED, PLANNED, NAMED, READ, AGREED, SIGNABLE = range(6)
 
 
 class Finding(NamedTuple):
-    """What a check found, where there is more to say than :data:`Found` says.
+    """What a rule found: whether it is so, what came, what was expected.
 
     ``ok`` is None for what this machine could not judge; ``what`` then says why. ``form``: what came and what was expected
     differ in nothing but how the same value is written.
@@ -189,13 +189,16 @@ class Finding(NamedTuple):
     form: bool = False
 
 
-Found = tuple[bool | None, object, object] | Finding
-"""Whether it is so, what came, what was expected: plain values, or functions that make a text when somebody reads it."""
+class Verdict(NamedTuple):
+    """A check's result: ``pass``, ``refused``, ``not-applicable``, ``not-reached`` or ``not-judged``."""
 
-NOT_REACHED = Finding(None, "", "")
-"""Stands for a check whose stage the item did not come to."""
-
-WELL_FORMED = Finding(True, "well-formed", "well-formed")
+    check: str
+    result: str
+    got: object = ""
+    expected: object = ""
+    where: str = ""
+    what: str = ""
+    do: str = ""
 
 
 class Info(NamedTuple):
@@ -221,45 +224,45 @@ ROUTE = Info("not sent to the service of this struct", "An intent executed by th
 
 
 class Check(NamedTuple):
-    """A check: its id, the stage that it needs, the function that runs it there, and its description for people.
+    """A check: its id, the stage that it needs, the rule that it holds there, and its description for people.
 
-    The function returns None when the check does not apply to the item.
+    The rule returns None when the check does not apply to the item.
     """
 
     id: str
     stage: int
-    run: Callable[[Any], Found | None]
+    rule: Callable[[Any], Finding | None]
     info: Info
+
+    def run(self, item: Any) -> Verdict:
+        """Return the verdict on an item at the check's stage; None stands for an item that did not come so far."""
+        return self.not_reached() if item is None else self.verdict(self.rule(item))
+
+    def verdict(self, finding: Finding | None) -> Verdict:
+        """Return what was found as a verdict, with what to do when it stands in the way."""
+        if finding is None:
+            return Verdict(self.id, "not-applicable")
+        ok, got, expected, where, what, form = finding
+        if ok:
+            return Verdict(self.id, "pass", got, expected)
+        result, do = "refused" if ok is False else "not-judged", FORM if form else self.info.do
+        return Verdict(self.id, result, got, expected, where, what or self.info.refusal, do)
+
+    def not_reached(self) -> Verdict:
+        """Return the verdict on an item that did not come to the check's stage."""
+        return Verdict(self.id, "not-reached")
 
 
 def check(
     name: str, stage: int, refusal: str, protects: str, do: str
-) -> Callable[[Callable[[Any], Found | None]], Check]:
-    """Return what makes a function a check, with its description beside it."""
-    return lambda run: Check(name, stage, run, Info(refusal, protects, do))
+) -> Callable[[Callable[[Any], Finding | None]], Check]:
+    """Return what makes a rule a check, with its description beside it."""
+    return lambda rule: Check(name, stage, rule, Info(refusal, protects, do))
 
 
-class Verdict(NamedTuple):
-    """A check's result, to be read: ``pass``, ``refused``, ``not-applicable``, ``not-reached`` or ``not-judged``."""
-
-    check: str
-    result: str
-    got: object = ""
-    expected: object = ""
-    where: str = ""
-    what: str = ""
-    do: str = ""
+def read_at_once(stage: int, infos: Mapping[str, Info]) -> tuple[Check, ...]:
+    """Return the checks for which one reading answers: it raises ``Refusal`` with the id of the one that it failed."""
+    return tuple(Check(name, stage, lambda _: WELL_FORMED, info) for name, info in infos.items())
 
 
-def verdict_of(check: Check, finding: Found | None) -> Verdict:
-    """Return what a check found, made to be read."""
-    if finding is None:
-        return Verdict(check.id, "not-applicable")
-    if finding is NOT_REACHED:
-        return Verdict(check.id, "not-reached")
-    ok, got, expected, where, what, form = Finding(*finding)
-    got, expected = got() if callable(got) else got, expected() if callable(expected) else expected
-    if ok:
-        return Verdict(check.id, "pass", got, expected)
-    result = "refused" if ok is False else "not-judged"
-    return Verdict(check.id, result, got, expected, where, what or check.info.refusal, FORM if form else check.info.do)
+WELL_FORMED = Finding(True, "well-formed", "well-formed")

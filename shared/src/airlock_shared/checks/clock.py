@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks.case import RECEIVED, Finding, Found, check
+from airlock_shared.checks.case import RECEIVED, Finding, check
 from airlock_shared.units import span_text, utc_text
 
 if TYPE_CHECKING:
@@ -77,13 +77,13 @@ def _uncertainty_ms(entries: Sequence[Entry], last: Entry | None, now_ms: int) -
     _REFUSAL, "A clock that makes an old signature look young.",
     "Read the time from a watch and run airlock-offline preflight --time, then go on.",
 )  # fmt: skip
-def time_is_stated(clock: Clock) -> Found:
+def time_is_stated(clock: Clock) -> Finding:
     """A person stated the time within the last 24 hours, and the clock agreed; without a statement nobody can judge."""
     last = clock.last
     expected = f"a statement not older than {span_text(VALID_MS // 1000)}"
     if clock.uncertainty_ms is not None and last is not None:
         got = f"stated {utc_text(last.at_ms)}, within {span_text(clock.uncertainty_ms // 1000)}"
-        return True, got, expected
+        return Finding(True, got, expected)
     what = f"{_REFUSAL}; {advice()}"
     if last is not None and clock.gap_ms is not None and clock.was_set:
         got = f"stated at {utc_text(last.at_ms)}; since then it was set {span_text(abs(clock.gap_ms) // 1000)} "

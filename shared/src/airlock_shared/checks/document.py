@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Found, Situation, check
+from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Situation, check
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
 from airlock_shared.plan.model import APART
 
@@ -66,7 +66,7 @@ class Steps(NamedTuple):
     "not prepared under the pinned deployment", "A venue swapped for another.",
     "Compare both fingerprints. Fetch and trust the deployment again only if you know why it changed.",
 )  # fmt: skip
-def deployment_is_pinned(heading: Heading) -> Found:
+def deployment_is_pinned(heading: Heading) -> Finding:
     """The document was prepared under the pinned deployment."""
     return _same(heading.header.deployment, heading.situation.deployment.fingerprint)
 
@@ -76,13 +76,13 @@ def deployment_is_pinned(heading: Heading) -> Found:
     "rehearsal and production are mixed", "A rehearsal payload signed with a real key.",
     "Use the rehearsal's own folder for rehearsals, and never its files elsewhere.",
 )  # fmt: skip
-def rehearsal_is_apart(heading: Heading) -> Found:
+def rehearsal_is_apart(heading: Heading) -> Finding:
     """A rehearsal's document is for a rehearsal's deployment, and no other is."""
     return _same(_kind(heading.header.rehearsal), _kind(heading.situation.deployment.rehearsal))
 
 
 @check("PLAN-FINGERPRINT", RECEIVED, "prepared for another plan", "A plan swapped or edited after it was agreed.", PLAN)
-def plan_is_the_same(heading: Heading) -> Found:
+def plan_is_the_same(heading: Heading) -> Finding:
     """The document was prepared for this plan, to the letter."""
     header, plan = heading.header, heading.situation.plan
     other = f"made for the ceremony {header.ceremony}; this plan is {plan.id}"
@@ -95,7 +95,7 @@ def plan_is_the_same(heading: Heading) -> Found:
     "PLAN-NAME", RECEIVED,
     "the plan is for another deployment or ceremony", "Signing for the wrong venue.", PLAN,
 )  # fmt: skip
-def names_agree(heading: Heading) -> Found:
+def names_agree(heading: Heading) -> Finding:
     """Document, plan and deployment name one ceremony and one deployment."""
     header, plan, deployment = heading.header, heading.situation.plan, heading.situation.deployment
     return _same(
@@ -138,7 +138,7 @@ _NO_HEAD = "none of this machine"
     "Find out which machine was set back. If this one: put its folder aside, and begin with a new one. If the online "
     "machine, or if it never saw the last signatures: give it those (submit, or only report make), and prepare again.",
 )  # fmt: skip
-def head_is_known(told: Told) -> Found:
+def head_is_known(told: Told) -> Finding:
     """The head that the online machine has seen of this machine is in its transcript; there is one if one was handed out.
 
     It is not missed in a document that was made before, by a program that keeps no record (its own head is all zeros), or
@@ -152,9 +152,9 @@ def head_is_known(told: Told) -> Found:
         what = "" if head in own.heads else "the online machine has seen a record of this machine that is not here"
         return Finding(not what, head, "a head of this machine's transcript", "", what)
     if own.handed_out_ms is None or header.created_ms <= own.handed_out_ms or header.transcript_head == GENESIS:
-        return True, _NO_HEAD, "none: none was handed out before"
+        return Finding(True, _NO_HEAD, "none: none was handed out before")
     if any(step.replaced_digest in own.signed for step in plan.steps.values()):
-        return True, _NO_HEAD, "none: the plan replaces a signature of this machine"
+        return Finding(True, _NO_HEAD, "none: the plan replaces a signature of this machine")
     what = "the online machine knows nothing of this one, which has handed out signatures before"
     return Finding(False, _NO_HEAD, "a head of this machine's transcript", "", what)
 
@@ -165,11 +165,11 @@ def head_is_known(told: Told) -> Found:
     "A signature that one person made alone.",
     "Begin the ceremony on this machine: airlock-offline ceremony begin --plan PLAN. Then sign again.",
 )  # fmt: skip
-def people_are_present(attended: Attended) -> Found:
+def people_are_present(attended: Attended) -> Finding:
     """A plan that requires a witness is signed in its open ceremony, in which somebody is the signer and the witness."""
     plan, people = attended
     if not plan.requires_witness:
-        return True, "no witness", "none: the plan requires none"
+        return Finding(True, "no witness", "none: the plan requires none")
     if people is None:
         return Finding(None, "", "an open ceremony", "", "only the signing machine knows whether its ceremony is open")
     lacking = [role for role in APART if not people.get(role)]
@@ -186,7 +186,7 @@ def part_of(plan: Plan, signer: str) -> list[str]:
     "PLAN-STEPS", RECEIVED,
     "steps missing, extra, repeated or out of order", "A payload that is not in the plan.", PLAN,
 )  # fmt: skip
-def steps_are_planned(steps: Steps) -> Found:
+def steps_are_planned(steps: Steps) -> Finding:
     """The items' steps are those that the plan has there, each once, in its order; a part without a step is none."""
     got, agreed = list(steps.got), list(steps.planned)
     in_document, in_plan = set(got), set(agreed)
@@ -205,8 +205,8 @@ def steps_are_planned(steps: Steps) -> Found:
     return Finding(not where, got, agreed, where)
 
 
-def _same(got: object, expected: object) -> Found:
-    return got == expected, got, expected
+def _same(got: object, expected: object) -> Finding:
+    return Finding(got == expected, got, expected)
 
 
 def _kind(rehearsal: bool) -> str:

@@ -16,7 +16,7 @@ from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import PAIR, Field, value_of
 from airlock_shared.checks import agreement, times, transaction
-from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation, verdict_of
+from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation
 from airlock_shared.checks.payload import known_struct
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.services import AUTHORIZATION
@@ -151,7 +151,7 @@ def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[Pla
     for check in checks:
         if isinstance(case, CallCase) and check is times.deadline_is_ahead:
             continue  # a transaction has none
-        verdict = verdict_of(check, check.run(case))
+        verdict = check.run(case)
         if verdict.result == "refused":
             late = f"; this machine's clock says {utc_text(case.situation.now_ms)}" if check in _TIMES else ""
             place = _place(verdict.where, check, case)

@@ -6,18 +6,15 @@ not passed over: its verdict is ``not-judged``, with the reason. There is no way
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.checks import agreement, document, nonces, payload, times
 from airlock_shared.checks.case import (
-    NOT_REACHED,
-    WELL_FORMED,
     CallCase,
     Case,
     Check,
     Finding,
-    Found,
     Named,
     Planned,
     Read,
@@ -25,6 +22,7 @@ from airlock_shared.checks.case import (
     ReadIntent,
     Received,
     Situation,
+    Verdict,
 )
 from airlock_shared.checks.clock import Clock, time_is_stated
 from airlock_shared.checks.possession import Claim, key_is_proved
@@ -80,20 +78,21 @@ _NO_CLOCK = Finding(
 
 def judge_header(header: Header, situation: Situation, known: Known) -> Verdicts:
     """Return the verdicts on a requests document's header, and on the clock that its items are judged by."""
-    heading = document.Heading(header, situation)
-    findings = [check.run(heading) for check in document.HEADER_CHECKS]
-    findings.append(document.head_is_known.run(document.Told(header, situation.plan, known.own)))
-    findings.append(document.people_are_present.run(document.Attended(situation.plan, known.people)))
-    findings.append(_NO_CLOCK if known.clock is None else time_is_stated.run(known.clock))
-    checks = (*document.HEADER_CHECKS, document.head_is_known, document.people_are_present, time_is_stated)
-    return Verdicts(checks, findings)
+    heading, stated = document.Heading(header, situation), time_is_stated
+    return Verdicts(
+        [
+            *(check.run(heading) for check in document.HEADER_CHECKS),
+            document.head_is_known.run(document.Told(header, situation.plan, known.own)),
+            document.people_are_present.run(document.Attended(situation.plan, known.people)),
+            stated.verdict(_NO_CLOCK) if known.clock is None else stated.run(known.clock),
+        ]
+    )
 
 
 def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verdicts:
     """Return the verdict on the items' steps; ``signer`` names whose part of the plan they are, empty for the whole."""
     planned = document.part_of(situation.plan, signer)
-    check = document.steps_are_planned
-    return Verdicts((check,), [check.run(document.Steps(list(steps), planned))])
+    return Verdicts([document.steps_are_planned.run(document.Steps(list(steps), planned))])
 
 
 # ---- an item --------------------------------------------------------------------------------------------------------
@@ -103,15 +102,13 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Sig
     """Run every check over an item; ``signed`` is its signature, where there is one."""
     received = Received(request, situation)
     is_intent = request.transaction is None and request.action != AUTHORIZATION
-    _, planned, named, read, case, (checks, findings) = _intent(received) if is_intent else _transaction(received)
-    ready = case if case is not None and case.digest else None
-    sig_checks, sig_findings = ((), ()) if signed is None else (SIG_CHECKS, _signature(ready, signed))
-    proved = NOT_REACHED if planned is None else key_is_proved.run(Claim(planned.step, situation, known.proofs))
-    verdicts = Verdicts(
-        (*checks, *sig_checks, *nonces.CHECKS, key_is_proved),
-        [*findings, *sig_findings, *_nonces(ready, known.used), proved],
+    found = _intent(received) if is_intent else _transaction(received)
+    ready = found.case if found.case is not None and found.case.digest else None
+    claim = Claim(found.planned.step, situation, known.proofs) if found.planned is not None else None
+    verdicts = found.verdicts.also(
+        *(() if signed is None else _signature(ready, signed)), *_nonces(ready, known.used), key_is_proved.run(claim)
     )
-    return Examined(received, planned, named, read, case, verdicts)
+    return found._replace(verdicts=verdicts)
 
 
 BEFORE_MESSAGE = payload.BEFORE_MESSAGE
@@ -119,26 +116,22 @@ AFTER_MESSAGE = (
     *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
     *agreement.TEXT_CHECKS,
 )  # fmt: skip
-_INTENT_CHECKS = BEFORE_MESSAGE + payload.MSG_CHECKS + AFTER_MESSAGE
-_WELL_READ, _WELL_SIGNED = (WELL_FORMED,) * len(payload.MSG_CHECKS), (WELL_FORMED,) * len(SIG_CHECKS)
 
 
 def _intent(received: Received) -> Examined:
     named = payload.name_struct(received)
     planned = agreement.plan_item(received, received.request.payload["primaryType"])
-    findings = _run(BEFORE_MESSAGE, (received, planned, named, None, None))
-    read: ReadIntent | None = None
-    if named is None or [finding for finding in findings if finding is None or not finding[0]]:
-        findings += [NOT_REACHED] * len(payload.MSG_CHECKS)
-    else:
+    found = _run(BEFORE_MESSAGE, (received, planned, named, None, None))
+    read, refusal = None, None
+    if named is not None and all(verdict.result == "pass" for verdict in found):
         try:
             read = payload.read_intent(named, planned.step if planned is not None else None)
-            findings += _WELL_READ
-        except Refusal as refusal:
-            findings += _refused(payload.MSG_CHECKS, refusal)
+        except Refusal as wrong:
+            refusal = wrong
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
-    findings += _run(AFTER_MESSAGE, (received, planned, named, read, case))
-    return Examined(received, planned, named, read, case, Verdicts(_INTENT_CHECKS, findings))
+    found += _read_at_once(payload.MSG_CHECKS, read, refusal)
+    found += _run(AFTER_MESSAGE, (received, planned, named, read, case))
+    return Examined(received, planned, named, read, case, Verdicts(found))
 
 
 def _transaction(received: Received) -> Examined:
@@ -148,19 +141,23 @@ def _transaction(received: Received) -> Examined:
         from airlock_shared.checks import transaction  # type: ignore[no-redef]
 
     request, situation = received
-    read: ReadCall | None = None
-    step = situation.plan.steps.get(request.step)
+    read, refusal = None, None
     try:
-        read = ReadCall(request, situation, step, transaction.read_call(received))
-        found: list[Found | None] = [WELL_FORMED] * len(transaction.CALL_CHECKS)
-    except Refusal as refusal:
-        found = _refused(transaction.CALL_CHECKS, refusal)
+        call = transaction.read_call(received)
+        read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
+    except Refusal as wrong:
+        refusal = wrong
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown call")
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
     after = transaction.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
-    findings = [*_run(agreement.STEP_CHECKS, stages), *found, *_run(after, stages)]
-    verdicts = Verdicts(agreement.STEP_CHECKS + transaction.CALL_CHECKS + after, findings)
+    verdicts = Verdicts(
+        [
+            *_run(agreement.STEP_CHECKS, stages),
+            *_read_at_once(transaction.CALL_CHECKS, read, refusal),
+            *_run(after, stages),
+        ]
+    )
     if isinstance(case, CallCase) and not verdicts.hinder():
         case = transaction.complete(case)
     return Examined(received, planned, None, read, case, verdicts)
@@ -169,33 +166,35 @@ def _transaction(received: Received) -> Examined:
 _Stages = tuple[Received, Planned | None, Named | None, Read | None, Case | None]
 
 
-def _run(checks: Iterable[Check], stages: _Stages) -> list[Found | None]:
-    return [run(stage) if (stage := stages[needs]) is not None else NOT_REACHED for _, needs, run, _ in checks]
+def _run(checks: Iterable[Check], stages: _Stages) -> list[Verdict]:
+    return [check.run(stages[check.stage]) for check in checks]
 
 
-def _refused(checks: Sequence[Check], refusal: Refusal) -> list[Found | None]:
-    """Return the findings of checks that one reading answers for: what it refused, and what it did not come to."""
+def _read_at_once(checks: Iterable[Check], read: object, refusal: Refusal | None) -> list[Verdict]:
+    """Return the verdicts of checks that one reading answers for: all pass, or one refused and the others saw nothing."""
+    if refusal is None:
+        return [check.run(read) for check in checks]
     finding = Finding(False, refusal.got, refusal.expected, refusal.where, refusal.what)
-    return [finding if check.id == refusal.check else NOT_REACHED for check in checks]
+    return [check.verdict(finding) if check.id == refusal.check else check.not_reached() for check in checks]
 
 
-def _signature(case: Case | None, signed: Signed) -> Sequence[Found | None]:
-    if case is None:
-        return [NOT_REACHED] * len(SIG_CHECKS)
-    try:
-        check_signature(case, signed)
-    except Refusal as refusal:
-        return _refused(SIG_CHECKS, refusal)
-    return _WELL_SIGNED
+def _signature(case: Case | None, signed: Signed) -> list[Verdict]:
+    refusal = None
+    if case is not None:
+        try:
+            check_signature(case, signed)
+        except Refusal as wrong:
+            refusal = wrong
+    return _read_at_once(SIG_CHECKS, case, refusal)
 
 
 _ALONE = Finding(None, "", "every item of the document", "", "nonces are judged together with the whole document")
 
 
-def _nonces(case: Case | None, used: nonces.UsedNonces | None) -> Sequence[Found | None]:
+def _nonces(case: Case | None, used: nonces.UsedNonces | None) -> list[Verdict]:
     if case is None:
-        return [NOT_REACHED] * len(nonces.CHECKS)
+        return [check.not_reached() for check in nonces.CHECKS]
     if used is None:
-        return [_ALONE] * len(nonces.CHECKS)
+        return [check.verdict(_ALONE) for check in nonces.CHECKS]
     spending = nonces.Spending(case, nonces.use_of(case), used)
     return [check.run(spending) for check in nonces.CHECKS]

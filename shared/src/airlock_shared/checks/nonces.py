@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airlock_shared.catalogue.kinds import leaf
-from airlock_shared.checks.case import REBUILD, SIGNABLE, Case, Finding, Found, IntentCase, Situation, check
+from airlock_shared.checks.case import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.wire.members import read_matching, read_some
@@ -263,7 +263,7 @@ _SIGNED_ELSEWHERE = Finding(
     "To replace the earlier one, name it in the plan under [[steps]], as shown here. Otherwise prepare again: an "
     "intent with another nonce of the builder; a transaction as soon as the node counts the earlier one.",
 )  # fmt: skip
-def nonce_is_unused(spending: Spending) -> Found:
+def nonce_is_unused(spending: Spending) -> Finding:
     """No other digest with this nonce was signed for this contract by the signer or for the trader, but what is replaced.
 
     The same digest again is a ceremony that is resumed.
@@ -274,7 +274,7 @@ def nonce_is_unused(spending: Spending) -> Found:
     other = spending.used.clash(use)
     if other is None:
         but = ", except the one that the plan replaces" if use.replaces else ""
-        return True, use.nonce, "not signed before" + but
+        return Finding(True, use.nonce, "not signed before" + but)
     what = "" if use.contract else "this account nonce was signed before"
     got = f"{use.nonce}, signed before for step {other.step} of ceremony {other.ceremony}, digest {other.digest}"
     got += _if_begun(other, spending.used)
@@ -289,7 +289,7 @@ def nonce_is_unused(spending: Spending) -> Found:
     "Compare the plan with this machine's transcript. A replacement has the chain, contract, signer, trader and nonce "
     "of what it replaces: an intent's nonce stands in the plan, a transaction's can be given by prepare --nonce.",
 )  # fmt: skip
-def replacement_is_one(spending: Spending) -> Found | None:
+def replacement_is_one(spending: Spending) -> Finding | None:
     """What the plan names as replaced was signed on this machine, over another digest, and has the same nonce."""
     use = spending.use
     if not use.replaces:
@@ -308,8 +308,8 @@ def replacement_is_one(spending: Spending) -> Found | None:
     if other.digest == use.digest:
         return Finding(False, use.replaces, "another digest", "", "the plan replaces a signature by itself")
     if not use.shares_nonce(other):
-        return False, _spent_text(use), _spent_text(other)
-    return True, use.replaces, "signed before with this nonce"
+        return Finding(False, _spent_text(use), _spent_text(other))
+    return Finding(True, use.replaces, "signed before with this nonce")
 
 
 def _spent_text(use: Use) -> str:
@@ -327,7 +327,7 @@ _NOTHING = "nothing that may still execute"
     "Wait until it can no longer execute, and find out whether it did. Or agree on a plan that replaces it, with the "
     "same nonce. If it has no deadline, cancel it at the venue, and agree on a new plan with another id for the step.",
 )  # fmt: skip
-def earlier_is_over(spending: Spending) -> Found:
+def earlier_is_over(spending: Spending) -> Finding:
     """What was signed for this step before can no longer execute: its deadline is past, whatever the clock's error."""
     if not spending.used.knows_signed:
         return _SIGNED_ELSEWHERE
@@ -339,8 +339,8 @@ def earlier_is_over(spending: Spending) -> Found:
                 until = f"until {utc_text(other.deadline_ms + situation.clock_uncertainty_ms)}"
             got = f"signed before with nonce {other.nonce}, digest {other.digest}; it may execute {until}"
             got += _if_begun(other, spending.used)
-            return False, got, "nothing signed for this step that may still execute"
-    return True, _NOTHING, _NOTHING
+            return Finding(False, got, "nothing signed for this step that may still execute")
+    return Finding(True, _NOTHING, _NOTHING)
 
 
 def _if_begun(earlier: Use, used: UsedNonces) -> str:
@@ -360,12 +360,12 @@ def may_execute(earlier: Use, situation: Situation) -> bool:
     "NONCE-BATCH", SIGNABLE,
     "two items of the document have one nonce", "Two signatures of which only one can ever be used.", REBUILD,
 )  # fmt: skip
-def nonce_is_alone(spending: Spending) -> Found:
+def nonce_is_alone(spending: Spending) -> Finding:
     """No other item of the document has this nonce for this contract, by the signer or for the trader."""
     nonce, step = spending.use.nonce, spending.used.claim(spending.use)
     if step is None:
-        return True, nonce, "its own nonce"
-    return False, f"{nonce}, as in step {step}", "its own nonce"
+        return Finding(True, nonce, "its own nonce")
+    return Finding(False, f"{nonce}, as in step {step}", "its own nonce")
 
 
 CHECKS = (

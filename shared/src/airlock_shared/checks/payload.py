@@ -14,15 +14,14 @@ from airlock_shared.checks.case import (
     READ,
     RECEIVED,
     STOP,
-    Check,
     Finding,
-    Found,
     Info,
     Named,
     ReadIntent,
     Received,
     Situation,
     check,
+    read_at_once,
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
@@ -75,33 +74,33 @@ def known_struct(situation: Situation, name: str) -> Intent | None:
     "TYPES-KNOWN", RECEIVED,
     "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
 )  # fmt: skip
-def struct_is_known(case: Received) -> Found:
+def struct_is_known(case: Received) -> Finding:
     """The struct is one of the pinned deployment's venue, or was pinned on the air-gapped machine."""
     name = case.request.payload["primaryType"]
     known = known_struct(case.situation, name) is not None
-    return known, name, "a struct of the catalogue, or one pinned on this machine"
+    return Finding(known, name, "a struct of the catalogue, or one pinned on this machine")
 
 
 @check(
     "TYPES-INTENT", RECEIVED,
     "the payload's name is not that of its type", "A label that hides the type.", STOP,
 )  # fmt: skip
-def intent_is_primary_type(case: Received) -> Found:
+def intent_is_primary_type(case: Received) -> Finding:
     """The payload's ``intent`` is its ``primaryType`` (specification, "Signable intent payload")."""
     payload = case.request.payload
-    return payload["intent"] == payload["primaryType"], payload["intent"], payload["primaryType"]
+    return Finding(payload["intent"] == payload["primaryType"], payload["intent"], payload["primaryType"])
 
 
 @check(
     "TYPES-PINNED", NAMED,
     "the type definition is not the pinned one", "A field renamed, retyped, moved or added.", STOP,
 )  # fmt: skip
-def types_are_pinned(case: Named) -> Found:
+def types_are_pinned(case: Named) -> Finding:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
     types: dict[str, Any] = case.request.payload["types"]
     text = case.intent.encode_type
     same = types == (_listed_types(text) if DOMAIN_TYPE in types else types_of_text(text))
-    return (True, "as pinned", text) if same else Finding(False, types, text, form=_differs_in_form(types, text))
+    return Finding(True, "as pinned", text) if same else Finding(False, types, text, form=_differs_in_form(types, text))
 
 
 def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
@@ -122,24 +121,24 @@ def _listed_types(encode_type: str) -> dict[str, Any]:
     "DOMAIN-FIELDS", RECEIVED,
     "the domain has other fields than the four", "A domain that binds the signature to less, or to something else.", STOP,
 )  # fmt: skip
-def domain_fields(case: Received) -> Found:
+def domain_fields(case: Received) -> Finding:
     """The domain has exactly the four fields."""
     domain = case.request.payload["domain"]
-    return domain.keys() == _DOMAIN_SET, lambda: list(domain), _DOMAIN_NAMES
+    return Finding(domain.keys() == _DOMAIN_SET, list(domain), _DOMAIN_NAMES)
 
 
 @check("DOMAIN-NAME", NAMED, "the domain's name is not the pinned one", "An intent for another application.", STOP)
-def domain_name(case: Named) -> Found:
+def domain_name(case: Named) -> Finding:
     """The domain's name is the pinned one."""
     got, expected = case.request.payload["domain"].get("name"), _pinned(case).name
-    return type(got) is str and got == expected, got, expected
+    return Finding(type(got) is str and got == expected, got, expected)
 
 
 @check(
     "DOMAIN-VERSION", NAMED,
     "the domain's version is not the pinned one", "An intent for another contract version.", STOP,
 )  # fmt: skip
-def domain_version(case: Named) -> Found:
+def domain_version(case: Named) -> Finding:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
     same = type(got) is str and got == expected
@@ -152,11 +151,11 @@ def domain_version(case: Named) -> Found:
     "An intent that executes on another chain.",
     "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
 )  # fmt: skip
-def domain_chain(case: Named) -> Found:
+def domain_chain(case: Named) -> Finding:
     """The domain's chain id is the pinned one, as an integer or a decimal string."""
     got, expected = case.request.payload["domain"].get("chainId"), _pinned(case).chain_id
     try:
-        return read_integer(got) == expected, got, expected
+        return Finding(read_integer(got) == expected, got, expected)
     except Refusal:
         in_hex = type(got) is str and re.fullmatch("0x[0-9a-fA-F]{1,16}", got) is not None and int(got, 16) == expected
         return Finding(False, got, expected, form=in_hex)
@@ -168,14 +167,14 @@ def domain_chain(case: Named) -> Found:
     "An intent for another contract, or a trading intent under the referral domain.",
     STOP,
 )  # fmt: skip
-def domain_contract(case: Named) -> Found:
+def domain_contract(case: Named) -> Finding:
     """The verifying contract is the pinned one of this struct's domain; the other domain's is refused like any other."""
     got, expected = case.request.payload["domain"].get("verifyingContract"), _pinned(case).contract
     try:
         same = type(got) is str and parse_address(got) == expected
     except Refusal:
         same = False
-    return same, got, lambda: checksum_address(expected)
+    return Finding(same, got, checksum_address(expected))
 
 
 def name_struct(item: Received) -> Named | None:
@@ -212,17 +211,17 @@ def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
     return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
 
 
-def _in_hex(got: str, value: bytes) -> Found:
+def _in_hex(got: str, value: bytes) -> Finding:
     expected = "0x" + value.hex()
     same = got == expected or got.lower() == expected
-    return (True, got, expected) if same else Finding(False, got, expected, form="0x" + got.lower() == expected)
+    return Finding(True, got, expected) if same else Finding(False, got, expected, form="0x" + got.lower() == expected)
 
 
 @check(
     "DIGEST-MATCH", READ,
     "the payload's digest is not that of its message", "A digest of a message that is not the one shown.", STOP,
 )  # fmt: skip
-def digest_matches(case: ReadIntent) -> Found:
+def digest_matches(case: ReadIntent) -> Finding:
     """The digest recomputed under the pinned domain is the payload's."""
     return _in_hex(case.request.payload["digest"], case.hashes.digest)
 
@@ -231,7 +230,7 @@ def digest_matches(case: ReadIntent) -> Found:
     "ENC-MATCH", READ,
     "encodedIntent is not the encoding of the message", "Executing something that was not signed.", STOP,
 )  # fmt: skip
-def encoding_matches(case: ReadIntent) -> Found:
+def encoding_matches(case: ReadIntent) -> Finding:
     """``encodedIntent`` is byte for byte ``abi.encode`` of the message in the contract's order."""
     return _in_hex(case.request.payload["encodedIntent"], encoding_of(case.intent, case.message))
 
@@ -248,7 +247,7 @@ _MSG = {
     "MSG-STRING": Info("not a text", "A text without a UTF-8 form.", STOP),
     "MSG-ARRAY": Info("not an array of the type's length", "Elements beyond what the type holds.", STOP),
 }  # fmt: skip
-MSG_CHECKS = tuple(Check(name, READ, lambda _: None, info) for name, info in _MSG.items())
+MSG_CHECKS = read_at_once(READ, _MSG)
 """One reading of the message answers for all of them."""
 
 BEFORE_MESSAGE = (

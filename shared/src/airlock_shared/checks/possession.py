@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import NamedTuple
 
 from airlock_shared.catalogue.actions import REGISTRATIONS
-from airlock_shared.checks.case import PLANNED, Finding, Found, Situation, check
+from airlock_shared.checks.case import PLANNED, Finding, Situation, check
 from airlock_shared.plan.model import Step
 
 
@@ -29,7 +29,7 @@ class Claim(NamedTuple):
     "there is no proof that the delegate key is held", "An address registered by mistake.",
     "Run airlock-offline delegate challenge, have the delegate key sign it, then airlock-offline delegate check.",
 )  # fmt: skip
-def key_is_proved(claim: Claim) -> Found | None:
+def key_is_proved(claim: Claim) -> Finding | None:
     """The delegate key that a step registers was proved, or the plan waives that."""
     if claim.step.action.name not in REGISTRATIONS:
         return None
@@ -37,10 +37,10 @@ def key_is_proved(claim: Claim) -> Found | None:
 
     expected = 'a proof for this ceremony, plan and step, or possession = "waived" in the plan'
     if is_waived(claim.step):
-        return True, "waived by the plan", expected
+        return Finding(True, "waived by the plan", expected)
     if claim.challenges is None:
         return Finding(None, "", expected, "", "only the signing machine has the record of proofs of possession")
     challenge = challenge_of(claim.situation.plan, claim.situation.deployment, claim.step).sha256()
     if challenge in claim.challenges:
-        return True, f"proved, challenge {challenge}", expected
+        return Finding(True, f"proved, challenge {challenge}", expected)
     return Finding(False, "no proof on this machine", expected, "delegate")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airlock_shared.checks.case import COPY, SIGNABLE, STOP, Case, Check, Info
+from airlock_shared.checks.case import COPY, SIGNABLE, STOP, Case, Info, read_at_once
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import recover
@@ -21,7 +21,7 @@ _SIG = {
     "SIG-SIGNER": Info("signed by another key", "The wrong account, or a fault in the device.",
                        "Check the derivation path and that the right Ledger is plugged in."),
 }  # fmt: skip
-SIG_CHECKS = tuple(Check(name, SIGNABLE, lambda _: None, info) for name, info in _SIG.items())
+SIG_CHECKS = read_at_once(SIGNABLE, _SIG)
 """One look at the signature answers for all of them."""
 
 

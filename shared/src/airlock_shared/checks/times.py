@@ -14,7 +14,6 @@ from airlock_shared.checks.case import (
     Case,
     Check,
     Finding,
-    Found,
     IntentCase,
     Read,
     ReadIntent,
@@ -28,14 +27,14 @@ SIGN_AGE_AT_MOST_MS = 30 * 60_000
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)
-def units_are_right(case: Read) -> Found:
+def units_are_right(case: Read) -> Finding:
     """Deadlines and sign stamps are milliseconds, a delegate's expiry and open times seconds, by their magnitude."""
     for field in case.fields:
         if field.unit is UNIX_MS or field.unit is UNIX_S:
             value = leaf(case.message, field.path)
             if type(value) is int and looks_like_seconds(value) != (field.unit is UNIX_S):
                 return Finding(False, value, f"a time in {field.unit.name}", field.path)
-    return True, "as declared", "as declared"
+    return Finding(True, "as declared", "as declared")
 
 
 def _latest_ms(case: Read | IntentCase) -> int:
@@ -55,22 +54,22 @@ def _deadline_ms(case: ReadIntent | IntentCase) -> int | None:
 
 
 @check("TIME-REMAINING", READ, "too little time is left", "A signature that expires on its way.", REBUILD)
-def deadline_is_ahead(case: ReadIntent) -> Found | None:
+def deadline_is_ahead(case: ReadIntent) -> Finding | None:
     """The deadline leaves at least the plan's ``remaining_at_least``."""
     deadline_ms = _deadline_ms(case)
     if deadline_ms is None:
         return None
     left = deadline_ms - _latest_ms(case)
     least = case.situation.plan.limits.remaining_at_least_ms
-    return (
+    return Finding(
         left >= least,
-        lambda: f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
-        lambda: f"at least {span_text(least // 1000)} left",
+        f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
+        f"at least {span_text(least // 1000)} left",
     )
 
 
 @check("TIME-HORIZON", READ, "the deadline is too far away", "A signature that can be kept and used later.", REBUILD)
-def deadline_is_near(case: ReadIntent) -> Found | None:
+def deadline_is_near(case: ReadIntent) -> Finding | None:
     """The deadline is no further away than the plan's ``deadline_at_most``; without that, the plan must fix it."""
     deadline_ms, most = _deadline_ms(case), case.situation.plan.limits.deadline_at_most_ms
     fixed = case.step is not None and type(case.step.values.get("deadlineMs")) is Exact
@@ -78,10 +77,10 @@ def deadline_is_near(case: ReadIntent) -> Found | None:
         return None
     most = most or 0
     left = deadline_ms - case.situation.now_ms
-    return (
+    return Finding(
         left <= most + _ahead_ms(case),
-        lambda: f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
-        lambda: f"at most {span_text(most // 1000)} from now",
+        f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
+        f"at most {span_text(most // 1000)} from now",
     )
 
 
@@ -89,38 +88,38 @@ def deadline_is_near(case: ReadIntent) -> Found | None:
     "TIME-STAMP", READ,
     "signTimestamp is in the future or old", "A trigger without a deadline, signed long ago.", REBUILD,
 )  # fmt: skip
-def stamp_is_fresh(case: ReadIntent) -> Found | None:
+def stamp_is_fresh(case: ReadIntent) -> Finding | None:
     """``signTimestamp`` is not in the future and not old: the struct has no deadline, so this is its only age."""
     value = value_of(case.fields, case.message, SIGNED_AT)
     if type(value) is not int:
         return None
     age = case.situation.now_ms - value
     ok = -_ahead_ms(case) <= age and _latest_ms(case) - value <= SIGN_AGE_AT_MOST_MS
-    return (
+    return Finding(
         ok,
-        lambda: f"{utc_text(value)}, {span_text(age // 1000)} old",
-        lambda: f"not in the future, at most {span_text(SIGN_AGE_AT_MOST_MS // 1000)} old",
+        f"{utc_text(value)}, {span_text(age // 1000)} old",
+        f"not in the future, at most {span_text(SIGN_AGE_AT_MOST_MS // 1000)} old",
     )
 
 
 @check("TIME-EXPIRY", READ, "the delegate's expiry is past", "A registration that does nothing.", PLAN)
-def expiry_is_ahead(case: Read) -> Found | None:
+def expiry_is_ahead(case: Read) -> Finding | None:
     """A delegate's expiry (unix seconds) is in the future."""
     value = value_of(case.fields, case.message, EXPIRY)
     if type(value) is not int:
         return None
-    return value * 1000 > _latest_ms(case), lambda: utc_text(value * 1000), "in the future"
+    return Finding(value * 1000 > _latest_ms(case), utc_text(value * 1000), "in the future")
 
 
 @check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
-def position_is_past(case: ReadIntent) -> Found | None:
+def position_is_past(case: ReadIntent) -> Finding | None:
     """The position's open time is not in the future."""
     seconds = value_of(case.fields, case.message, OPENED)
     opened_ms = seconds * 1000 if type(seconds) is int else value_of(case.fields, case.message, OPENED_MS)
     if type(opened_ms) is not int:
         return None
     latest_ms = case.situation.now_ms + _ahead_ms(case)
-    return opened_ms <= latest_ms, lambda: utc_text(opened_ms), "in the past"
+    return Finding(opened_ms <= latest_ms, utc_text(opened_ms), "in the past")
 
 
 def late_by(case: Case) -> Check | None:
@@ -132,11 +131,9 @@ def late_by(case: Case) -> Check | None:
         deadline_ms = _deadline_ms(case)
         if deadline_ms is not None and deadline_ms <= _latest_ms(case):
             return deadline_is_ahead
-        stamp = stamp_is_fresh.run(case)
-        if stamp is not None and not stamp[0]:
+        if stamp_is_fresh.run(case).result == "refused":
             return stamp_is_fresh
-    expiry = expiry_is_ahead.run(case)
-    return expiry_is_ahead if expiry is not None and not expiry[0] else None
+    return expiry_is_ahead if expiry_is_ahead.run(case).result == "refused" else None
 
 
 CHECKS = (
@@ -151,11 +148,11 @@ EXPIRY_CHECKS = (units_are_right, expiry_is_ahead)
 """Those that apply to a transaction: it has no deadline, and its arguments may hold an expiry."""
 
 
-def registration_is_live(case: Case | Read, permission: str) -> Found:
+def registration_is_live(case: Case | Read, permission: str) -> Finding:
     """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
     read = case.request.delegation or {}
     expiry_s = read.get("expiry", 0)
     live = read.get("isEnabled") is True and read.get(permission, True) is True
     latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
     live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
-    return live, read, "enabled, with this permission, expiry (unix seconds) in the future"
+    return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")

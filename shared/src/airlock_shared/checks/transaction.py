@@ -23,12 +23,13 @@ from airlock_shared.checks.case import (
     STOP,
     CallCase,
     Check,
-    Found,
+    Finding,
     Info,
     Planned,
     ReadCall,
     Received,
     check,
+    read_at_once,
 )
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.documents.services import RELAY
@@ -51,7 +52,7 @@ _CALL = {
     "TX-DELEGABLE": Info("a call that a delegate may not make", "A delegate that approves or names delegates.", STOP),
     "ENC-CANONICAL": Info("an encoding that is not canonical", "Bytes that a contract may read differently.", STOP),
 }  # fmt: skip
-CALL_CHECKS = tuple(Check(name, READ, lambda _: None, info) for name, info in _CALL.items())
+CALL_CHECKS = read_at_once(READ, _CALL)
 """One reading of the calldata answers for all of them."""
 
 
@@ -69,10 +70,10 @@ def read_call(case: Received) -> Decoded:
     "TX-KEYS", RECEIVED,
     "members that an unsigned transaction does not have", "Access lists, blobs or authorisations.", STOP,
 )  # fmt: skip
-def keys_are_known(case: Received) -> Found:
+def keys_are_known(case: Received) -> Finding:
     """The payload has the members of an unsigned transaction and no others: no access list, blobs or authorisations."""
     unknown = sorted(set(case.request.payload) - _KEYS)
-    return not unknown, unknown, "none beyond to, from, data, value, chainId, description, meta"
+    return Finding(not unknown, unknown, "none beyond to, from, data, value, chainId, description, meta")
 
 
 @check(
@@ -81,10 +82,10 @@ def keys_are_known(case: Received) -> Found:
     "A transaction for another chain.",
     "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
 )  # fmt: skip
-def chain_is_pinned(case: Received) -> Found:
+def chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
-    return got == expected, got, expected
+    return Finding(got == expected, got, expected)
 
 
 def pinned_name(call: Decoded) -> str:
@@ -93,7 +94,7 @@ def pinned_name(call: Decoded) -> str:
 
 
 @check("TX-TO", READ, "not the pinned contract of this function", "A call to somebody else's contract.", STOP)
-def contract_is_pinned(case: ReadCall) -> Found:
+def contract_is_pinned(case: ReadCall) -> Finding:
     """``to`` is the pinned contract of this function; a delegated call goes to the trading router."""
     name = pinned_name(case.call)
     expected = case.situation.deployment.contracts.get(name)
@@ -104,17 +105,17 @@ def contract_is_pinned(case: ReadCall) -> Found:
     "TX-FROM", PLANNED,
     "from is not the signer", "A transaction that another account would have to send.", REBUILD,
 )  # fmt: skip
-def sender_is_signer(case: Planned) -> Found:
+def sender_is_signer(case: Planned) -> Finding:
     """``from`` is the account that the plan names to sign."""
     return _same_address(case.request.payload["from"], case.step.signer.address, "the signer")
 
 
-def _same_address(got: str, expected: bytes | None, what: str) -> Found:
+def _same_address(got: str, expected: bytes | None, what: str) -> Finding:
     try:
         same = expected is not None and parse_address(got) == expected
     except Refusal:
         same = False
-    return same, got, checksum_address(expected) if expected else what
+    return Finding(same, got, checksum_address(expected) if expected else what)
 
 
 @check(
@@ -124,19 +125,19 @@ def _same_address(got: str, expected: bytes | None, what: str) -> Found:
     "Stop, if the plan means that nothing is sent. Where the venue takes a fee with this call, its pinned profile says so, "
     "and the plan has native_fee_at_most.",
 )  # fmt: skip
-def no_more_than_the_fee_is_sent(case: ReadCall) -> Found:
+def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
     """``value`` is zero, but for a call whose pinned profile has a fee: there it keeps the plan's limit."""
     got, wei = case.request.payload["value"], value_wei(case.request.payload)
     most = case.situation.plan.limits.native_fee_at_most_wei or 0 if case.call.call.fee else 0
     expected = f"at most {to_human(most, NATIVE)} {NATIVE.name} in wei" if most else "0x0"
-    return wei is not None and wei <= most, got, expected
+    return Finding(wei is not None and wei <= most, got, expected)
 
 
 @check(
     "TX-TRADER", AGREED,
     "not made for the plan's account", "A delegated call for somebody else's account.", STOP,
 )  # fmt: skip
-def account_is_planned(case: CallCase) -> Found:
+def account_is_planned(case: CallCase) -> Finding:
     """The call is made for the plan's account: by itself, or by the delegate that the plan names for it."""
     values, signer = case.step.values, case.step.signer
     wanted = next((values[name] for name in ("trader", "caller") if name in values), None)
@@ -144,7 +145,7 @@ def account_is_planned(case: CallCase) -> Found:
     got = case.call.delegated_for or signer.address
     ok = got == account and (case.call.delegated_for is None or signer.delegate_of == account)
     expected = checksum_address(account) if isinstance(account, bytes) else "an account in the plan"
-    return ok, checksum_address(got), expected
+    return Finding(ok, checksum_address(got), expected)
 
 
 @check(
@@ -153,7 +154,7 @@ def account_is_planned(case: CallCase) -> Found:
     "A call that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
 )  # fmt: skip
-def delegation_is_live(case: ReadCall) -> Found | None:
+def delegation_is_live(case: ReadCall) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out."""
     return None if case.call.delegated_for is None else registration_is_live(case, "canDelegatedAction")
 
@@ -162,7 +163,7 @@ def delegation_is_live(case: ReadCall) -> Found | None:
     "TX-PAIR", READ,
     "a pair that is not pinned, or not of this call's kind", "An order on a market that is not the one shown.", PLAN,
 )  # fmt: skip
-def pair_is_pinned(case: ReadCall) -> Found | None:
+def pair_is_pinned(case: ReadCall) -> Finding | None:
     """The call's pair is one of the pinned deployment, and of the kind that the call is for.
 
     A PnL pair has no increase; on it a market open is ``market_pnl``, elsewhere ``market``. Limit orders are for both.
@@ -172,30 +173,32 @@ def pair_is_pinned(case: ReadCall) -> Found | None:
         return None
     pair = case.situation.deployment.pairs.get(number) if isinstance(number, int) else None
     if pair is None:
-        return False, f"pair {number}", "a pair of the pinned deployment"
+        return Finding(False, f"pair {number}", "a pair of the pinned deployment")
     name = case.call.call.name
     if name.startswith("increase"):
-        return not pair.pnl, pair.name, "an ordinary pair: a PnL pair has no increase"
+        return Finding(not pair.pnl, pair.name, "an ordinary pair: a PnL pair has no increase")
     if name != "openTrade":
-        return True, pair.name, pair.name
+        return Finding(True, pair.name, pair.name)
     enum = case.situation.deployment.enums.get("openOrderType", {})
     wrong = enum.get("market" if pair.pnl else "market_pnl")
     got = value_of(case.fields, case.message, OPEN_TYPE)
-    return got != wrong, f"order type {got} on {pair.name}", "market on an ordinary pair, market_pnl on a PnL pair"
+    return Finding(
+        got != wrong, f"order type {got} on {pair.name}", "market on an ordinary pair, market_pnl on a PnL pair"
+    )
 
 
 @check(
     "TX-SPENDER", READ,
     "the approval is not for the pinned trading storage", "A contract that takes the USDC.", STOP,
 )  # fmt: skip
-def spender_is_pinned(case: ReadCall) -> Found | None:
+def spender_is_pinned(case: ReadCall) -> Finding | None:
     """An approval is for the pinned trading storage and nobody else."""
     if case.call.call.name != "approve":
         return None
     expected = case.situation.deployment.contracts.get("tradingStorage")
     got = value_of(case.fields, case.message, SPENDER)
     shown = checksum_address(got) if type(got) is bytes else ""
-    return got == expected, shown, checksum_address(expected) if expected else "a pinned one"
+    return Finding(got == expected, shown, checksum_address(expected) if expected else "a pinned one")
 
 
 @check(
@@ -204,49 +207,49 @@ def spender_is_pinned(case: ReadCall) -> Found | None:
     "A contract that may take everything.",
     'Write the amount into the plan, or the word unlimited if you really mean that.',
 )  # fmt: skip
-def approval_is_bounded(case: CallCase) -> Found | None:
+def approval_is_bounded(case: CallCase) -> Finding | None:
     """An approval of more than there can ever be is unlimited, and only the word ``unlimited`` in the plan asks for it."""
     if case.call.call.name != "approve":
         return None
     amount, wanted = value_of(case.fields, case.message, ALLOWANCE), case.step.values.get("amountUsdc")
     ok = (type(amount) is int and amount < UNLIMITED_FROM_RAW) or (wanted is not None and wanted.text == "unlimited")
-    return ok, amount, "an amount, or the word unlimited in the plan"
+    return Finding(ok, amount, "an amount, or the word unlimited in the plan")
 
 
 @check(
     "TX-FEES", RECEIVED,
     "fees above the plan's limit, or contradictory fees", "A treasury spent on fees.", REBUILD,
 )  # fmt: skip
-def fees_are_limited(case: Received) -> Found:
+def fees_are_limited(case: Received) -> Finding:
     """The fee per gas keeps the plan's limit, and the priority fee keeps the fee."""
     filled, most = case.request.transaction, case.situation.plan.limits.max_fee_at_most_wei
     if filled is None or most is None:
-        return False, filled, "the limit max_fee_gwei_at_most in the plan"
+        return Finding(False, filled, "the limit max_fee_gwei_at_most in the plan")
     ok = 0 <= filled.maxPriorityFeePerGas <= filled.maxFeePerGas <= most and filled.maxFeePerGas > 0
     got = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    return ok, got, f"at most {to_human(most, GWEI)} gwei"
+    return Finding(ok, got, f"at most {to_human(most, GWEI)} gwei")
 
 
 @check(
     "TX-GAS", RECEIVED,
     "an unreasonable gas limit", "A transaction that cannot succeed, or pays for nothing.", REBUILD,
 )  # fmt: skip
-def gas_is_reasonable(case: Received) -> Found:
+def gas_is_reasonable(case: Received) -> Finding:
     """The gas limit is between a bare transfer and what no call of the table needs."""
     gas = case.request.transaction.gas if case.request.transaction else 0
-    return GAS_AT_LEAST <= gas <= GAS_AT_MOST, gas, f"{GAS_AT_LEAST} to {GAS_AT_MOST}"
+    return Finding(GAS_AT_LEAST <= gas <= GAS_AT_MOST, gas, f"{GAS_AT_LEAST} to {GAS_AT_MOST}")
 
 
 @check("TX-NONCE", RECEIVED, "an impossible account nonce", "A transaction that never executes.", REBUILD)
-def nonce_is_reasonable(case: Received) -> Found:
+def nonce_is_reasonable(case: Received) -> Finding:
     """The account nonce is one that an account can have."""
     nonce = case.request.transaction.nonce if case.request.transaction else -1
-    return 0 <= nonce < NONCE_AT_MOST, nonce, "a count of transactions"
+    return Finding(0 <= nonce < NONCE_AT_MOST, nonce, "a count of transactions")
 
 
-def route_is_relay(case: Received) -> Found:
+def route_is_relay(case: Received) -> Finding:
     """A transaction goes to the relay, or to the operator's own node."""
-    return case.request.route == RELAY and case.request.order_type is None, case.request.route, RELAY
+    return Finding(case.request.route == RELAY and case.request.order_type is None, case.request.route, RELAY)
 
 
 def complete(case: CallCase) -> CallCase:

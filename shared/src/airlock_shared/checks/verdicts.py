@@ -1,65 +1,53 @@
-"""The verdicts on an item or a document, in the checks' fixed order: kept as they were found, made when they are read."""
+"""The verdicts on an item or a document, in the checks' fixed order."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from airlock_shared.checks.case import NOT_REACHED, Check, Found, Verdict, verdict_of
+from airlock_shared.checks.case import Verdict
 from airlock_shared.errors import ExitCode, Refusal
 
 
 class Verdicts(NamedTuple):
-    """One finding for each check that was to run."""
+    """One verdict for each check that was to run."""
 
-    checks: Sequence[Check]
-    findings: Sequence[Found | None]
+    found: Sequence[Verdict]
 
-    def also(self, check: Check, finding: Found) -> Verdicts:
-        """Return the verdicts with one more."""
-        return Verdicts((*self.checks, check), (*self.findings, finding))
+    def also(self, *more: Verdict) -> Verdicts:
+        """Return the verdicts with more of them."""
+        return Verdicts((*self.found, *more))
 
     def all(self) -> list[Verdict]:
         """Return every verdict."""
-        return list(map(verdict_of, self.checks, self.findings))
-
-    def tally(self) -> tuple[int, int]:
-        """Return how many checks passed, and how many did neither that nor not apply."""
-        found = [finding[0] for finding in self.findings if finding is not None]
-        passed = found.count(True)
-        return passed, len(found) - passed
+        return list(self.found)
 
     def passed(self) -> int:
         """Return how many checks passed."""
-        return self.tally()[0]
+        return len(self._of("pass"))
 
     def unreached(self) -> int:
         """Return how many checks could not be reached."""
-        return sum(1 for finding in self.findings if finding is NOT_REACHED)
+        return len(self._of("not-reached"))
 
     def hinder(self) -> bool:
         """Tell whether a check refused, or was not reached; what was not judged is told by :meth:`not_judged`."""
-        for finding in self.findings:
-            if finding is not None and not finding[0] and (finding[0] is False or finding is NOT_REACHED):
-                return True
-        return False
+        return bool(self.stopping())
 
     def refused(self) -> list[Verdict]:
         """Return what was refused."""
-        return [v for v in self._wrong() if v.result == "refused"]
+        return self._of("refused")
 
     def stopping(self) -> list[Verdict]:
         """Return what stands in the way: what was refused, and what could not be reached."""
-        return [v for v in self._wrong() if v.result != "not-judged"]
+        return self._of("refused", "not-reached")
 
     def not_judged(self) -> list[Verdict]:
         """Return what this machine could not judge; nothing is signed while there is any."""
-        return [v for v in self._wrong() if v.result == "not-judged"]
+        return self._of("not-judged")
 
-    def _wrong(self) -> Iterator[Verdict]:
-        for number, finding in enumerate(self.findings):
-            if finding is not None and not finding[0]:
-                yield verdict_of(self.checks[number], finding)
+    def _of(self, *results: str) -> list[Verdict]:
+        return [verdict for verdict in self.found if verdict.result in results]
 
 
 class NotJudged:
