@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import os
 import re
 import shutil
 import subprocess
@@ -304,6 +305,34 @@ def test_the_program_prints_it_with_the_browser_that_is_there(reports: dict[str,
     assert why == ""
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 10
     assert pdf.stat().st_mode & 0o777 == 0o600
+
+
+def test_the_browser_leaves_nothing_behind_and_finds_nothing_of_others(
+    reports: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a home of its own Chromium takes /tmp for one, where anybody may have put a library that it loads."""
+    home, programs = tmp_path / "home", tmp_path / "bin"
+    home.mkdir()
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.setenv(name, str(home))
+    if print_page(reports["offline"], tmp_path / "a.pdf").startswith("no browser"):
+        pytest.skip("Chromium is not installed: on Debian, apt-get install chromium")
+    assert list(home.iterdir()) == []
+
+    programs.mkdir()
+    (programs / "chromium").write_text(
+        '#!/bin/sh\nfor word; do case "$word" in --print-to-pdf=*) env > "${word#--print-to-pdf=}";; esac; done\n'
+    )
+    (programs / "chromium").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("LD_PRELOAD_OF_OTHERS", "x")
+    assert print_page(reports["offline"], tmp_path / "b.pdf") == ""
+    given = dict(line.split("=", 1) for line in (tmp_path / "b.pdf").read_text().splitlines())
+    own = {name: value for name, value in given.items() if name not in ("PATH", "PWD", "SHLVL", "_", "OLDPWD")}
+    (folder,) = set(own.values())
+    assert set(own) == {"HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR"}
+    assert Path(folder).name.startswith("airlock-print-")
+    assert not Path(folder).exists()
 
 
 def test_without_a_browser_it_says_so_and_goes_on(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 import signal
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from airlock_shared.host.zbar_library import SONAME, why_left_out
 from offline.confined import confined, require_landlock, require_seccomp
 
 SH = 'import subprocess; print(subprocess.run(["sh", "-c", {line!r}], capture_output=True, text=True).stdout, end="")'
@@ -285,10 +287,37 @@ def test_of_the_devices_a_child_uses_the_camera_that_it_was_named_alone() -> Non
     [("plan", "show", FILE), ("plan", "check", FILE), ("digest", FILE), ("verify", FILE, "--plan", FILE),
      ("explain", "DOC-JSON"), ("transcript", "show"), ("transcript", "verify", FILE),
      ("delegate", "challenge", "--plan", FILE), ("config", "show"),
-     ("doctor",), ("report", "verify", FILE)],
+     ("doctor",), ("report", "verify", FILE), ("ceremony", "show"), ("ceremony", "course", FILE),
+     ("forget", "--transcript", FILE)],
 )  # fmt: skip
 def test_a_read_makes_no_state_folder(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / FILE).write_text("{}")
     line = [str(Path(sys.executable).with_name("airlock-offline")), "--home", str(tmp_path / "home"), *words]
     subprocess.run(line, cwd=tmp_path, capture_output=True, check=False, timeout=60)
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
+
+
+PICTURES_CHILD = (
+    "import io, sys\n"
+    "from airlock_offline.scanning import pictures_child\n"
+    "from airlock_shared.qr.read import second_decoder_hint\n"
+    "class Given: buffer = io.BytesIO(b'[]')\n"
+    "sys.stdin = Given\n"
+    "pictures_child.main()\n"
+    "print('', second_decoder_hint(), sep='|')"
+)
+
+
+@pytest.mark.parametrize("words", [("doctor", "--json"), ("preflight", "--json")], ids=lambda words: words[0])
+def test_the_second_decoder_is_judged_alike_and_used_by_the_child_that_reads_pictures(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    try:
+        sound = not why_left_out(ctypes.CDLL(SONAME))
+    except OSError:
+        pytest.skip("zbar is not installed: on Debian, apt-get install libzbar0")
+    line = [str(Path(sys.executable).with_name("airlock-offline")), "--home", str(tmp_path / "home"), *words]
+    told = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60).stdout
+    assert sound is ("a hostile code may overflow" not in told), told
+    ended = subprocess.run([sys.executable, "-c", PICTURES_CHILD], capture_output=True, text=True, check=True)
+    assert sound is (ended.stdout.rpartition("|")[2] == "\n"), ended.stdout

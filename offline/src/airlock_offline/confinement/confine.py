@@ -15,7 +15,7 @@ from airlock_offline.confinement.enforced import NOT_ASKED, Confinement
 from airlock_shared.errors import UsageError
 
 LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
-READ_ONLY = ("/etc", "/sys", "/proc", "/run/udev")
+READ_ONLY = ("/etc", "/sys", "/proc", "/run/udev", "/var/lib/dpkg/status")
 DEVICES = ("/dev",)  # as a folder: a Ledger that is plugged in again, or whose app opens, is another file in it
 
 

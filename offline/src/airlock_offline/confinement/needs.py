@@ -14,7 +14,7 @@ from airlock_shared.host.files import make_folder
 EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
 KEEP_NOTHING = frozenset(
     {"doctor", "digest", "verify", "config", "completion", "explain", "report", "plan", "transcript show",
-     "transcript verify", "delegate challenge"}
+     "transcript verify", "delegate challenge", "ceremony show", "ceremony course"}
 )  # fmt: skip
 """Commands that write nothing into this machine's folder, and may not; the others find it made."""
 
@@ -34,7 +34,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     words = context.params
     command, *inner = context.command_path.split()[1:]
     keeps = KEEP_NOTHING.isdisjoint((command, " ".join((command, *inner)))) or bool(words.get("qr"))
-    if keeps:
+    if keeps and command != "forget":  # which removes, and makes nothing
         make_folder(home.absolute())
     outputs = [path for path in [context.meta.get(APDU_LOG)] if path is not None]
     inputs: list[Path] = []

@@ -10,6 +10,7 @@ from airlock_offline import airgap
 from airlock_offline.confinement.confine import ALONE, confine
 from airlock_offline.scanning.records import END, ERROR, REMARK, TEXTS, error_value, record
 from airlock_shared.errors import AirlockError
+from airlock_shared.host.zbar_library import STATUS
 from airlock_shared.qr.sources import CAMERA, texts_of
 
 
@@ -20,7 +21,7 @@ def main() -> None:
     cameras = [match for source in sources if (match := CAMERA.fullmatch(source))]
     files = [Path(source).absolute() for source in sources if not CAMERA.fullmatch(source)]
     devices = [Path(f"/dev/video{int(match[1] or 0)}") for match in cameras]  # Video4Linux's name of a number
-    confine(ALONE._replace(reads=tuple(files), devices=tuple(devices)))
+    confine(ALONE._replace(reads=(*files, Path("/", STATUS)), devices=tuple(devices)))
     try:
         for texts in texts_of(sources, lambda remark: _write(record(REMARK, remark))):
             _write(record(TEXTS, texts))

@@ -1,7 +1,8 @@
 """The page printed by a browser, where one is installed: a copy for people. It is not verified: ``report.html`` is.
 
-The browser is started on the one file, without a network: it has no proxy that exists, resolves no name, and the page's own
-policy lets it load nothing.
+The browser is started on the one file: it has no proxy that exists, resolves no name, and the page's own policy lets it load
+nothing. Its home is a new folder that is removed afterwards: without one, Chromium takes ``/tmp``, where anybody may write,
+and loads a library from there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from airlock_shared.host.files import read_input, write_new
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 LONGEST_S = 120
+_FOLDERS = ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR")
 _ARGUMENTS = (
     "--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync", "--disable-dev-shm-usage", "--disable-extensions", "--disable-default-apps", "--mute-audio",
@@ -40,17 +42,22 @@ def print_page(html: Path, pdf: Path) -> str:
         printed = Path(folder) / "report.pdf"
         words = [program, *_ARGUMENTS, *(("--no-sandbox",) if os.geteuid() == 0 else ())]  # root has no sandbox to use
         words += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", html.absolute().as_uri()]
-        why = _run(words)
+        why = _run(words, {"PATH": os.defpath, **dict.fromkeys(_FOLDERS, folder)})
         if why or not printed.is_file():
             return why or "the browser printed nothing"
         write_new(pdf, read_input(printed))
     return ""
 
 
-def _run(words: list[str]) -> str:
+def _run(words: list[str], variables: dict[str, str]) -> str:
     """Run the browser and its children as a group, and end what is left of it; return why it failed, or an empty text."""
     process = subprocess.Popen(  # noqa: S603 (the program that the operator has on the path, and our own arguments)
-        words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=variables,
+        start_new_session=True,
     )
     try:
         code = process.wait(LONGEST_S)

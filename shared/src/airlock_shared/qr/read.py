@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
-from airlock_shared.host.zbar_library import UPGRADE, why_left_out
+from airlock_shared.host.zbar_library import SONAME, UPGRADE, why_left_out
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -68,8 +69,12 @@ def _by_zbar(grey: Image.Image) -> list[str]:
 def _zbar() -> tuple[Callable[[Image.Image], list[str]] | None, str]:
     """Return zbar's decoder of grey pictures, or None and why: the library is missing, or not one that may be used."""
     try:
-        from pyzbar import pyzbar, wrapper  # type: ignore[import-untyped]
-    except (ImportError, OSError):  # OSError: it looks for the library by way of a temporary file, where it may write
+        from pyzbar import zbar_library  # type: ignore[import-untyped]
+
+        if sys.platform == "linux":  # it would look for the library by starting ldconfig or a compiler
+            zbar_library.find_library = lambda _: SONAME
+        from pyzbar import pyzbar, wrapper
+    except (ImportError, OSError):
         return None, MISSING_ZBAR
     if why := why_left_out(wrapper.LIBZBAR):
         return None, f"the second decoder is left out: {why}. Codes are read without it; {UPGRADE}"
