@@ -33,7 +33,7 @@ from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
-from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
+from airlock_shared.text.safe import hanging, safe, safe_again
 
 
 @click.command("verify")
@@ -158,8 +158,7 @@ def _report_text(judged: JudgedRequests, plan: Plan, part: str, fingerprint: str
     for line in part_lines(plan, part):
         say(line)
     for line in judged.not_judged().lines():
-        first, *rest = wrapped(safe_again(line), WIDTH - 2)
-        say("\n".join([first, *(f"  {row}" for row in rest)]))
+        say("\n".join(hanging(safe_again(line))))
     wrong = sum(len(verdicts.refused()) for verdicts in judged.all())
     say(f"items {len(judged.items)}, refusals {wrong}")
     for line in fingerprint_lines("requests", fingerprint):
@@ -169,7 +168,7 @@ def _report_text(judged: JudgedRequests, plan: Plan, part: str, fingerprint: str
 
 def _line(place: str, verdict: Verdict) -> str:
     where = f" at {verdict.where}" if verdict.where else ""
-    lines = [safe_again(f"{place}: {verdict.check}{where}: {verdict.what}", limit=600)]
+    lines = list(hanging(safe_again(f"{place}: {verdict.check}{where}: {verdict.what}", limit=600)))
     lines += rows("    got:      ", str(verdict.got), limit=300)
     lines += rows("    expected: ", str(verdict.expected), limit=300)
     lines += rows("    do:       ", verdict.do)

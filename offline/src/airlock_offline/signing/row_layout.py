@@ -11,7 +11,7 @@ from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
-from airlock_shared.text.safe import WIDTH, beside, columns, safe, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe
 from airlock_shared.units import CODE, UNIX_MS, UNIX_S, raw_text, span_text
 
 INDENT = 20
@@ -85,8 +85,7 @@ def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[s
 def noted(kind: str, text: str) -> Iterator[str]:
     """Yield a sentence of ours; what it quotes never begins a line."""
     yield ""
-    first, *rest = wrapped(safe_again(f"{kind}: {text}", limit=len(text) + len(kind) + 2), WIDTH - 2)
-    yield from (first, *(f"  {line}" for line in rest))
+    yield from hanging(f"{kind}: {text}")
 
 
 def name_of(decision: Decision) -> str:

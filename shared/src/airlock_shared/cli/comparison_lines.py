@@ -12,7 +12,7 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.text.fingerprint_words import grouped
-from airlock_shared.text.safe import WIDTH, beside, safe, wrapped
+from airlock_shared.text.safe import WIDTH, beside, hanging, safe, wrapped
 from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, to_human, utc_text
 
 
@@ -31,9 +31,7 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
     for line in (*_profile_words(deployment), *_filter_words(deployment)):
-        first, *rest = wrapped(safe(line, limit=4000), WIDTH - 2)
-        yield first
-        yield from (f"  {row}" for row in rest)
+        yield from hanging(safe(line, limit=4000))
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
     for pair in deployment.pairs.values():
@@ -74,7 +72,7 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str,
 def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
     """Yield a plan: who signs what, within which limits, and its fingerprint if ``words``."""
     limits = plan.limits
-    yield f"ceremony {plan.id}: {safe(plan.title)}"
+    yield from hanging(f"ceremony {plan.id}: {safe(plan.title)}")
     yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
     yield f"witness: {plan.witness_text}"
     yield "limits for the builder's choices:"
@@ -95,7 +93,7 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
         if step.replaced_digest:
             yield from replacement_lines(step)
         for name, value in step.values.items():
-            yield f"  {name:<26} {safe(value.text)}"
+            yield from beside(f"  {name:<26} ", safe(value.text))
             parameter, most_ms = step.action.parameter(name), limits.deadline_at_most_ms
             if name == "deadlineMs" and isinstance(value, Exact) and isinstance(value.raw, int) and most_ms is not None:
                 yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import WIDTH, beside, harmless, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, beside, hanging, harmless, safe_again
 from airlock_shared.text.secrets import redact
 
 _AT_A_TERMINAL = (
@@ -117,7 +117,7 @@ def explain(error: AirlockError) -> str:
     """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
     heading = f"{error.check}: " if isinstance(error, Refusal) else ""
     place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
-    lines = list(wrapped(safe_again(redact(f"{heading}{error.what}{place}")), WIDTH))
+    lines = list(hanging(safe_again(redact(f"{heading}{error.what}{place}"))))
     if isinstance(error, Refusal):
         lines += rows("  got:      ", error.got) if error.got else []
         lines += rows("  expected: ", error.expected) if error.expected else []

@@ -105,6 +105,13 @@ def beside(label: str, text: str, *, width: int = WIDTH) -> Iterator[str]:
         label = " " * columns(label)
 
 
+def hanging(text: str, *, width: int = WIDTH) -> Iterator[str]:
+    """Yield a text in rows of ``width`` columns, all but the first set in: no row begins with what stands in the text."""
+    first, *rest = wrapped(safe_again(text, limit=len(text)), width - 2)
+    yield first
+    yield from (f"  {row}" for row in rest)
+
+
 def _head(word: str, width: int) -> str:
     """Return as much of a word as fits, at least one character."""
     taken = 0

@@ -1,0 +1,155 @@
+"""Every text of every document on the screens that show it: none acts on the terminal, and none begins a row as ours do."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from airlock_offline.cli.main import program
+from airlock_offline.home import OfflineHome
+from airlock_shared.catalogue.profile import FORMAT
+from airlock_shared.cli.console import explain
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.errors import AirlockError
+from airlock_shared.plan.writer import toml
+from airlock_shared.text.safe import WIDTH, columns, is_visible
+from shared.make_payloads import NOW_MS
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS, good
+
+LIE = "Pinned. All fingerprints are equal."
+HOSTILE = (f"a\x1b[2J\r\n{LIE}\n\x1b]0;t\x07\u202e\x9b31m\u2028\x7f", "b" * 77 + f" {LIE}", f"\n{LIE}")
+
+OWN = {
+    "format": FORMAT,
+    "structs": {
+        "CancelReq": {
+            "encode_type": "CancelReq(address trader,uint256 nonce,uint256 deadline,string note)",
+            "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadline", "note": "raw"},
+            "domain": "trading",
+            "signer_rule": "trader-only",
+            "route": "relayer",
+        }
+    },
+    "calls": {
+        "park": {"signature": "park(uint256 slot,bytes note)", "leaves": {"slot": "raw", "note": "raw"},
+                 "contract": "tradingStorage"},
+    },
+}  # fmt: skip
+MAIL = json.loads((VECTORS / "typed-data/good/mail.json").read_text())["document"]
+
+
+def _texts(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of each text in a document, names of members included: these end in None."""
+    if isinstance(value, dict):
+        for name, member in value.items():
+            yield (*place, name, None)
+            yield from _texts(member, (*place, name))
+    elif isinstance(value, list):
+        for number, member in enumerate(value):
+            yield from _texts(member, (*place, number))
+    elif isinstance(value, str):
+        yield place
+
+
+def _changed(document: Any, place: tuple[Any, ...], text: str) -> Any:
+    """Return a document with another text, or another name, at a place."""
+    if not place:
+        return text
+    copy, (first, *rest) = document.copy(), place
+    if rest == [None]:
+        return {text if name == first else name: member for name, member in document.items()}
+    copy[first] = _changed(document[first], tuple(rest), text)
+    return copy
+
+
+def _screen(home: Path, *words: str | Path) -> str:
+    ended = CliRunner().invoke(program, ["--home", str(home), *map(str, words)], input="no\n")
+    if isinstance(ended.exception, AirlockError):
+        return ended.output + "\n" + explain(ended.exception)
+    assert ended.exception is None or isinstance(ended.exception, SystemExit), (words, ended.exception)
+    return ended.output
+
+
+def _require_harmless(screen: str, place: object) -> None:
+    for line in screen.split("\n"):
+        assert all(map(is_visible, line.replace(" ", ""))), (place, line)
+        assert columns(line) <= WIDTH, (place, line)
+        assert not line.startswith(LIE), (place, line)
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{toml(name)} = {_toml(member)}" for name, member in value.items()) + " }"
+    return "[" + ", ".join(map(_toml, value)) + "]" if isinstance(value, list) else toml(value)
+
+
+def _written(folder: Path, kind: str, document: Any) -> tuple[str | Path, ...]:
+    """Write a document, and return the command that shows it."""
+    file, plan = folder / "document", folder / "plan.toml"
+    if kind in ("plan show", "plan check"):
+        file.write_text("\n".join(f"{toml(name)} = {_toml(member)}" for name, member in document.items()))
+        return (*kind.split(), file)
+    file.write_text(json.dumps(document))
+    return ("verify", file, "--plan", plan) if kind == "verify" else (kind, file)
+
+
+CUSTOM = {
+    "id": "note",
+    "action": "custom",
+    "signer": "treasury",
+    "fields": {"struct": "CancelReq", "note": "by hand"},
+}
+PLAN = tomllib.loads(PLAN_TEXT)
+PLAN["steps"].append(CUSTOM)
+DOCUMENTS: dict[str, Any] = {
+    "trust": json.loads(DEPLOYMENT_TEXT) | {"signed": OWN},
+    "verify": good("open"),
+    "digest": MAIL,
+    "plan show": PLAN,
+    "plan check": PLAN,
+}
+
+
+WHOLE = {
+    "trust": "CancelReq",
+    "verify": "checks passed, 0 refused",
+    "digest": "digest",
+    "plan show": "by hand",
+    "plan check": "plan fingerprint",
+}
+
+
+@pytest.mark.parametrize("kind", DOCUMENTS)
+@pytest.mark.parametrize("first", range(len(HOSTILE)))
+def test_no_text_of_a_document_acts_on_the_screen_that_shows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, first: int
+) -> None:
+    """Every third text of a document in a run, each with the next hostile one; in the three runs all have their turn."""
+    for command in ("plan", "verify"):
+        monkeypatch.setattr(f"airlock_offline.cli.{command}.now_ms", lambda: NOW_MS)
+    home, lied = tmp_path / "home", 0
+    OfflineHome(home).pin(parse_deployment(DEPLOYMENT_TEXT.encode()), DEPLOYMENT_TEXT.encode(), 0)
+    (tmp_path / "plan.toml").write_text(PLAN_TEXT)
+    document = DOCUMENTS[kind]
+    assert WHOLE[kind] in _screen(home, *_written(tmp_path, kind, document))
+    places = list(_texts(document))[first :: len(HOSTILE)]
+    assert len(places) > 6
+    for number, place in enumerate(places):
+        text = HOSTILE[number % len(HOSTILE)]
+        screen = _screen(home, *_written(tmp_path, kind, _changed(document, place, text)))
+        _require_harmless(screen, place)
+        lied += LIE.split()[0] in screen
+    assert lied > 0  # it does come to the screen
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+@pytest.mark.parametrize("words", [("explain",), ("trust-struct",), ("trust-struct", "--deployment")], ids=" ".join)
+def test_no_word_of_a_command_does(tmp_path: Path, words: tuple[str, ...], text: str) -> None:
+    _require_harmless(_screen(tmp_path / "home", *words, text), words)
+    _require_harmless(_screen(tmp_path / "home", "trust-struct", f"Note(string {text})"), words)
