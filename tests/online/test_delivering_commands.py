@@ -308,7 +308,7 @@ def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp
     assert (items["arm"]["deadline"], items["buy"]["orderType"], items["stop"]["goes_to"]) == (None, 0, "twap")
     call = items["code"]["call"]
     assert call["data"][:10] == "0x3e3c0e4d"
-    intent, signature = decode(["bytes", "bytes"], bytes.fromhex(call["data"][10:]))
+    signature, intent = decode(["bytes", "bytes"], bytes.fromhex(call["data"][10:]))
     assert ("0x" + intent.hex(), "0x" + signature.hex()) == (items["code"]["encodedIntent"], items["code"]["signature"])
     assert Account.recover_transaction(items["allow"]["rawTransaction"]) == items["allow"]["signer"]
     assert set(machine.states().values()) == {"EXPORTED"}

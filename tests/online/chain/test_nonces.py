@@ -72,7 +72,7 @@ def test_five_hundred_random_nonces_are_spent_out_of_order_and_no_other(ground: 
     assert len(nonces) == 500
     for nonce in nonces:
         _, intent, signature = intent_of(ground, "referral", _nonce=nonce)
-        data = encode_call(REFERRAL, "setTraderReferralCodeByUserWithSig", intent, signature)
+        data = encode_call(REFERRAL, "setTraderReferralCodeByUserWithSig", signature, intent)
         ground.evm.send_raw_transaction(ground.raw(STRANGER, REFERRAL, data, 300_000))
     pick.shuffle(nonces)
     for nonce in nonces[:100]:

@@ -9,14 +9,28 @@ import pytest
 
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.signing.device_pages import typed_data_of
+from airlock_online.delivery.export_package import item_of
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
+from airlock_rehearsal.chain.sending import transact
 from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_software_ledger.app import SoftwareLedger
-from online.chain.ground import EXPIRY_S, ONE, OPENED_S, USDC_ONE, Ground, code, document, signer_of, situation
+from online.chain.ground import (
+    EXPIRY_S,
+    ONE,
+    OPENED_S,
+    STRANGER,
+    USDC_ONE,
+    Ground,
+    code,
+    document,
+    signer_of,
+    situation,
+)
+from online.delivering_machine import unsent
 from shared.make_payloads import DESK, OTHER, TREASURY
 from shared.world import STEPS, request_of
 
@@ -154,6 +168,15 @@ def test_what_the_software_ledger_signed_is_accepted_and_changes_the_state(groun
     CHANGES[step](ground, outcome)
     with pytest.raises(Reverted, match="NonceUsed"):
         ground.venue.submit(struct, intent, signature)
+
+
+@pytest.mark.parametrize("step", ["desk-key", "desk-key-terms", "referral", "own-code"])
+def test_the_call_of_an_exported_package_is_accepted_by_the_contract(ground: Ground, step: str) -> None:
+    struct, intent, signature = signed_by_ledger(ground, step)
+    delivery = unsent(primary_type=struct, encoded_intent="0x" + intent.hex(), signature="0x" + signature.hex())
+    call = item_of(delivery, situation(ground.venue).deployment)["call"]
+    data, contract = bytes.fromhex(call["data"][2:]), ground.venue.contract_of(struct)
+    CHANGES[step](ground, ground.venue.outcome(transact(ground.evm, STRANGER, contract, data)))
 
 
 def test_every_struct_of_the_catalogue_is_among_the_steps() -> None:

@@ -25,7 +25,7 @@ WITH_SIG = {
     "SetTraderReferralCodeByUserReq": "setTraderReferralCodeByUserWithSig(bytes,bytes)",
     "RegisterCodeReq": "registerCodeWithSig(bytes,bytes)",
 }
-"""The contract calls that execute a signed intent for whoever sends them: the encoding, then the signature."""
+"""The contract calls that execute a signed intent for whoever sends them: the signature, then the encoding."""
 
 
 def package(header: Header, deployment: Deployment, deliveries: Iterable[Delivery]) -> bytes:
@@ -77,4 +77,4 @@ def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
 
 def _data(call: str, delivery: Delivery) -> str:
     intent, signature = bytes.fromhex(delivery.encoded_intent[2:]), bytes.fromhex(delivery.signature[2:])
-    return "0x" + (keccak256(call.encode())[:4] + encode(["bytes", "bytes"], [intent, signature])).hex()
+    return "0x" + (keccak256(call.encode())[:4] + encode(["bytes", "bytes"], [signature, intent])).hex()

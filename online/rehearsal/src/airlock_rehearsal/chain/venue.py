@@ -40,7 +40,7 @@ ENTRY_POINTS = {
     "SetTraderReferralCodeByUserReq": (REFERRAL, "setTraderReferralCodeByUserWithSig"),
     "RegisterCodeReq": (REFERRAL, "registerCodeWithSig"),
 }
-"""The contract and the function that take each struct, as ``(bytes intent, bytes signature)``."""
+"""The contract and the function that take each struct, as ``(bytes signature, bytes intent)``."""
 
 
 class OperatorCall(NamedTuple):
@@ -111,13 +111,13 @@ class ChainVenue:
     def check(self, struct: str, intent: bytes, signature: bytes) -> None:
         """Simulate the submission of a signed intent. Raises ``Reverted``."""
         contract, function = ENTRY_POINTS[struct]
-        data = encode_call(contract, function, intent, signature)
+        data = encode_call(contract, function, signature, intent)
         self.evm.call(self.operator.address, self.address(contract), data)
 
     def submit(self, struct: str, intent: bytes, signature: bytes) -> CallOutcome:
         """Submit a signed intent. Raises ``Reverted`` before anything is sent."""
         contract, function = ENTRY_POINTS[struct]
-        return self.act(contract, function, intent, signature)
+        return self.act(contract, function, signature, intent)
 
     def contract_of(self, struct: str) -> str:
         """Return where the contract is that takes a struct."""
@@ -126,7 +126,7 @@ class ChainVenue:
     def send(self, struct: str, intent: bytes, signature: bytes) -> EvmReceipt:
         """Send a signed intent whatever a simulation would say; the receipt tells whether it reverted."""
         contract, function = ENTRY_POINTS[struct]
-        call = EvmCall(self.address(contract), encode_call(contract, function, intent, signature), SEEDING_GAS)
+        call = EvmCall(self.address(contract), encode_call(contract, function, signature, intent), SEEDING_GAS)
         return transact_together(self.evm, self.operator, [call])[0]
 
     def fulfil(self, order_id: int, price: int) -> CallOutcome:

@@ -64,13 +64,13 @@ contract Referral is Eip712 {
 
     // Intents, sent by anybody
 
-    function setTraderReferralCodeByUserWithSig(bytes calldata intent, bytes calldata signature) external {
+    function setTraderReferralCodeByUserWithSig(bytes calldata signature, bytes calldata intent) external {
         SetTraderReferralCodeByUserReq memory q = abi.decode(intent, (SetTraderReferralCodeByUserReq));
         _authorise(keccak256(abi.encode(SET_CODE, q)), signature, q._referee, q._deadline, q._nonce);
         _adopt(q._referee, q._code);
     }
 
-    function registerCodeWithSig(bytes calldata intent, bytes calldata signature) external {
+    function registerCodeWithSig(bytes calldata signature, bytes calldata intent) external {
         RegisterCodeReq memory q = abi.decode(intent, (RegisterCodeReq));
         _authorise(keccak256(abi.encode(REGISTER, q)), signature, q._referrer, q._deadline, q._nonce);
         _register(q._referrer, q._code);

@@ -51,13 +51,13 @@ contract TradingRouter is Eip712 {
 
     // ---- signed intents, sent by the operator
 
-    function openTradeWithSig(bytes calldata intent, bytes calldata signature) external onlyOperator {
+    function openTradeWithSig(bytes calldata signature, bytes calldata intent) external onlyOperator {
         OpenTradeReq memory q = abi.decode(intent, (OpenTradeReq));
         _authorise(q.hash(), signature, q._t.trader, q._deadline, q._nonce);
         tradingStorage.open(q._t, _opening(q._t, 0, 0, 0, q._slippageP), q._type);
     }
 
-    function openTradeCoinExposureWithSig(bytes calldata intent, bytes calldata signature) external onlyOperator {
+    function openTradeCoinExposureWithSig(bytes calldata signature, bytes calldata intent) external onlyOperator {
         OpenTradeCoinExposureReq memory q = abi.decode(intent, (OpenTradeCoinExposureReq));
         _authorise(q.hash(), signature, q._t.trader, q._deadline, q._nonce);
         if (q._coinExposure == 0) revert WrongAmount();
@@ -65,26 +65,26 @@ contract TradingRouter is Eip712 {
         tradingStorage.open(q._t, o, q._type);
     }
 
-    function closeTradeWithSig(bytes calldata intent, bytes calldata signature) external onlyOperator {
+    function closeTradeWithSig(bytes calldata signature, bytes calldata intent) external onlyOperator {
         CloseTradeReq memory q = abi.decode(intent, (CloseTradeReq));
         _authorise(q.hash(), signature, q._trader, q._deadline, q._nonce);
         _close(q._trader, q._pairIndex, q._index, q._amount, 0, q._wantedPrice, q._openTimestamp, true);
     }
 
-    function closeTradeCoinExposureWithSig(bytes calldata intent, bytes calldata signature) external onlyOperator {
+    function closeTradeCoinExposureWithSig(bytes calldata signature, bytes calldata intent) external onlyOperator {
         CloseTradeCoinExposureReq memory q = abi.decode(intent, (CloseTradeCoinExposureReq));
         _authorise(q.hash(), signature, q._trader, q._deadline, q._nonce);
         if (q._coinExposure == 0) revert WrongAmount();
         _close(q._trader, q._pairIndex, q._index, 0, q._coinExposure, q._wantedPrice, q._openTimestamp, true);
     }
 
-    function increasePositionSizeWithSig(bytes calldata intent, bytes calldata signature) external onlyOperator {
+    function increasePositionSizeWithSig(bytes calldata signature, bytes calldata intent) external onlyOperator {
         IncreasePositionSizeReq memory q = abi.decode(intent, (IncreasePositionSizeReq));
         _authorise(q.hash(), signature, q._updateInfo.trader, q._deadline, q._nonce);
         tradingStorage.increase(_increasing(q._updateInfo, 0, 0, 0, q._slippageP));
     }
 
-    function increasePositionSizeWithCoinExposureWithSig(bytes calldata intent, bytes calldata signature)
+    function increasePositionSizeWithCoinExposureWithSig(bytes calldata signature, bytes calldata intent)
         external
         onlyOperator
     {
@@ -98,21 +98,21 @@ contract TradingRouter is Eip712 {
     }
 
     /// Has no deadline: the signature lives until its nonce is spent.
-    function storeTpSlWithSig(bytes calldata intent, bytes calldata signature) external onlyOperator {
+    function storeTpSlWithSig(bytes calldata signature, bytes calldata intent) external onlyOperator {
         TpSlReq memory q = abi.decode(intent, (TpSlReq));
         bytes32 id = q.hash();
         _authorise(id, signature, q.trader, type(uint256).max, q.nonce);
         tradingStorage.storeTrigger(id, q);
     }
 
-    function cancelTwapWithSig(bytes calldata intent, bytes calldata signature) external onlyOperator {
+    function cancelTwapWithSig(bytes calldata signature, bytes calldata intent) external onlyOperator {
         TwapCancelReq memory q = abi.decode(intent, (TwapCancelReq));
         _authorise(q.hash(), signature, q.trader, q.deadline, q.nonce);
         tradingStorage.cancelTwap(q.trader, q.twapId);
     }
 
     /// Sent by anybody; signed by the trader alone.
-    function setDelegateWithSig(bytes calldata intent, bytes calldata signature) external {
+    function setDelegateWithSig(bytes calldata signature, bytes calldata intent) external {
         DelegateReq memory q = abi.decode(intent, (DelegateReq));
         _notAfter(q.deadline);
         if (_signer(q.hash(), signature) != q.trader) revert NotAuthorized();
