@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from airlock_shared.catalogue.kinds import KINDS
 from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain.explanations import EXIT_CODES
 from airlock_shared.errors import ExitCode
+from mutation.run import read_mutants
 from workspace import trusted_path
 from workspace.floors import write_floors
 from workspace.man_pages import write_files
@@ -239,6 +241,16 @@ PAGES = {
     "when-it-goes-wrong.md": when_it_goes_wrong,
 }
 
+
+def write_mutant_counts() -> None:
+    """Write into the claims how many mutants each has, and how many there are."""
+    page, mutants = DOCS / "claims.md", read_mutants()
+    counts = Counter(mutant.claim for mutant in mutants)
+    text = re.sub(r"[0-9]+ mutants", f"{len(mutants)} mutants", page.read_text(), count=1)
+    row = re.compile(r"^(\| `([a-z-]+)` \| .+ \| )[0-9]+ \|$", re.MULTILINE)
+    page.write_text(row.sub(lambda found: f"{found[1]}{counts[found[2]]} |", text))
+
+
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (GENERATED / name).write_text(page())
@@ -246,5 +258,6 @@ if __name__ == "__main__":
         text = (DOCS / name).read_text()
         before = next(found for found in PART.finditer(text) if found[1] == part)
         (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
+    write_mutant_counts()
     write_floors()
     write_files()
