@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.venue_reads import account_of, reading, venue
+from airlock_online.cli.venue_reads import VenueRead, account_of, reading
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
@@ -40,7 +40,7 @@ from airlock_shared.text.safe import safe
 @click.option("--trader", help="Also show which code this account has adopted.")
 @click.option("--rpc", help="A node's JSON-RPC address, instead of the configured one.")
 @reading
-def referral(home: OnlineHome, code: str, trader: str | None, rpc: str | None, name: str | None, as_json: bool) -> None:
+def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> None:
     r"""Show whether the referral code CODE exists, who owns it, and who is its pending owner.
 
     It asks the builder and, with a node ([rpc] url, AIRLOCK_RPC or --rpc), the Referral contract itself. Exit code 8
@@ -51,17 +51,17 @@ def referral(home: OnlineHome, code: str, trader: str | None, rpc: str | None, n
       airlock-online referral TREASURY --trader 0x…
     """
     wanted, account = _read_code(code), "" if trader is None else account_of(trader)
-    with venue(home, name) as at, connections(home) as http:
-        seen = look(at.builder, at.deployment, at.config, rpc or at.config.rpc.url, http, wanted, account)
+    with at.builder() as builder, connections(at.home) as http:
+        seen = look(builder, at.deployment, at.config, rpc or at.config.rpc.url, http, wanted, account)
     apart, known = disagreements(seen), settled(seen)
-    if as_json:
+    if at.as_json:
         ok = not apart and known.owner is not None
         show_json({"ok": ok} | _code_json(wanted) | _facts_json(at.deployment, account, seen, apart, known))
     else:
         _show(wanted, at.deployment, account, seen, apart)
     if apart:
         say("Sign nothing about this code until the venue has explained which of the two is right.")
-    elif known.owner is None and not as_json:
+    elif known.owner is None and not at.as_json:
         raise ServiceError("no source gives the owner of the code",
                            do="set [reads] referral in config.toml, or give a node with --rpc")  # fmt: skip
     finish(ExitCode.SERVICE if apart or known.owner is None else ExitCode.DONE)
