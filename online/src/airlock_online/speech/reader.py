@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from airlock_online.speech.meanings import mistakes_in
-from airlock_online.speech.members import MEMBERS
-from airlock_online.speech.sections import FORMAT, SECTIONS
+from airlock_online.speech.sections import FORMAT, MEMBERS, SECTIONS
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
