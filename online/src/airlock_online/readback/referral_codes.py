@@ -53,7 +53,7 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     wanted = [("owner", owner)] + ([("pending owner", pending)] if pending is not None else [])
-    read = about_code(scene.ask(scene.config.reads.referral, {"code": code_text(code)}), code)
+    read = about_code(scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)}), code)
     expectations = []
     for (label, promised), found in zip(wanted, told_owners(read), strict=False):
         what = f"{label} of {name}"
