@@ -33,4 +33,4 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     reply = at.ask("nonce", question_of(trader, nonce, space))
     compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
     read = {"used": flag_told(reply, at.config.nonce_reply)}
-    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE[1:], read)
+    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE, read)

@@ -79,7 +79,7 @@ ORDER = (
     Column("stop loss", "order.sl", PRICE),
     Column("placed", "order.timestamp", UNIX_S),
 )
-NONCE = (Column("nonce", "nonce", COUNT), Column("used", "used", FLAG))
+NONCE = (Column("used", "used", FLAG),)
 DELEGATION = (
     Column("enabled", "isEnabled", FLAG),
     Column("expires", "expiry", UNIX_S),

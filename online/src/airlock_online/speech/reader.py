@@ -20,9 +20,6 @@ from airlock_shared.wire.toml import parse_toml
 
 MAX_BYTES = 64 << 10
 _MISTAKES_SHOWN = 40
-_ONE_PLACE = ("relayer_reply", "relay_reply", "twap_reply", "core_reply", "nonce_reply", "delegation_reply")
-"""Sections of which no two members may be the same place."""
-
 Sections = dict[str, Any]
 
 
@@ -71,12 +68,13 @@ def _section(section: str, values: Mapping[str, Any], text: str, wrong: list[str
         else:
             good[name] = tuple(value) if type(value) is list else value
     whole = SECTIONS[section]._replace(**good)  # type: ignore[attr-defined]
-    if section in _ONE_PLACE:
+    if section.endswith("_reply"):
         wrong += _shared_places(section, whole, text)
     return whole
 
 
 def _shared_places(section: str, whole: Any, text: str) -> list[str]:
+    """Return what is wrong where two members of a reply are the same place."""
     places: dict[str, str] = {}
     wrong = []
     for name, value in whole._asdict().items():
