@@ -30,15 +30,11 @@ def read_services(file: Path) -> Sections:
         table = parse_toml(data)
     except ValueError as error:
         raise UsageError(f"{safe(str(file))} is not TOML: {error}", do="correct the file") from error
-    return _sections(table, data.decode(), safe(str(file)))
+    return resolve_services(table, safe(str(file)), data.decode())
 
 
-def resolve_services(table: Mapping[str, Any], name: str = "services") -> Sections:
-    """Return every section, as it is in force with a file's table. Raises ``UsageError``."""
-    return _sections(table, "", name)
-
-
-def _sections(table: Mapping[str, Any], text: str, file: str) -> Sections:
+def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Sections:
+    """Return every section, as it is in force with a file's table; ``text`` is the file's. Raises ``UsageError``."""
     wrong: list[str] = []
     if table.get("format") != FORMAT:
         wrong.append(f"{_line(text, '', 'format')}format is {table.get('format')!r}, and this program reads {FORMAT!r}")
