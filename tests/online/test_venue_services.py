@@ -23,9 +23,8 @@ from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
 from airlock_online.speech.meanings import KNOWN, MEANINGS, OF_EVENTS, may_mean
-from airlock_online.speech.members import MEMBERS
 from airlock_online.speech.reader import read_services, resolve_services
-from airlock_online.speech.sections import FORMAT, SECTIONS, DelegationReply, NonceReply, fingerprint_of
+from airlock_online.speech.sections import FORMAT, MEMBERS, SECTIONS, DelegationReply, NonceReply, fingerprint_of
 from airlock_shared.errors import UsageError
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine

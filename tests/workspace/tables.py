@@ -14,8 +14,7 @@ from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_online.speech.meanings import KNOWN
 from airlock_online.speech.meanings import MEANINGS as WORD_MEANINGS
-from airlock_online.speech.members import MEMBERS
-from airlock_online.speech.sections import SECTIONS
+from airlock_online.speech.sections import MEMBERS, SECTIONS
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import KINDS

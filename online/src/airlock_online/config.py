@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.speech.members import MEMBERS
 from airlock_online.speech.sections import (
     FORMAT,
     IN_CONFIG,
+    MEMBERS,
     SECTIONS,
     BuilderMembers,
     BuildPaths,

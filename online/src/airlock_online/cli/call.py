@@ -12,9 +12,8 @@ import click
 from airlock_online.cli.build import fields_of
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
-from airlock_online.cli.prepare import ask_venue, keep
+from airlock_online.cli.prepare import ask_venue, keep, look_before
 from airlock_online.cli.preparing import prepare_plan
-from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import BuilderClient, Method, builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
@@ -103,7 +102,7 @@ def _take(
         builder = builder_of(deployment, http, config)
         sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment)
-        look_before(home, plan, steps, sources.builder, deployment, fees.rpc or sources.config.rpc.url, http)
+        look_before(home, plan, steps, sources, deployment, fees.rpc, http)
         prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)
         if output is None:
             _tell_kept(plan, step, payloads, config.builds, as_json=as_json)

@@ -69,7 +69,7 @@ class Desk:
         self._told: list[ToldOutcome] = []
         self._last: dict[str, list[str]] = {}
         self._routes: dict[str, str] = {}
-        self._documents: dict[str, tuple[Header, dict[str, Request]]] = {}
+        self._requests: dict[str, dict[str, Request]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
         self._context = DeliveryContext(
@@ -188,16 +188,14 @@ class Desk:
         self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
         if self._as_json:
             known = self.journal.get(outcome.digest)
-            ids: dict[str, object] = {
-                "tracking_id": known.tracking_id,
-                "transaction_hash": known.record.transaction_hash,
-            }
-            ids |= {"entity_id": known.entity_id, "old_entity_id": known.record.old_entity_id}
-            ids |= {"unusable_ids": known.unusable_ids}
             told = {
                 **facts,
                 "terminal": outcome.state in FINAL,
-                **ids,
+                "tracking_id": known.tracking_id,
+                "transaction_hash": known.record.transaction_hash,
+                "entity_id": known.entity_id,
+                "old_entity_id": known.record.old_entity_id,
+                "unusable_ids": known.unusable_ids,
                 "reason": outcome.reason,
                 "anomalies": list(outcome.anomalies),
                 "read_back": read,
@@ -225,8 +223,8 @@ class Desk:
         """Return the encoding that a submission's request has, empty when it is not on this machine."""
         deployment = self.home.deployment_of(record.deployment)
         try:
-            _, requests = self._document(record.requests)
-            return encoding_signed(requests[record.step], deployment, record.digest) if deployment else ""
+            request = self._requests_of(record)[record.step]
+            return encoding_signed(request, deployment, record.digest) if deployment else ""
         except (AirlockError, KeyError):
             return ""
 
@@ -253,26 +251,25 @@ class Desk:
 
         record = self.journal.get(digest).record
         try:
-            _, requests = self._document(record.requests)
+            request = self._requests_of(record).get(record.step)
         except AirlockError:  # prepared on another machine, or fetched again since
             return []
-        request, deployment = requests.get(record.step), self.home.deployment_of(record.deployment)
+        deployment = self.home.deployment_of(record.deployment)
         if request is None or deployment is None:
             return []
         builder = builder_of(deployment, self.http, self.config)
-        views = self.config.referral
-        chain = None if self.node is None else partial(from_chain, self.node, deployment, views)
+        chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
         events, structs = self.journal.events(digest), structs_of(deployment)
         contradiction = self.journal.contradiction(digest)
         doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs)
 
-    def _document(self, fingerprint: str) -> tuple[Header, dict[str, Request]]:
-        """Return a requests document's header, and its items by step; read once. Raises ``AirlockError``."""
-        if fingerprint not in self._documents:
-            header, items, _ = self.home.require_requests(fingerprint)
-            self._documents[fingerprint] = header, {item.step: item for item in items}
-        return self._documents[fingerprint]
+    def _requests_of(self, record: Record) -> dict[str, Request]:
+        """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""
+        if record.requests not in self._requests:
+            _, items, _ = self.home.require_requests(record.requests)
+            self._requests[record.requests] = {item.step: item for item in items}
+        return self._requests[record.requests]
 
 
 def _broken(expectations: list[Expectation]) -> AirlockError | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import click
 
-from airlock_online.cli.venue_reads import reading, venue
-from airlock_online.home import OnlineHome
+from airlock_online.cli.venue_reads import VenueRead, reading
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import say, show, show_json
@@ -14,19 +13,19 @@ from airlock_shared.errors import Refusal
 
 @click.command("meta")
 @reading
-def meta(home: OnlineHome, name: str | None, as_json: bool) -> None:
+def meta(at: VenueRead) -> None:
     r"""Show the venue's own description now, and whether it is still as fetched (exit code 3 if not).
 
     \b
     Example:
       airlock-online meta
     """
-    with venue(home, name) as at:
-        told = at.builder.meta()
+    with at.builder() as builder:
+        told = builder.meta()
     changed = decisive_differences(told.data, at.deployment, at.config.meta)
-    if as_json and not changed:
+    if at.as_json and not changed:
         show_json({"ok": True, "deployment": at.deployment.name, "reply": told.data})
-    if not as_json:
+    if not at.as_json:
         for line in deployment_lines(at.deployment):
             show(line)
     if changed:

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import click
 
-from airlock_online.cli.venue_reads import reading, venue
-from airlock_online.clients import builder_reads
+from airlock_online.cli.venue_reads import VenueRead, reading
+from airlock_online.clients.builder_reads import pair_rows
 from airlock_online.clients.pair_catalogue import read_pairs
-from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import show, show_json
 
 
 @click.command("pairs")
 @reading
-def pairs(home: OnlineHome, name: str | None, as_json: bool) -> None:
+def pairs(at: VenueRead) -> None:
     r"""List the pairs that the venue has now.
 
     \b
     Example:
       airlock-online pairs
     """
-    with venue(home, name) as at:
-        reply = read_pairs(at.builder, at.config.reads.pairs, at.config.meta.pair_number)
-    paths = at.config.meta
-    table = builder_reads.pair_rows(reply, paths.pair_number, paths.pair_name, paths.pair_pnl, at.deployment)
-    if as_json:
+    with at.builder() as builder:
+        reply = read_pairs(builder, at.config.reads.pairs, at.config.meta.pair_number)
+    table = pair_rows(reply, at.config.meta, at.deployment)
+    if at.as_json:
         show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})
         return
     show(f"{'index':>9}  {'name':<20} {'kind':<9} {'leverage':<12} remarks")

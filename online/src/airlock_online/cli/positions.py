@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from airlock_online.cli.venue_reads import account_of, reading, show_rows, unreadable, venue
-from airlock_online.clients import builder_reads
+from airlock_online.cli.venue_reads import VenueRead, account_of, reading, show_rows
+from airlock_online.clients.builder_reads import NOT_TOLD, ORDER, POSITION, as_json, entries, of_pair
 from airlock_online.clients.echo import require_named
-from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import show, show_json
+from airlock_shared.errors import ServiceError
 
 
 @click.command("positions")
 @click.argument("trader")
 @reading
-def positions(home: OnlineHome, trader: str, name: str | None, as_json: bool) -> None:
+def positions(at: VenueRead, trader: str) -> None:
     r"""List the open positions and the pending limit orders of TRADER.
 
     \b
@@ -22,27 +22,24 @@ def positions(home: OnlineHome, trader: str, name: str | None, as_json: bool) ->
       airlock-online positions 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D
     """
     account = account_of(trader)
-    with venue(home, name) as at:
-        reply = at.builder.read(at.config.reads.positions, {"trader": account})
-    trades, orders = builder_reads.entries(reply, "trades"), builder_reads.entries(reply, "orders")
+    reply = at.ask("positions", {"trader": account})
+    trades, orders = entries(reply, "trades"), entries(reply, "orders")
     if trades is None and orders is None:
-        raise unreadable("positions read", "positions")
+        raise ServiceError(
+            "the positions read has an unknown shape",
+            do="look at `airlock-online call`; set positions in config.toml, [reads]",
+        )
     for entry in (reply, *(trade.get("trade") for trade in trades or [] if type(trade) is dict)):
         require_named("positions read", entry, trader=account)
-    told = {
-        "positions": [
-            builder_reads.named_pair(builder_reads.rows(t, builder_reads.POSITION), at.deployment) for t in trades or []
-        ],
-        "orders": [
-            builder_reads.named_pair(builder_reads.rows(o, builder_reads.ORDER), at.deployment) for o in orders or []
-        ],
-    }
-    if as_json:
-        tables = {kind: [{row.label: row.as_json() for row in thing} for thing in told[kind]] for kind in told}
-        show_json({"ok": True, "trader": account, **tables, "reply": reply})
-        return
-    for kind, found in (("positions", trades), ("orders", orders)):
-        show(f"{kind} of {account}: {builder_reads.NOT_TOLD if found is None else len(found)}")
-        for number, thing in enumerate(told[kind], start=1):
+    tables = {}
+    for kind, found, columns in (("positions", trades, POSITION), ("orders", orders, ORDER)):
+        told = [of_pair(entry, columns, at.deployment) for entry in found or []]
+        tables[kind] = [as_json(each) for each in told]
+        if at.as_json:
+            continue
+        show(f"{kind} of {account}: {NOT_TOLD if found is None else len(told)}")
+        for number, each in enumerate(told, start=1):
             show(f"{kind.removesuffix('s')} {number}")
-            show_rows(thing)
+            show_rows(each)
+    if at.as_json:
+        show_json({"ok": True, "trader": account, **tables, "reply": reply})

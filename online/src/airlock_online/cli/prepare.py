@@ -12,8 +12,8 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.preparing import prepare_plan
-from airlock_online.cli.referral import look_before
 from airlock_online.clients.builder import builder_of
+from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
@@ -24,13 +24,18 @@ from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.pace import pace_lines
 from airlock_online.preparing.prepare import Prepared, Sources
+from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.preparing.replaced import replaced_lines
+from airlock_online.readback.referral_lookup import disagreements, look, seen_lines, settled
 from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.referral_code import code_text
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.checks.verdicts import NotJudged
-from airlock_shared.cli.console import INPUT, json_option, led, say, show, show_json
+from airlock_shared.cli.ceremony.by_screens import show_by_screens
+from airlock_shared.cli.comparison_lines import code_lines
+from airlock_shared.cli.console import INPUT, json_option, led, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_light import require_output
@@ -104,7 +109,7 @@ def prepare(
         builder = builder_of(deployment, http, config)
         sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
-        look_before(home, plan, steps, sources.builder, deployment, given.rpc or sources.config.rpc.url, http)
+        look_before(home, plan, steps, sources, deployment, given.rpc, http)
         situation = Situation(plan, deployment, now_ms())
         if url := given.rpc or config.rpc.url:
             for line in nonce_lines((plan.steps[step] for step in steps), RpcClient(url, http)):
@@ -245,6 +250,32 @@ def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bo
         say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
     if changes:
         say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
+
+
+def look_before(
+    home: OnlineHome,
+    plan: Plan,
+    steps: Sequence[str],
+    sources: Sources,
+    deployment: Deployment,
+    rpc: str | None,
+    http: Http,
+) -> None:
+    """Tell and record what is known of the codes that these steps are about, and warn of what is in the way."""
+    for step in steps:
+        wish = wish_of(plan.steps[step])
+        if wish is None:
+            continue
+        seen = look(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
+        apart, warnings = disagreements(seen), in_the_way(wish, settled(seen), plan)
+        told_first = [f"step {step}: referral code {safe(code_text(wish.code))}"]
+        told_first += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
+        for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
+            told_first += rows("    WARNING: ", warning)
+        show_by_screens(told_first)  # before anything has a deadline
+        facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
+        told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
+        home.transcript.record("referral-read", facts | told, now_ms())
 
 
 def filled_lines(filled: Transaction | None) -> Iterator[str]:

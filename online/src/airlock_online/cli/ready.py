@@ -8,31 +8,29 @@ from typing import Any
 import click
 
 from airlock_online.cli.connections import connections
+from airlock_online.cli.venue_reads import VenueRead, reading
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.home import OnlineHome
-from airlock_shared.cli.console import json_option, led, show, show_json
+from airlock_shared.cli.console import led, show, show_json
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
 
 @click.command("ready")
 @click.option("--builder", help="Base URL of a builder service, instead of a fetched deployment's.")
-@click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
-@json_option
-@click.pass_obj
-def ready(home: OnlineHome, builder: str | None, name: str | None, as_json: bool) -> None:
+@reading
+def ready(at: VenueRead, builder: str | None) -> None:
     r"""Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8).
 
     \b
     Example:
       airlock-online ready
     """
-    if builder is not None and name is not None:
+    if builder is not None and at.name is not None:
         raise UsageError("--builder and --deployment name two builders", do="give one of them")
-    url = builder or home.choose_deployment(name).base_urls["builder"]
-    with connections(home) as http:
+    url = builder or at.deployment.base_urls["builder"]
+    with connections(at.home) as http:
         readiness = BuilderClient(url, http).ready()
-    if as_json:
+    if at.as_json:
         show_json({"ok": readiness.ready, "components": readiness.components})
     else:
         show("ready" if readiness.ready else "not ready")

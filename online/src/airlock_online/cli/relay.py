@@ -6,11 +6,9 @@ import re
 
 import click
 
-from airlock_online.cli.venue_reads import compare, reading, show_one, venue
-from airlock_online.clients import builder_reads
+from airlock_online.cli.venue_reads import VenueRead, compare, reading
+from airlock_online.clients.builder_reads import relayed
 from airlock_online.clients.reply_values import hashes_named, status_word
-from airlock_online.home import OnlineHome
-from airlock_online.speech.sections import RelayReply
 from airlock_shared.cli.console import say
 from airlock_shared.errors import UsageError
 
@@ -20,7 +18,7 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 @click.command("relay")
 @click.argument("tx_hash", metavar="HASH")
 @reading
-def relay(home: OnlineHome, tx_hash: str, name: str | None, as_json: bool) -> None:
+def relay(at: VenueRead, tx_hash: str) -> None:
     r"""Show the outcome of the relayed transaction HASH. A hash that the relay does not know is shown as pending.
 
     \b
@@ -29,17 +27,12 @@ def relay(home: OnlineHome, tx_hash: str, name: str | None, as_json: bool) -> No
     """
     if not _HASH.fullmatch(tx_hash):
         raise UsageError("that is not a transaction hash", do="give 0x and 64 hex digits")
-    with venue(home, name) as at:
-        reply = at.builder.read(f"{at.config.reads.relay}/{tx_hash.lower()}")
-    compare("relay's read", _with_hash(reply, at.config.relay_reply), {"hash": tx_hash.lower()})
-    show_one(f"transaction {tx_hash.lower()}", reply, builder_reads.relayed(at.config.relay_reply), as_json)
-    told = status_word(reply if type(reply) is dict else {}, at.config.words.meanings, at.config.relay_reply.status)
-    if (told.word or told.unknown) and not as_json:
+    asked = tx_hash.lower()
+    reply = at.ask("relay", below=f"/{asked}")
+    places, members = at.config.relay_reply, reply if type(reply) is dict else {}
+    named = {"hash": next(iter(hashes_named(members, places.transaction)), None), **members}
+    compare("relay's read", named, {"hash": asked})
+    at.show_one(f"transaction {asked}", reply, relayed(places))
+    told = status_word(members, at.config.words.meanings, places.status)
+    if (told.word or told.unknown) and not at.as_json:
         say(f"{told.told}.")
-
-
-def _with_hash(reply: object, places: RelayReply) -> object:
-    """Return a reply with its transaction's hash where Airlock has it; what it names there itself stays."""
-    if type(reply) is not dict or "hash" in reply:
-        return reply
-    return {**reply, "hash": next(iter(hashes_named(reply, places.transaction)), None)}

@@ -110,6 +110,13 @@ class BuilderClient:
         """Return the ``data`` of a read endpoint, whatever JSON it is: the specification does not show their shapes."""
         return self.ask(path, fields or {}, method="GET")
 
+    def read_or_error(self, path: str, fields: Fields) -> Any:
+        """Return a read's data, or the ``ServiceError`` that stands in its way."""
+        try:
+            return self.read(path, fields)
+        except ServiceError as error:
+            return error
+
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
         url, reply = self._ask("/v2/meta", {}, "GET")

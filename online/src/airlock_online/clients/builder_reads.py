@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from airlock_online.speech.sections import RelayReply
+from airlock_online.clients.reply_values import value_at
+from airlock_online.speech.sections import MetaPaths, RelayReply
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
@@ -50,10 +51,6 @@ class ToldValue(NamedTuple):
     raw: str | bool | None
     text: str
 
-    def as_json(self) -> dict[str, object]:
-        """Return the value with its text."""
-        return {"raw": self.raw, "text": self.text}
-
 
 POSITION = (
     Column("pair", "trade.pairIndex", COUNT),
@@ -82,7 +79,7 @@ ORDER = (
     Column("stop loss", "order.sl", PRICE),
     Column("placed", "order.timestamp", UNIX_S),
 )
-NONCE = (Column("nonce", "nonce", COUNT), Column("used", "used", FLAG))
+NONCE = (Column("used", "used", FLAG),)
 DELEGATION = (
     Column("enabled", "isEnabled", FLAG),
     Column("expires", "expiry", UNIX_S),
@@ -104,30 +101,28 @@ def relayed(places: RelayReply) -> tuple[Column, ...]:
 
 def rows(source: object, columns: Iterable[Column]) -> list[ToldValue]:
     """Return what a reply tells, column by column."""
-    return [ToldValue(column.label, *_read(_at(source, column.path), column.unit)) for column in columns]
+    return [ToldValue(column.label, *_read(value_at(source, column.path), column.unit)) for column in columns]
+
+
+def as_json(told: Iterable[ToldValue]) -> dict[str, object]:
+    """Return what was told by label, each value with its text."""
+    return {row.label: {"raw": row.raw, "text": row.text} for row in told}
 
 
 def entries(source: object, name: str) -> list[Any] | None:
     """Return the list under a name of a reply, or None when the reply has none there."""
-    found = source.get(name) if type(source) is dict else None
+    found = value_at(source, name)
     return found if type(found) is list else None
 
 
-def named_pair(told: list[ToldValue], deployment: Deployment) -> list[ToldValue]:
-    """Return the rows with the pair's name, from the pinned deployment, beside its index."""
-
-    def named(row: ToldValue) -> ToldValue:
-        pair = deployment.pairs.get(int(str(row.raw))) if row.raw is not None else None
-        return row._replace(text=f"{row.text} {safe(pair.name) if pair else '(not in the pinned deployment)'}")
-
-    return [named(row) if row.label == "pair" and row.raw is not None else row for row in told]
-
-
-def _at(source: object, path: str) -> object:
-    value: Any = source
-    for name in path.split("."):
-        value = value.get(name) if type(value) is dict else None
-    return value
+def of_pair(source: object, columns: Iterable[Column], deployment: Deployment) -> list[ToldValue]:
+    """Return what a reply tells, its pair first, whose name in the pinned deployment stands beside its index."""
+    index, *told = rows(source, columns)
+    if index.raw is not None:
+        pair = deployment.pairs.get(int(index.raw))
+        name = safe(pair.name) if pair else "(not in the pinned deployment)"
+        index = index._replace(text=f"{index.text} {name}")
+    return [index, *told]
 
 
 def _read(value: object, unit: Unit) -> tuple[str | bool | None, str]:
@@ -166,29 +161,22 @@ class PairRow(NamedTuple):
     pinned: bool
 
 
-def pair_rows(catalogue: object, number: str, name: str, pnl: str, deployment: Deployment) -> list[PairRow]:
-    """Return the pair catalogue; ``number``, ``name`` and ``pnl`` are its members, as the configuration has them."""
-    return [
-        _pair_row(pair, (number, name, pnl), deployment)
-        for pair in (catalogue if type(catalogue) is list else [])
-        if type(pair) is dict
-    ]
+def pair_rows(catalogue: Iterable[object], names: MetaPaths, deployment: Deployment) -> list[PairRow]:
+    """Return the pair catalogue; what is no pair is left out."""
+    return [_pair_row(pair, names, deployment) for pair in catalogue if type(pair) is dict]
 
 
-def _pair_row(pair: Mapping[str, Any], names: tuple[str, str, str], deployment: Deployment) -> PairRow:
-    index, label, pnl = (pair.get(name) for name in names)
+def _pair_row(pair: Mapping[str, Any], names: MetaPaths, deployment: Deployment) -> PairRow:
+    index, label, pnl = pair.get(names.pair_number), pair.get(names.pair_name), pair.get(names.pair_pnl)
     number = int(_digits(index) or -1)
     pinned = deployment.pairs.get(number)
     same = pinned is not None and pinned.name == label and pinned.pnl == (pnl is True)
-    remarks = [
-        text
-        for name, bad, text in (("isPairListed", False, "not listed"), ("closeOnly", True, "close only"))
-        if pair.get(name) is bad
-    ]
+    remarks = ["not listed"] if pair.get("isPairListed") is False else []
+    remarks += ["close only"] if pair.get("closeOnly") is True else []
     return PairRow(
         str(number) if number >= 0 else NOT_TOLD,
         safe(label, limit=40) if type(label) is str else NOT_TOLD,
-        {True: "PnL", False: "ordinary"}.get(pnl, NOT_TOLD) if type(pnl) is bool else NOT_TOLD,
+        ("PnL" if pnl else "ordinary") if type(pnl) is bool else NOT_TOLD,
         _leverages(pair.get("leverages")),
         ", ".join(remarks),
         same,
@@ -196,9 +184,7 @@ def _pair_row(pair: Mapping[str, Any], names: tuple[str, str, str], deployment: 
 
 
 def _leverages(value: object) -> str:
-    if type(value) is not dict:
+    told = [value_at(value, name) for name in ("minLeverage", "maxLeverage")]
+    if any(type(each) not in (str, int) for each in told):
         return NOT_TOLD
-    low, high = value.get("minLeverage"), value.get("maxLeverage")
-    if type(low) not in (str, int) or type(high) not in (str, int):
-        return NOT_TOLD
-    return f"{safe(str(low), limit=20)} to {safe(str(high), limit=20)}"
+    return " to ".join(safe(str(each), limit=20) for each in told)

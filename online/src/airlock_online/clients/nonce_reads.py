@@ -9,13 +9,21 @@ from airlock_online.clients.echo import named
 from airlock_online.clients.reply_values import value_at
 from airlock_online.speech.sections import NonceReply
 
-REFERRAL = "referral"
 _USED = NonceReply().used
 
 
 def question_of(account: str, nonce: str, space: str) -> dict[str, str]:
     """Return the members of a nonce read; the trading contract's space is what a venue reads when none is named."""
-    return {"trader": account, "check": nonce} | ({"space": space} if space == REFERRAL else {})
+    return {"trader": account, "check": nonce} | _beside_trading(space)
+
+
+def to_name(nonce: str, space: str) -> dict[str, str]:
+    """Return what a reply must name: the nonce and, of another contract than the trading one, the space."""
+    return {"nonce": nonce} | _beside_trading(space)
+
+
+def _beside_trading(space: str) -> dict[str, str]:
+    return {"space": space} if space == "referral" else {}
 
 
 def used_in(
@@ -27,12 +35,12 @@ def used_in(
 ) -> bool | None:
     """Return what a reply says of the very nonce that was asked for, else None.
 
-    It must name the nonce and, of another contract than the trading one, the space: a venue that knows no spaces answers for
-    the trading contract. The account is compared where it is named. What ships is read beside the venue's own places; where
-    two of them contradict each other, nothing is told.
+    It must name what :func:`to_name` says: a venue that knows no spaces answers for the trading contract. The account is
+    compared where it is named. What ships is read beside the venue's own places; where two of them contradict each other,
+    nothing is told.
     """
-    wanted = {"nonce": nonce} | ({"space": space} if space == REFERRAL else {})
-    if named(reply, **wanted) is not True or False in (named(reply, trader=account), named(reply, space=space)):
+    beside = (named(reply, trader=account), named(reply, space=space))
+    if named(reply, **to_name(nonce, space)) is not True or False in beside:
         return None
     return flag_told(reply, places)
 

@@ -10,14 +10,6 @@ from airlock_shared.catalogue.referral_code import code_text
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import Exact, Plan, Step
 
-_ACCOUNTS = {
-    "referral-set-code": "referee", "referral-set-code-tx": "caller", "referral-register": "referrer",
-    "referral-transfer": "caller", "referral-accept": "caller",
-}  # fmt: skip
-"""The actions that are about a code, and the field with the account that acts."""
-
-_ADOPTING = ("referral-set-code", "referral-set-code-tx")
-
 
 class Wish(NamedTuple):
     """What a plan's step wants of a code: who acts, and whom a transfer names; addresses in EIP-55.
@@ -34,25 +26,28 @@ class Wish(NamedTuple):
 
 def wish_of(step: Step) -> Wish | None:
     """Return what a step wants of a referral code, None for a step about something else."""
-    name = _ACCOUNTS.get(step.action.name)
-    code = step.values.get("code")
-    if name is None or not isinstance(code, Exact) or not isinstance(code.raw, bytes):
+    acting, judge = _BY_ACTION.get(step.action.name, ("", _adopt))
+    code = _bytes_in(step, "code") if acting else b""
+    if not code:
         return None
-    account = _account(step, name)
-    new_owner = _account(step, "newOwner") if "newOwner" in step.values else NOBODY
-    return Wish(step, code.raw, account, new_owner, account if step.action.name in _ADOPTING else NOBODY)
+    account = _account(step, acting)
+    return Wish(step, code, account, _account(step, "newOwner"), account if judge is _adopt else NOBODY)
 
 
 def _account(step: Step, name: str) -> str:
-    value = step.values[name]
-    return checksum_address(value.raw) if isinstance(value, Exact) and isinstance(value.raw, bytes) else NOBODY
+    found = _bytes_in(step, name)
+    return checksum_address(found) if found else NOBODY
+
+
+def _bytes_in(step: Step, name: str) -> bytes:
+    """Return the value that the plan gives for a field, empty where it leaves it open."""
+    value = step.values.get(name)
+    return value.raw if isinstance(value, Exact) and isinstance(value.raw, bytes) else b""
 
 
 def in_the_way(wish: Wish, seen: ReferralFacts, plan: Plan) -> list[str]:
     """Return what stands in the way of a step, or is surprising about it, as sentences; what is not told is not guessed."""
-    judge = {
-        "referral-register": _register, "referral-transfer": _transfer, "referral-accept": _accept,
-    }.get(wish.step.action.name, _adopt)  # fmt: skip
+    _, judge = _BY_ACTION[wish.step.action.name]
     found = list(judge(wish, seen))
     if found and (before := _earlier(wish, plan)):
         found.append(f"an earlier step of the plan is about this code: {before}; it must be on the chain first")
@@ -98,6 +93,16 @@ def _accept(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
         yield f"the code {code_text(wish.code)} does not exist: nobody has registered it in this spelling"
     if seen.pending is not None and seen.pending != wish.account:
         yield f"the caller {wish.account} is not nominated: the pending owner is {shown(seen.pending)}"
+
+
+_BY_ACTION = {
+    "referral-set-code": ("referee", _adopt),
+    "referral-set-code-tx": ("caller", _adopt),
+    "referral-register": ("referrer", _register),
+    "referral-transfer": ("caller", _transfer),
+    "referral-accept": ("caller", _accept),
+}
+"""The actions that are about a code: the field with the account that acts, and what may stand in its way."""
 
 
 def _earlier(wish: Wish, plan: Plan) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from airlock_online.clients.builder import BuilderClient, Fields
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
@@ -59,16 +59,9 @@ class Scene(NamedTuple):
         opened_ms = whole(self.signed(OPENED_MS))
         return whole(self.signed(OPENED)) if opened_ms is None else opened_ms // 1000
 
-    def ask(self, path: str, fields: Fields) -> Any:
-        """Return a read's data, or the ``ServiceError`` that stands in its way."""
-        try:
-            return self.builder.read(path, fields)
-        except ServiceError as error:
-            return error
-
     def ask_about(self, path: str, fields: Mapping[str, str]) -> Any:
         """Return a read's data when it names what was asked for; else the ``ServiceError`` that says what it names."""
-        read = self.ask(path, fields)
+        read = self.builder.read_or_error(path, fields)
         if isinstance(read, ServiceError) or type(read) is not dict or named(read, **fields) is True:
             return read
         return ServiceError(f"the reply is not about {', '.join(fields)} that were asked for, or does not name them")

@@ -5,7 +5,6 @@ The builder's word first, and where a node is configured the chain's beside it, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
@@ -14,17 +13,19 @@ from airlock_shared.catalogue.referral_code import code_bytes, code_letters, cod
 from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
 
+_BY_THE_CHAIN = ", by the chain"
+
 
 def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
     what, promised = f"referral code of {safe(trader)}", _code(wanted)
     read = scene.ask_about(scene.config.reads.referral, {"trader": trader})
-    found = code_in(read)
-    expectations = [unreadable(what, promised, read) if found is None else _adopted(what, wanted, found)]
-    for seen in _chain(scene, wanted, trader):
-        if seen.adopted is not None:
-            expectations.append(_adopted(f"{what}, by the chain", wanted, seen.adopted))
+    expectations = [] if code_in(read) is not None else [unreadable(what, promised, read)]
+    for source, found in (("", code_in(read)), (_BY_THE_CHAIN, _chain(scene, wanted, trader).adopted)):
+        if found is not None:
+            told = _code(found) if any(found) else "no code"
+            expectations.append(Expectation(what + source, promised, told, found == wanted))
     return expectations
 
 
@@ -45,36 +46,27 @@ def accepted(scene: Scene) -> list[Expectation]:
     return _owners(scene, code_bytes(asked["code"]), owner=asked["caller"], pending=NOBODY)
 
 
-def _adopted(what: str, wanted: bytes, found: bytes) -> Expectation:
-    return Expectation(what, _code(wanted), _code(found) if any(found) else "no code", found == wanted)
-
-
 def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None) -> list[Expectation]:
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     wanted = [("owner", owner)] + ([("pending owner", pending)] if pending is not None else [])
-    read = about_code(scene.ask(scene.config.reads.referral, {"code": code_text(code)}), code)
+    read = about_code(scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)}), code)
+    seen = _chain(scene, code, "")
     expectations = []
-    for (label, promised), found in zip(wanted, told_owners(read), strict=False):
-        what = f"{label} of {name}"
-        told = unreadable(what, shown(safe(promised)), read) if found is None else _owner(what, promised, found)
-        expectations.append(told)
-    for seen in _chain(scene, code, ""):
-        for (label, promised), found in zip(wanted, (seen.owner, seen.pending), strict=False):
+    for source, told in (("", told_owners(read)), (_BY_THE_CHAIN, (seen.owner, seen.pending))):
+        for (label, promised), found in zip(wanted, told, strict=False):
+            what, wished = f"{label} of {name}{source}", shown(safe(promised))
             if found is not None:
-                expectations.append(_owner(f"{label} of {name}, by the chain", promised, found))
+                same = found.lower() == promised.lower()
+                expectations.append(Expectation(what, wished, shown(found), same))
+            elif not source:
+                expectations.append(unreadable(what, wished, read))
     return expectations
 
 
-def _owner(what: str, promised: str, found: str) -> Expectation:
-    same = found.lower() == promised.lower()
-    return Expectation(what, shown(safe(promised)), shown(found), same)
-
-
-def _chain(scene: Scene, code: bytes, trader: str) -> Iterator[ReferralFacts]:
-    """Yield what the chain tells, nothing without a node. A venue whose contract has no such views tells nothing."""
-    if scene.chain is not None:
-        yield scene.chain(code, trader)
+def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
+    """Return what the chain tells: nothing without a node, nor of a venue whose contract has no such views."""
+    return scene.chain(code, trader) if scene.chain else ReferralFacts("no node")
 
 
 def _code(value: bytes) -> str:

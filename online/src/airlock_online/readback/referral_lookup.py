@@ -7,14 +7,16 @@ signed. The read's shape is in no specification; the views' names are those of c
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from airlock_online.clients.builder import BuilderClient, Fields
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
+from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
 from airlock_online.config import OnlineConfig, ReferralViews
 from airlock_shared.catalogue.referral_code import code_bytes, code_text
+from airlock_shared.cli.console import rows
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -41,9 +43,18 @@ class ReferralFacts(NamedTuple):
     adopted: bytes | None = None
     trouble: str = ""
 
+    @property
+    def exists(self) -> bool | None:
+        """Whether somebody owns the code."""
+        return None if self.owner is None else bool(self.owner)
+
     def as_json(self) -> dict[str, object]:
         """Return what was told; an adopted code as 0x-hex."""
         return self._asdict() | {"adopted": None if self.adopted is None else "0x" + self.adopted.hex()}
+
+
+_LABELS = {"owner": "owner", "pending": "pending owner", "private": "private", "adopted": "adopted"}
+"""What a source can tell, by the name that people read."""
 
 
 # ---- the two sources -------------------------------------------------------------------------------------------------
@@ -51,23 +62,18 @@ class ReferralFacts(NamedTuple):
 
 def from_builder(builder: BuilderClient, config: OnlineConfig, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
-    seen, troubles = ReferralFacts("the builder"), []
-    read = about_code(_ask(builder, config, {"code": code_text(code)}), code, required=False)
-    if type(read) is dict:
-        private = read.get("isPrivate", read.get("private"))
-        seen = seen._replace(owner=_told_address(read, "owner"), pending=_told_address(read, "pendingOwner"),
-                             private=private if type(private) is bool else None)  # fmt: skip
-    else:
-        troubles.append(_why(read))
+    read = about_code(builder.read_or_error(config.reads.referral, {"code": code_text(code)}), code, required=False)
+    owner, pending = told_owners(read)
+    private = read.get("isPrivate", read.get("private")) if type(read) is dict else None
+    seen = ReferralFacts("the builder", owner, pending, private if type(private) is bool else None)
+    troubles = [_why(read)]
     if trader:
-        read = _ask(builder, config, {"trader": trader})
+        read = builder.read_or_error(config.reads.referral, {"trader": trader})
         if type(read) is dict and named(read, trader=trader) is False:
-            troubles.append(f"the reply names another trader than {trader}, which was asked for")
-        elif type(read) is dict:
-            seen = seen._replace(adopted=code_in(read))
-        else:
-            troubles.append(_why(read))
-    return seen._replace(trouble="; ".join(dict.fromkeys(troubles)))
+            read = ServiceError(f"the reply names another trader than {trader}, which was asked for")
+        seen = seen._replace(adopted=code_in(read))
+        troubles.append(_why(read))
+    return seen._replace(trouble="; ".join(dict.fromkeys(filter(None, troubles))))
 
 
 def from_chain(
@@ -102,6 +108,25 @@ def from_chain(
     return seen._replace(trouble="; ".join(troubles))
 
 
+def look(
+    builder: BuilderClient,
+    deployment: Deployment,
+    config: OnlineConfig,
+    rpc: str | None,
+    http: Http,
+    code: bytes,
+    trader: str = "",
+) -> list[ReferralFacts]:
+    """Return what the builder tells of a code and, when one is given, of a trader; then the chain, when there is a node.
+
+    ``rpc`` is a node's address instead of the configured one.
+    """
+    seen = [from_builder(builder, config, code, trader)]
+    if url := rpc or config.rpc.url:
+        seen.append(from_chain(RpcClient(url, http), deployment, config.referral, code, trader))
+    return seen
+
+
 def code_in(read: object) -> bytes | None:
     """Return the 32 bytes of the code that a read gives as text or hex, all zero for none; None when it gives neither."""
     code = read.get("code") if type(read) is dict else None
@@ -128,15 +153,10 @@ def about_code(read: object, code: bytes, *, required: bool = True) -> object:
     return read
 
 
-def _ask(builder: BuilderClient, config: OnlineConfig, fields: Fields) -> object:
-    try:
-        return builder.read(config.reads.referral, fields)
-    except ServiceError as error:
-        return error
-
-
 def _why(read: object) -> str:
-    return read.what if isinstance(read, ServiceError) else "the answer has an unknown shape"
+    """Return why a read tells nothing, empty when it may tell something."""
+    unknown = "" if type(read) is dict else "the answer has an unknown shape"
+    return read.what if isinstance(read, ServiceError) else unknown
 
 
 def _told_address(read: dict[str, object], name: str) -> str | None:
@@ -145,8 +165,7 @@ def _told_address(read: dict[str, object], name: str) -> str | None:
         return NOBODY
     if type(value) is not str or not _ADDRESS.fullmatch(value):
         return None
-    address = bytes.fromhex(value[2:])
-    return checksum_address(address) if any(address) else NOBODY
+    return _address_in(bytes.fromhex(value[2:]).rjust(32, b"\0"))
 
 
 def _address_in(word: bytes | None) -> str | None:
@@ -165,12 +184,7 @@ def _flag_in(word: bytes | None) -> bool | None:
 def disagreements(seen: Sequence[ReferralFacts]) -> list[str]:
     """Return a sentence for each thing that two sources tell differently."""
     found = []
-    for name, label in (
-        ("owner", "owner"),
-        ("pending", "pending owner"),
-        ("private", "private"),
-        ("adopted", "adopted"),
-    ):
+    for name, label in _LABELS.items():
         told = [(one.source, getattr(one, name)) for one in seen if getattr(one, name) is not None]
         if len({value for _, value in told}) > 1:
             found.append(f"{label}: " + "; ".join(f"{source} says {shown(value)}" for source, value in told))
@@ -192,11 +206,19 @@ def settled(seen: Sequence[ReferralFacts]) -> ReferralFacts:
     """Return the sources as one: the chain's word where it gives one, else the builder's."""
     told = ReferralFacts("all")
     for one in seen:  # the builder first: what the chain tells takes its place
-        told = ReferralFacts(
-            "all",
-            told.owner if one.owner is None else one.owner,
-            told.pending if one.pending is None else one.pending,
-            told.private if one.private is None else one.private,
-            told.adopted if one.adopted is None else one.adopted,
-        )
+        told = told._replace(**{name: fact for name in _LABELS if (fact := getattr(one, name)) is not None})
     return told
+
+
+def seen_lines(seen: Sequence[ReferralFacts], trader: str, margin: str) -> Iterator[str]:
+    """Yield what each source tells, in lines of 80 columns; of the trader too when one is given."""
+    for one in seen:
+        yield f"{margin}{safe(one.source)} says"
+        told = {"exists": one.exists, "owner": one.owner, "pending owner": one.pending, "private": one.private}
+        for label, value in told.items():
+            yield f"{margin}  {label:<14} {shown(value)}"
+        if trader:
+            yield f"{margin}  adopted by     {trader}:"
+            yield from rows(f"{margin}    ", shown(one.adopted))
+        if one.trouble:
+            yield from rows(f"{margin}  not told: ", one.trouble)

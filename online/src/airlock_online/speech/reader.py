@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from airlock_online.speech.meanings import mistakes_in
-from airlock_online.speech.members import MEMBERS
-from airlock_online.speech.sections import FORMAT, SECTIONS
+from airlock_online.speech.sections import FORMAT, MEMBERS, SECTIONS
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
@@ -21,9 +20,6 @@ from airlock_shared.wire.toml import parse_toml
 
 MAX_BYTES = 64 << 10
 _MISTAKES_SHOWN = 40
-_ONE_PLACE = ("relayer_reply", "relay_reply", "twap_reply", "core_reply", "nonce_reply", "delegation_reply")
-"""Sections of which no two members may be the same place."""
-
 Sections = dict[str, Any]
 
 
@@ -34,15 +30,11 @@ def read_services(file: Path) -> Sections:
         table = parse_toml(data)
     except ValueError as error:
         raise UsageError(f"{safe(str(file))} is not TOML: {error}", do="correct the file") from error
-    return _sections(table, data.decode(), safe(str(file)))
+    return resolve_services(table, safe(str(file)), data.decode())
 
 
-def resolve_services(table: Mapping[str, Any], name: str = "services") -> Sections:
-    """Return every section, as it is in force with a file's table. Raises ``UsageError``."""
-    return _sections(table, "", name)
-
-
-def _sections(table: Mapping[str, Any], text: str, file: str) -> Sections:
+def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Sections:
+    """Return every section, as it is in force with a file's table; ``text`` is the file's. Raises ``UsageError``."""
     wrong: list[str] = []
     if table.get("format") != FORMAT:
         wrong.append(f"{_line(text, '', 'format')}format is {table.get('format')!r}, and this program reads {FORMAT!r}")
@@ -72,12 +64,13 @@ def _section(section: str, values: Mapping[str, Any], text: str, wrong: list[str
         else:
             good[name] = tuple(value) if type(value) is list else value
     whole = SECTIONS[section]._replace(**good)  # type: ignore[attr-defined]
-    if section in _ONE_PLACE:
+    if section.endswith("_reply"):
         wrong += _shared_places(section, whole, text)
     return whole
 
 
 def _shared_places(section: str, whole: Any, text: str) -> list[str]:
+    """Return what is wrong where two members of a reply are the same place."""
     places: dict[str, str] = {}
     wrong = []
     for name, value in whole._asdict().items():

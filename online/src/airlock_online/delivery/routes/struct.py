@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.speech.members import MESSAGE, PARTS
+from airlock_online.speech.sections import MESSAGE, PARTS
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
