@@ -13,10 +13,14 @@ from threading import Thread
 import pytest
 
 from airlock_offline.ledger import transport, usb
+from airlock_offline.ledger.commands.uploads import sign_transaction
+from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, Replugged, Unplugged, choose_ledger, plugged_ledgers
 from airlock_offline.ledger.usb_lock import HeldByAnother
+from airlock_software_ledger.answers import AppSettings
+from airlock_software_ledger.app import SoftwareLedger
 
 APDU = bytes.fromhex("e006000000")
 LONG = b"\xe0\x04\x00\x00\xff" + bytes(range(255))
@@ -370,3 +374,30 @@ def test_over_usb_nothing_of_ledgerblue_but_its_framing_is_loaded() -> None:
     ours = {"ledgerblue.__version__", "ledgerblue.commException", "ledgerblue.ledgerWrapper"}
     assert {name for name in loaded if name.startswith("ledgerblue.")} == ours
     assert "socket" not in loaded
+
+
+class _Waiting:
+    """A software Ledger behind which it is noted whether a person was waited for, for each APDU."""
+
+    def __init__(self) -> None:
+        self.device = SoftwareLedger(settings=AppSettings(blind_signing=True))
+        self.waited: list[bool] = []
+
+    def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+        self.waited.append(person)
+        return self.device.exchange(apdu, person=person)
+
+    def close(self) -> None:
+        self.device.close()
+
+
+def test_a_person_is_waited_for_at_every_piece_of_a_transaction() -> None:
+    """With Debug contracts on, the app asks a person to confirm each word as it comes in."""
+    from rlp import encode
+
+    device = _Waiting()
+    raw = b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, b"\x11" * 20, 0, b"\xaa" * 600, []]))
+    signature = sign_transaction(EthereumApp(device), "m/44'/60'/0'/0/0", raw)
+    assert len(signature.rsv) == 65
+    assert len(device.waited) == 3
+    assert all(device.waited)

@@ -67,6 +67,7 @@ def joined(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
         ):
             before["text"] += event["text"]
             before["w"] = event["x"] + event["w"] - before["x"]
+            before["h"] = max(before["y"] + before["h"], event["y"] + event["h"]) - before["y"]
         else:
             result.append(dict(event))
     return result

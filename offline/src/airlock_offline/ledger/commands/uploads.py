@@ -52,9 +52,9 @@ def _in_chunks(
 ) -> DeviceSignature:
     app.may_have_signed = False
     pieces = chunks(payload)
-    for index, piece in enumerate(pieces[:-1]):
+    for index, piece in enumerate(pieces[:-1]):  # with Debug contracts a person reads and confirms between the pieces
         apdu = ethereum_apdu(ins, P1_MORE if index else first, 0, piece)
-        app.require_silence(*app.exchange(apdu), doing, BLIND_SIGNING)
+        app.require_silence(*app.exchange(apdu, person=True), doing, BLIND_SIGNING)
     last = ethereum_apdu(ins, P1_MORE if len(pieces) > 1 else first, 0, pieces[-1])
     return app.ask_to_sign(last, doing, BLIND_SIGNING, first_v)
 
