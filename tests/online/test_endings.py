@@ -23,6 +23,7 @@ from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.readback.expectations import Expectation
 from airlock_shared.cli.program import run
 from airlock_shared.documents.services import BATCHED_MARKET
 from online.crash.orders import order
@@ -204,6 +205,27 @@ def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is
     with pytest.raises(KeyboardInterrupt):
         desk.run(known.step, known.digest, lambda: OrderOutcome(known.digest, OrderState.UNKNOWN, "", "", "cut", ()))
     assert capsys.readouterr().out == ""
+
+
+def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = threading.Event()
+    with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
+        monkeypatch.setattr(desk, "_context", desk._context._replace(others=(others := threading.Semaphore(0))))
+
+        def expectations(_: str) -> list[Expectation]:
+            read.set()
+            return []
+
+        monkeypatch.setattr(desk, "expectations", expectations)
+        reading = threading.Thread(target=desk._read_back, args=(DIGEST,))
+        reading.start()
+        assert not read.wait(0.2)
+        others.release()
+        reading.join(10)
+        assert read.is_set()
+        assert others.acquire(blocking=False)
 
 
 def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Path) -> None:

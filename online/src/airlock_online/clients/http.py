@@ -273,20 +273,20 @@ class Http:
         request = self._request(call, self.timeouts.poll)
         if self._proxy and not is_loopback(request.url.host.decode("ascii")):
             return self.exchange(call, max_bytes=max_bytes)
+        with self._changing:
+            kept = self._kept = self._kept or kept_pool(self._tls, self._monotonic, self._open)
         until = self._monotonic() + self.timeouts.poll
         request.extensions["timeout"] = {"connect": until, "read": until, "write": until, "pool": self.timeouts.poll}
         while True:
             try:
-                return self._poll(call, request, max_bytes)
+                return self._poll(call, request, kept, max_bytes)
             except Gone:
                 pass  # it was closed while it waited: a read may be asked again
 
-    def _poll(self, call: HttpCall, request: httpcore.Request, max_bytes: int) -> Reply:
-        with self._changing:
-            self._require_open(call)
-            self._kept = self._kept or kept_pool(self._tls, self._monotonic, self._open)
+    def _poll(self, call: HttpCall, request: httpcore.Request, kept: httpcore.ConnectionPool, max_bytes: int) -> Reply:
+        self._require_open(call)
         try:
-            response = self._kept.handle_request(request)
+            response = kept.handle_request(request)
         except Gone:
             raise
         except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
