@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Event, Semaphore, Thread
 from typing import Any
 
 import pytest
@@ -14,8 +15,8 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.polling import MISSING_AT_MOST, Pause
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, following, submit
+from airlock_online.delivery.routes.polling import MISSING_AT_MOST
+from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
 from airlock_online.journal.claims import let_go
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
@@ -415,7 +416,7 @@ def test_a_mute_stream_is_left_for_polling(path: Path) -> None:
 
 
 def test_a_stream_that_may_not_be_read_on_is_left_once_the_order_is_named(desk: DeliveringMachine) -> None:
-    desk.world = desk.world._replace(stay=lambda: False)
+    desk.world = desk.world._replace(streams=Semaphore(0))
     held = Answer(stream(b": keep-alive\n\n", ACCEPTED).data, hold=True)  # as long as anybody reads it
     outcome, wire = deliver(desk, {SUBMIT: [held], STATUS: [FILLED]})
     assert (outcome.state, outcome.tracking_id) == (OrderState.FILLED, "t-1")
@@ -424,11 +425,35 @@ def test_a_stream_that_may_not_be_read_on_is_left_once_the_order_is_named(desk: 
     assert "as many streams are read already as may be at once" in desk.notices
 
 
-def test_what_other_services_are_asked_holds_no_place_of_those_who_poll(desk: DeliveringMachine) -> None:
+def test_a_stream_that_is_read_to_its_end_makes_room_and_one_that_is_left_takes_none(desk: DeliveringMachine) -> None:
+    one = Semaphore(1)
+    desk.world = desk.world._replace(streams=one)
+    for number, end in enumerate(
+        [stream(ACCEPTED, EXECUTED), stream(ACCEPTED), Answer(stream(ACCEPTED).data[:-2], reset=True)]
+    ):
+        own = {"digest": f"0x{number:064x}", "step": f"step-{number}", "nonce": str(number)}
+        deliver(desk, {SUBMIT: [end], STATUS: [FILLED]}, **own)
+        assert one.acquire(blocking=False)
+        one.release()
+
+
+def test_no_more_than_so_many_ask_other_services_at_once(desk: DeliveringMachine) -> None:
     deliver(desk, {SUBMIT: [Answer(b"", reset=True)]})
     [known] = desk.world.journal.submissions()
     assert known.state is OrderState.UNKNOWN
-    assert next(following(known.record.digest, desk.world)) == Pause(0, aside=True)
+    others, asked = Semaphore(0), Event()
+
+    def nonce_used(*_: object) -> None:
+        asked.set()
+
+    world = desk.reading(nonce_used)._replace(others=others)
+    following = Thread(target=follow, args=(known.record.digest, world))
+    following.start()
+    assert not asked.wait(0.2)
+    others.release()
+    assert asked.wait(10)
+    following.join()
+    assert others.acquire(blocking=False)
 
 
 @pytest.mark.parametrize(

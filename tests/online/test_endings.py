@@ -8,18 +8,22 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
 from airlock_online.delivery.event_lines import event_json
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.readback.expectations import Expectation
 from airlock_shared.cli.program import run
 from airlock_shared.documents.services import BATCHED_MARKET
 from online.crash.orders import order
@@ -136,14 +140,14 @@ import sys, threading, signal
 from pathlib import Path
 from airlock_online.cli.delivery_context import open_desk
 from airlock_online.delivery.parallel import run_parallel
-from airlock_online.delivery.submit import submitting
+from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from online.crash.orders import order
 home, way, url, now_ms = OnlineHome(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
-def job(place):
+def job(answered):
     delivery = order(way, "https://a.example")._replace(base_url=url)
-    context = desk.context(delivery.step, delivery.digest, place.answered)._replace(clock_ms=lambda: now_ms)
-    return desk.run(delivery.step, delivery.digest, submitting(delivery, context))
+    context = desk.context(delivery.step, delivery.digest, answered)._replace(clock_ms=lambda: now_ms)
+    return desk.run(delivery.step, delivery.digest, lambda: submit(delivery, context))
 try:
     with open_desk(home, 0, as_json=True, make=True) as desk:
         run_parallel([job], in_turn=True)
@@ -176,6 +180,52 @@ def test_ctrl_c_between_claim_and_answer_is_a_recorded_state(
         known = journal.get(order(way, "https://a.example").digest)
     assert (known.state, bool(known.note)) == (state, True)
     assert took < 5
+
+
+def test_after_an_interrupt_nobody_waits_for_the_next_question_and_no_outcome_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    known, ended = order("twap", "https://a.example"), threading.Event()
+
+    def follow(desk: Desk) -> None:
+        with pytest.raises(KeyboardInterrupt):
+            desk.context(known.step, known.digest).sleep(60)
+        ended.set()
+
+    def interrupted() -> Desk:
+        try:
+            with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
+                threading.Thread(target=follow, args=(desk,), daemon=True).start()
+                raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            return desk
+
+    desk = interrupted()
+    assert ended.wait(10)
+    with pytest.raises(KeyboardInterrupt):
+        desk.run(known.step, known.digest, lambda: OrderOutcome(known.digest, OrderState.UNKNOWN, "", "", "cut", ()))
+    assert capsys.readouterr().out == ""
+
+
+def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = threading.Event()
+    with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
+        monkeypatch.setattr(desk, "_context", desk._context._replace(others=(others := threading.Semaphore(0))))
+
+        def expectations(_: str) -> list[Expectation]:
+            read.set()
+            return []
+
+        monkeypatch.setattr(desk, "expectations", expectations)
+        reading = threading.Thread(target=desk._read_back, args=(DIGEST,))
+        reading.start()
+        assert not read.wait(0.2)
+        others.release()
+        reading.join(10)
+        assert read.is_set()
+        assert others.acquire(blocking=False)
 
 
 def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Path) -> None:

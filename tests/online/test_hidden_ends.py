@@ -12,8 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.routes.polling import to_the_end
-from airlock_online.delivery.submit import _record, follow, following, submit
+from airlock_online.delivery.submit import _record, follow, submit
 from airlock_online.journal.order_states import MAX_EVENTS, OrderState
 from airlock_shared.errors import UsageError
 from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
@@ -262,7 +261,7 @@ def followed(desk: DeliveringMachine, given: str, *history: Any) -> OrderOutcome
         delivery = unsent(market.wire.url, signed=SIGNED)
         assert submit(delivery, desk.world).state is OrderState.UNKNOWN
         market.history = list(history)
-        return to_the_end(following(delivery.digest, desk.world, given), desk.world.sleep)
+        return follow(delivery.digest, desk.world, given)
 
 
 def test_an_order_is_followed_by_the_id_that_a_person_gives(desk: DeliveringMachine) -> None:
@@ -287,11 +286,11 @@ def test_what_is_no_id_is_refused(desk: DeliveringMachine, given: str) -> None:
 def test_an_order_that_has_its_id_or_its_end_takes_no_other(desk: DeliveringMachine) -> None:
     outcome = told(desk, *streamed(ACCEPTED), history=[ACCEPTED])
     with pytest.raises(UsageError, match="has the tracking id t-1"):
-        to_the_end(following(outcome.digest, desk.world, "t-2"), desk.world.sleep)
+        follow(outcome.digest, desk.world, "t-2")
     desk.world.journal.move(outcome.digest, OrderState.FAILED)
     with pytest.raises(UsageError, match="already"):
-        to_the_end(following(outcome.digest, desk.world, "t-1"), desk.world.sleep)
+        follow(outcome.digest, desk.world, "t-1")
     other = unsent(route="relayer", digest="0x" + "cd" * 32)
     desk.world.journal.prepare(_record(other, "POST", ""))
     with pytest.raises(UsageError, match="only the batched market"):
-        to_the_end(following(other.digest, desk.world, "t-2"), desk.world.sleep)
+        follow(other.digest, desk.world, "t-2")

@@ -1,4 +1,4 @@
-"""Hundreds of orders followed by the installed command: few threads, nobody starved, and none held by those that hang."""
+"""Hundreds of orders followed by the installed command: a thread each, nobody starved, none held by those that hang."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ import pytest
 from online.concurrency.followed import Followed, follow_planned, order_name
 
 ORDERS = 300
-HANGING = 60  # more than there are threads
-THREADS_AT_MOST = 64
+HANGING = 60
+THREADS_AT_MOST = ORDERS + 32  # the command's own beside them
+OPEN_AT_MOST = 64
 MEDIAN_S_AT_MOST = 5  # of an order that is asked about every 1.5 s: half of what one held by a service that hangs takes
 ENDS = 3  # events that come while an order is followed
 
@@ -46,7 +47,9 @@ def delays_s(found: Followed, moments: dict[str, list[float]]) -> list[float]:
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
-def test_few_threads_tell_every_order_in_time(tmp_path: Path, database: str, request: pytest.FixtureRequest) -> None:
+def test_a_thread_each_tells_every_order_in_time_on_few_connections(
+    tmp_path: Path, database: str, request: pytest.FixtureRequest
+) -> None:
     journal = request.getfixturevalue("postgres_url") if database == "postgresql" else ""
     found, moments = follow(tmp_path, hanging=0, patience_s=120, journal=journal)
     assert found.code == 0
@@ -56,12 +59,12 @@ def test_few_threads_tell_every_order_in_time(tmp_path: Path, database: str, req
     print(f"{median(delays):.2f} s in the median, {max(delays):.2f} s at most; {found.counted}")
     assert median(delays) < MEDIAN_S_AT_MOST
     assert max(sample.threads for sample in found.samples) < THREADS_AT_MOST
-    assert found.counted.most_open < THREADS_AT_MOST
+    assert found.counted.most_open < OPEN_AT_MOST
     assert found.counted.connections < found.counted.answered / 5, "connections are kept"
 
 
 def test_orders_whose_service_hangs_hold_none_of_the_others(tmp_path: Path) -> None:
-    """A fifth is never answered: each is asked again and again, aside, and every other one is told in time."""
+    """A fifth is never answered: each is asked again and again, and every other one is told in time."""
     found, moments = follow(tmp_path, hanging=HANGING, patience_s=45)
     outcomes = Counter(line.document["state"] for line in found.lines if "state" in line.document)
     assert outcomes == {"FILLED": ORDERS - HANGING, "ACCEPTED": HANGING}

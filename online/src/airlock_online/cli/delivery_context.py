@@ -27,7 +27,7 @@ from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
-from airlock_online.delivery.routes.polling import POLL_S, Pause, Steps
+from airlock_online.delivery.routes.polling import POLL_S
 from airlock_online.home import OnlineHome
 from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, journal_at
@@ -105,8 +105,11 @@ class Desk:
         )
 
     def stop(self) -> None:
-        """Let no thread write or go on sleeping: the person has interrupted the command."""
+        """End the threads that wait for the next question: the person has interrupted the command."""
         self._stopping.set()
+
+    def hush(self) -> None:
+        """Let no thread write any more."""
         self._writing.acquire()  # and never given back
 
     def _sleep(self, seconds: float) -> None:
@@ -137,7 +140,7 @@ class Desk:
 
     def _notice(self, step: str, text: str) -> None:
         with self._writing:
-            for line in rows(f"    {step}: ", text):
+            for line in () if self._stopping.is_set() else rows(f"    {step}: ", text):
                 say(line)
 
     def _heading(self, step: str) -> None:
@@ -145,11 +148,11 @@ class Desk:
             self._step = step
             show(f"  {step}")
 
-    def run(self, step: str, digest: str, steps: Steps[OrderOutcome]) -> Steps[ExitCode]:
-        """Take the steps of a submission or a following, tell what became of it, record it, and return its exit code."""
+    def run(self, step: str, digest: str, deliver: Callable[[], OrderOutcome]) -> ExitCode:
+        """Submit or follow an order, tell what became of it, record it, and return its exit code."""
         facts: dict[str, object] = {"step": step, "digest": digest}
         try:
-            outcome = yield from steps
+            outcome = deliver()
         except AirlockError as error:
             with self._writing:
                 say(explain(error))
@@ -158,7 +161,8 @@ class Desk:
                     show(json.dumps(facts | {"error": error.as_json()}))
                 self._told.append(ToldOutcome(step, "", 0, error.exit_code))
             return error.exit_code
-        expectations = (yield from self._read_back(digest)) if outcome.state in _SUCCESS else []
+        self._sleep(0)  # after an interrupt nothing is told: the journal has it
+        expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
         failure = _broken(expectations) or error_of(outcome)
         with self._writing:
             self._tell(step, outcome, expectations, failure)
@@ -232,14 +236,13 @@ class Desk:
         deployment = self.home.deployment_of(record.deployment)
         return contracts_of(deployment) if deployment else frozenset()
 
-    def _read_back(self, digest: str) -> Steps[list[Expectation]]:
-        yield Pause(0, aside=True)
-        expectations = self.expectations(digest)
-        for _ in range(READS_AT_MOST - 1):
-            if _broken(expectations) is None:
+    def _read_back(self, digest: str) -> list[Expectation]:
+        for left in reversed(range(READS_AT_MOST)):
+            with self._context.others:
+                expectations = self.expectations(digest)
+            if _broken(expectations) is None or not left:
                 break
-            yield Pause(POLL_S, aside=True)
-            expectations = self.expectations(digest)
+            self._sleep(POLL_S)
         return expectations
 
     def expectations(self, digest: str) -> list[Expectation]:
@@ -293,11 +296,12 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool, make: bool 
         try:
             yield desk
         except KeyboardInterrupt:
+            desk.stop()
             http.close()  # what is not written yet is unsent, and what is written has no answer: its thread notes which
             until = time.monotonic() + NOTING_S
             while sending() and time.monotonic() < until:
                 time.sleep(0.02)
-            desk.stop()
+            desk.hush()
             raise
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience
-from airlock_online.delivery.parallel import Job, JobPlace, run_parallel
-from airlock_online.delivery.routes.polling import Steps
-from airlock_online.delivery.submit import following
+from airlock_online.delivery.parallel import Job, run_parallel
+from airlock_online.delivery.submit import follow as follow_order
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
@@ -57,10 +58,9 @@ def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patien
 
 
 def _job(record: Record, desk: Desk, given_id: str) -> Job[ExitCode]:
-    def job(_: JobPlace) -> Steps[ExitCode]:
+    def job(_: Callable[[], None]) -> ExitCode:
         say(f"step {record.step} of {record.ceremony}, {record.digest}")
         context = desk.context(record.step, record.digest, route=record.route)
-        steps = following(record.digest, context, given_id)
-        return (yield from desk.run(record.step, record.digest, steps))
+        return desk.run(record.step, record.digest, lambda: follow_order(record.digest, context, given_id))
 
     return job

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,10 +13,9 @@ from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, pat
 from airlock_online.cli.presigned import agree_to_presigned, authorization_line, presigned_texts
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.parallel import Job, JobPlace, run_parallel
+from airlock_online.delivery.parallel import Job, run_parallel
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.polling import Steps
-from airlock_online.delivery.submit import submitting
+from airlock_online.delivery.submit import submit as deliver
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.console import finish, json_option, led, say, worst
@@ -102,17 +102,17 @@ def submit(
 
 
 def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
-    def job(place: JobPlace) -> Steps[ExitCode]:
+    def job(answered: Callable[[], None]) -> ExitCode:
         say(f"step {request.step} ({safe(request.action)}), to the {safe(delivery.route)}")
         with ExitStack() as until_answered:
             until_answered.enter_context(working(f"    {request.step}: waiting for the answer to what was sent"))
 
             def told() -> None:
                 until_answered.close()
-                place.answered()
+                answered()
 
-            context = desk.context(request.step, delivery.digest, told)._replace(stay=place.stay)
-            return (yield from desk.run(request.step, delivery.digest, submitting(delivery, context)))
+            context = desk.context(request.step, delivery.digest, told)
+            return desk.run(request.step, delivery.digest, lambda: deliver(delivery, context))
 
     return job
 

@@ -18,13 +18,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import ceil
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urljoin, urlsplit
 
-import h11
 import httpcore
 import httpx
 
@@ -41,7 +40,7 @@ from airlock_online.clients.http_messages import (
     read_reason,
     unexpected,
 )
-from airlock_online.clients.kept import Gone, KeptLines, Line, connect
+from airlock_online.clients.kept import Gone, KeptStream, kept_pool
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -66,7 +65,6 @@ __all__ = [
 READ_ATTEMPTS = 4  # of a read that is told to wait
 TOO_MANY, AWAY = 429, (502, 503, 504)
 FOREVER_S = 999_999_999
-QUESTIONS = 4096  # that are asked again and again, and kept as they were built
 WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
 
 
@@ -77,7 +75,6 @@ _FOREIGN = (
     httpcore.ProxyError,
     httpcore.UnsupportedProtocol,
     httpcore.ConnectionNotAvailable,
-    h11.ProtocolError,
     OSError,
     ValueError,  # of a name that IDNA does not know, for one
     RuntimeError,  # of a connection that another thread has closed
@@ -129,8 +126,7 @@ class Http:
         self._sleep = sleep
         self._waiting = waiting
         self._open: set[Exchange] = set()
-        self._kept = KeptLines(monotonic)
-        self._question = lru_cache(QUESTIONS)(self._build_question)  # to build one takes as long as to ask it
+        self._kept: httpcore.ConnectionPool | None = None
         self._changing = threading.Lock()
         self._closed = False
 
@@ -146,10 +142,11 @@ class Http:
         """End every connection, those that other threads wait for too, and let no request be begun any more."""
         with self._changing:
             self._closed = True
-            exchanges, self._open = self._open, set()
+            exchanges = list(self._open)
         for exchange in exchanges:
             exchange.cut()
-        self._kept.close()
+        if self._kept is not None:
+            self._kept.close()
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
@@ -194,9 +191,6 @@ class Http:
         retry_after_s = _retry_after(_header(headers, "retry-after"), date, self._now_s)
         return OpenReply(status, content_type, chunks, retry_after_s, date, _redirect(status, url, location))
 
-    def _build_question(self, url: str, query: tuple[tuple[str, str | int], ...]) -> httpcore.Request:
-        return self._request(HttpCall("GET", url, dict(query)), self.timeouts.poll)
-
     def _request(self, call: HttpCall, silence: float) -> httpcore.Request:
         headers = {"accept": call.accept, "accept-encoding": "identity", "user-agent": "airlock"}
         headers |= {} if call.body is None else {"content-type": JSON}
@@ -232,10 +226,13 @@ class Http:
     ) -> Iterator[httpcore.ConnectionPool]:
         tls = self._tls if request.url.scheme == b"https" else None
         connection = pool(request.url.host.decode("ascii"), self._proxy, tls, exchange)
+        with self._changing:
+            self._require_open(call)
+            self._open.add(exchange)
         try:
-            with self._watched(call, exchange):
-                yield connection
+            yield connection
         finally:
+            self._open.discard(exchange)
             with suppress(*_FOREIGN):
                 connection.close()
             exchange.release()
@@ -273,65 +270,45 @@ class Http:
         It has less time than one exchange: whoever asks again needs no answer that comes late. Raises as :meth:`open`.
         """
         call = HttpCall("GET", url, query)
-        request = self._question(call.url, tuple(call.query.items()))
+        request = self._request(call, self.timeouts.poll)
         if self._proxy and not is_loopback(request.url.host.decode("ascii")):
             return self.exchange(call, max_bytes=max_bytes)
-        origin = (request.url.scheme, request.url.host, request.url.port)
+        with self._changing:
+            kept = self._kept = self._kept or kept_pool(self._tls, self._monotonic, self._open)
         until = self._monotonic() + self.timeouts.poll
-        line = self._kept.take(origin)
-        if line is not None:
+        request.extensions["timeout"] = {"connect": until, "read": until, "write": until, "pool": self.timeouts.poll}
+        while True:
             try:
-                return self._poll_on(line, call, request, until, max_bytes)
+                return self._poll(call, request, kept, max_bytes)
             except Gone:
                 pass  # it was closed while it waited: a read may be asked again
-        exchange = Exchange(self._monotonic, until, tunnel=False, ending=lambda: self._closed)
-        try:
-            tls = self._tls if request.url.scheme == b"https" else None
-            with self._watched(call, exchange):
-                line = connect(origin, tls, exchange, self.timeouts.connect)
-        except _FOREIGN as error:
-            raise _unconnected(call.url, error) from error
-        try:
-            return self._poll_on(line, call, request, until, max_bytes)
-        except Gone as error:
-            raise _broken(call.url, error) from error
 
-    def _poll_on(self, line: Line, call: HttpCall, request: httpcore.Request, until: float, max_bytes: int) -> Reply:
-        """Ask on a connection, and keep it when it may be used again. Raises ``Gone`` or ``ServiceError``."""
-        line.exchange.renew(until)
-        origin = (request.url.scheme, request.url.host, request.url.port)
-        told = None
+    def _poll(self, call: HttpCall, request: httpcore.Request, kept: httpcore.ConnectionPool, max_bytes: int) -> Reply:
+        self._require_open(call)
         try:
-            with self._watched(call, line.exchange):
-                told = line.ask(request, max_bytes)
+            response = kept.handle_request(request)
         except Gone:
             raise
-        except OverflowError as error:
-            raise _too_large(call.url, max_bytes, None) from error
+        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+            raise _unconnected(call.url, error) from error
         except _FOREIGN as error:
             raise _broken(call.url, error) from error
-        finally:
-            if told is None:
-                line.close()
-            else:
-                self._kept.give_back(origin, line)
-        _require_plain(call.url, _header(told.headers, "content-encoding"), told.status)
-        return self._opened(told.status, told.headers, iter(()), call.url).with_body(told.body)
-
-    @contextmanager
-    def _watched(self, call: HttpCall, exchange: Exchange) -> Iterator[None]:
-        """Let :meth:`close` cut a connection while something is waited for on it."""
-        with self._changing:
-            if self._closed:  # by another thread: the person has interrupted the command
-                raise NotSent(
-                    f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again"
-                )
-            self._open.add(exchange)
+        line = response.extensions["network_stream"]
         try:
-            yield
+            if not isinstance(line, KeptStream):
+                raise _broken(call.url, httpcore.RemoteProtocolError("the reply is none of HTTP/1.1"))
+            line.exchange.head_bytes = None
+            body = b"".join(self._chunks(response, call.url, max_bytes))
+            if not line.is_whole(body):
+                line.close()
+            return self._opened(response.status, response.headers, iter(()), call.url).with_body(body)
         finally:
-            with self._changing:
-                self._open.discard(exchange)
+            with suppress(*_FOREIGN):
+                response.close()
+
+    def _require_open(self, call: HttpCall) -> None:
+        if self._closed:  # by another thread: the person has interrupted the command
+            raise NotSent(f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again")
 
     def read(self, url: str, query: Mapping[str, str | int] | None = None) -> Reply:
         """GET, and wait and ask again as :meth:`ask_patiently` does."""

@@ -13,7 +13,6 @@ from airlock_online.delivery.before_sending import why_perhaps_sent
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import Pause, Steps, to_the_end
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.registry import MODULES, RouteModule
 from airlock_online.delivery.routes.tracker import Tracker
@@ -30,7 +29,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
 
-__all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "following", "submit", "submitting"]
+__all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
 
 
 def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
@@ -40,18 +39,13 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
     outcome says the rest: see ``outcome.error_of``.
     """
-    return to_the_end(submitting(delivery, context), context.sleep)
-
-
-def submitting(delivery: Delivery, context: DeliveryContext) -> Steps[OrderOutcome]:
-    """Return the steps of :func:`submit`. The first sends, and reads the stream; the others ask what came of it."""
     keep_secret(delivery.signature)
     check(delivery)
     known = context.journal.find(delivery.digest)
     if known:
         check_same(known, delivery)
     if known and known.state not in before(OrderState.SENDING):
-        return (yield from _not_again(known, f"was sent before and is {known.state}", context))
+        return _not_again(known, f"was sent before and is {known.state}", context)
     check_time(delivery, context.clock_ms())
     parcel = MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
@@ -59,24 +53,22 @@ def submitting(delivery: Delivery, context: DeliveryContext) -> Steps[OrderOutco
     known = context.journal.prepare(record)
     if why := why_perhaps_sent(known, context):
         context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
-        return (yield from _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context))
+        return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
     tracker = Tracker(delivery.digest, context)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
-        return (
-            yield from _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
-        )
+        return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
     try:
         _mark(record, known.claims + 1, tracker, context)
-        return (yield from _send(delivery, parcel, tracker, context))
+        return _send(delivery, parcel, tracker, context)
     finally:
         let_go(tracker.token)
 
 
-def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[OrderOutcome]:
+def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> OrderOutcome:
     try:
-        reason = yield from MODULES[delivery.route].send(delivery, parcel, tracker, context)
-        return (yield from _outcome(delivery.digest, context, reason))
+        reason = MODULES[delivery.route].send(delivery, parcel, tracker, context)
+        return _outcome(delivery.digest, context, reason)
     except JournalError as error:
         raise _unwritten(tracker, error) from error
 
@@ -92,18 +84,11 @@ def _mark(record: Record, number: int, tracker: Tracker, context: DeliveryContex
         raise
 
 
-def follow(digest: str, context: DeliveryContext) -> OrderOutcome:
+def follow(digest: str, context: DeliveryContext, given_id: str = "") -> OrderOutcome:
     """Find out, by reading alone, what became of a submission. What is final already is told from the journal.
 
-    Raises ``JournalError`` when the journal does not know the digest or cannot be used.
-    """
-    return to_the_end(following(digest, context), context.sleep)
-
-
-def following(digest: str, context: DeliveryContext, given_id: str = "") -> Steps[OrderOutcome]:
-    """Return the steps of :func:`follow`. ``given_id`` is a tracking id that a person gave.
-
-    Raises ``UsageError`` where no such id is needed, or where nothing that its service tells could be compared.
+    ``given_id`` is a tracking id that a person gave. Raises ``JournalError`` when the journal does not know the digest or
+    cannot be used, ``UsageError`` where no such id is needed, or where nothing that its service tells could be compared.
     """
     known = context.journal.get(digest)
     if given_id:
@@ -116,10 +101,10 @@ def following(digest: str, context: DeliveryContext, given_id: str = "") -> Step
         return _held(known, context)
     if known.state in OPEN:
         tracker = Tracker(digest, context, known, given_id)
-        reason = yield from _route_of(known).follow(known, tracker, context)
+        reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
-    return (yield from _outcome(digest, context, reason))
+    return _outcome(digest, context, reason)
 
 
 def _require_id_wanted(known: Submission, given_id: str) -> None:
@@ -169,7 +154,7 @@ def _beside_others(record: Record, context: DeliveryContext) -> None:
                           f"{other.record.ceremony}, {other.state.value}: {EITHER}")  # fmt: skip
 
 
-def _not_again(known: Submission, why: str, context: DeliveryContext) -> Steps[OrderOutcome]:
+def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOutcome:
     digest = known.record.digest
     if known.state is OrderState.EXPORTED:
         raise Refusal(
@@ -180,7 +165,7 @@ def _not_again(known: Submission, why: str, context: DeliveryContext) -> Steps[O
         )
     context.on_answered()
     context.on_notice(f"{digest} {why}; it is not sent again")
-    return (yield from following(digest, context))
+    return follow(digest, context)
 
 
 def _route_of(known: Submission) -> RouteModule:
@@ -214,12 +199,12 @@ def _sent(record: Record) -> dict[str, str]:
     return {name: getattr(record, name) for name in _SENT}
 
 
-def _outcome(digest: str, context: DeliveryContext, reason: str) -> Steps[OrderOutcome]:
+def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome:
     known = context.journal.get(digest)
     found = ""
     if known.state in OPEN:
-        yield Pause(0, aside=True)
-        found = resolve(known, context)
+        with context.others:
+            found = resolve(known, context)
         known = context.journal.get(digest)
     contradiction = context.journal.contradiction(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, known.note, reason, found) if text))

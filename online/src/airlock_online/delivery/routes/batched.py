@@ -6,8 +6,8 @@ Source: the specification, "POST {batched_market_url}/market/execute-batched", "
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from functools import partial
+from threading import Semaphore
 
 from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, unexpected
@@ -16,7 +16,6 @@ from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.order_events import from_stream
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.order_status import OrderStatus
-from airlock_online.delivery.routes.polling import Steps, at_once
 from airlock_online.delivery.routes.posting import OF_PROXIES, Parcel, parcel_of, refused
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState, is_end_of_view, is_of, needs_history
@@ -37,7 +36,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of(SUBMIT.method, join(delivery.base_url, SUBMIT.path), body.encode(), context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once and read the stream; when it ends early, poll. Return why it stopped, empty when the order is final."""
     call = HttpCall(parcel.method, parcel.url, body=parcel.body, accept=EVENT_STREAM)
     told: list[OrderEvent] = []
@@ -45,7 +44,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         with context.http.open(call, stream=True, max_bytes=sse.Caps().total) as reply:
             if refused(reply, tracker, partial(_undecided, delivery.digest, context)):
                 return ""
-            told = _read_stream(reply, tracker, context.stay)
+            told = _read_stream(reply, tracker, context.streams)
             ended = f"the stream told {told[0].type}" if told else "the stream ended"
     except NotSent as error:
         tracker.settle(OrderState.PREPARED, error.what)
@@ -65,17 +64,17 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         tracker.settle(OrderState.UNKNOWN, f"{ended} before any event of the order")
     status = OrderStatus(delivery.base_url, tracker, context)
     if told:
-        return (yield from status.check(told))
+        return status.check(told)
     context.on_notice("the events stopped coming; nothing is lost, and nothing is sent again")
     context.on_notice(ended)
     context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
-    return (yield from status.follow())
+    return status.follow()
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Poll the status endpoint from the last seq on, if there is a tracking id to ask for."""
     if not tracker.tracking_id:
-        return at_once("")
+        return ""
     context.on_notice(f"asking for the status of {safe(tracker.tracking_id)}")
     return OrderStatus(known.record.url, tracker, context).follow()
 
@@ -91,30 +90,36 @@ def _undecided(digest: str, context: DeliveryContext, status: int) -> str:
     return "a proxy may have sent this, and the nonce cannot be read" if used is None and status in OF_PROXIES else ""
 
 
-def _read_stream(reply: OpenReply, tracker: Tracker, stay: Callable[[], bool]) -> list[OrderEvent]:
+def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list[OrderEvent]:
     """Take the events of a 200 reply until the terminal one, the end of the view, or the end of the stream.
 
     A terminal event that the persisted history is to confirm is not taken but returned, with what came behind it. Once
-    the order can be asked for, its stream is left where ``stay`` says so: it is a view, and the order goes on without it.
+    the order can be asked for, its stream is left unless it is one of ``streams``: it is a view, and the order goes on
+    without it.
     """
     told: list[OrderEvent] = []
     if reply.status != 200 or reply.content_type != EVENT_STREAM:
         who = f"the market answered {reply.status} with {reply.content_type or 'no type'}"
         raise unexpected(reply.with_body(next(reply.chunks, b"")), who)
-    decoder = sse.SseDecoder()
-    for chunk in reply.chunks:
-        for item in decoder.feed(chunk):
-            if isinstance(item, sse.Comment):
-                continue
-            event = from_stream(item)
-            if is_end_of_view(event):
-                return told
-            if told or (event.seq is not None and needs_history(event) and is_of(event, tracker.order)):
-                told.append(event)
-            else:
-                tracker.take(event)
-        if told or tracker.order.terminal:
-            break
-        if tracker.tracking_id and not stay():
-            raise ServiceError("as many streams are read already as may be at once")
-    return told
+    decoder, stays = sse.SseDecoder(), False
+    try:
+        for chunk in reply.chunks:
+            for item in decoder.feed(chunk):
+                if isinstance(item, sse.Comment):
+                    continue
+                event = from_stream(item)
+                if is_end_of_view(event):
+                    return told
+                if told or (event.seq is not None and needs_history(event) and is_of(event, tracker.order)):
+                    told.append(event)
+                else:
+                    tracker.take(event)
+            if told or tracker.order.terminal:
+                break
+            stays = stays or bool(tracker.tracking_id and streams.acquire(blocking=False))
+            if tracker.tracking_id and not stays:
+                raise ServiceError("as many streams are read already as may be at once")
+        return told
+    finally:
+        if stays:
+            streams.release()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_online.speech.sections import RelayerTemplate, Replies, RequestBodies
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from airlock_online.journal.schema import Record
     from airlock_shared.catalogue.intents import Intent
 
+
+STREAMS, OTHERS = 10, 30
 
 NonceRead = Callable[["Record", str], bool | None]
 """Whether the nonce of a submission is used by an account; None when that cannot be told."""
@@ -73,10 +76,6 @@ def _nothing(*_: object) -> None:
     return None
 
 
-def _always() -> bool:
-    return True
-
-
 def _no_contracts(_: Record) -> frozenset[str]:
     return frozenset()
 
@@ -88,8 +87,8 @@ def _not_here(_: Record) -> str:
 class DeliveryContext(NamedTuple):
     """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
 
-    ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading. ``stay`` tells
-    whether the order's stream may be read on; where it may not, its status is asked instead. ``on_asked`` gets each
+    ``on_answered`` is called when the POST has its answer, or will have none: what comes then is reading. ``streams`` and
+    ``others`` are how many orders read a stream at once, and ask other services what became of them. ``on_asked`` gets each
     question that was put to a service while following, and its answer, safe to show. ``patience_s`` is for how long the
     status is polled before the command gives up for now. ``node`` is the operator's own; a block is confirmed when the
     node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``encoded`` tells an intent's encoding in hex
@@ -111,7 +110,8 @@ class DeliveryContext(NamedTuple):
     replies: Replies = Replies()
     on_answered: Callable[[], None] = _nothing
     on_asked: Callable[[str, str], None] = _nothing
-    stay: Callable[[], bool] = _always
+    streams: Semaphore = Semaphore(STREAMS)
+    others: Semaphore = Semaphore(OTHERS)
     node: RpcClient | None = None
     confirmations: int = 12
     confirmed_by: str = "finalized"

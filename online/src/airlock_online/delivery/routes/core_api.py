@@ -13,7 +13,6 @@ from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import value_at
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import Steps, at_once
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
 from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
 from airlock_online.delivery.routes.tracker import Tracker
@@ -53,7 +52,7 @@ def _usual(delivery: Delivery) -> dict[str, object]:
     }
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """Send once; the answer is the outcome, and the new id is durable before anybody sees it."""
 
     def read(reply: Reply) -> dict[str, str]:
@@ -63,13 +62,13 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     if payload is not None:
         event = OrderEvent(0, STORED, payload)
         tracker.write(event, entity_id=payload["entityId"], path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
-    return at_once("")
+    return ""
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Return at once: no read of a stored trigger is documented, and the nonce tells when it is spent."""
     del known, tracker, context
-    return at_once("")
+    return ""
 
 
 def _stored(told: dict[str, Any], replaces: str, places: CoreReply) -> dict[str, str]:

@@ -14,7 +14,7 @@ from airlock_online.clients.http import json_of, unexpected
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import StatusReply, from_status
 from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.polling import POLL_S, Pause, PollAnswer, Steps, until_final
+from airlock_online.delivery.routes.polling import POLL_S, PollAnswer, until_final
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, terminal_state
 from airlock_shared.documents.services import BATCHED_MARKET, ROUTES
@@ -34,30 +34,30 @@ class OrderStatus:
         self._asked = 0
         self.question = f"the market: the status of {safe(tracker.tracking_id)}"
 
-    def follow(self) -> Steps[str]:
+    def follow(self) -> str:
         """Poll until the order has ended. Return why that stopped, empty when it has."""
         return until_final(self.question, self._poll, self._context)
 
-    def check(self, told: Sequence[OrderEvent]) -> Steps[str]:
+    def check(self, told: Sequence[OrderEvent]) -> str:
         """Compare the end that the stream told with the persisted history, and poll where that has no end yet.
 
         ``told`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken.
         """
         for turn in range(CHECKS_AT_MOST):
             if turn:
-                yield Pause(POLL_S)
+                self._context.sleep(POLL_S)
             try:
                 answer = self._ask(whole=True)
             except ServiceError as error:
                 self._context.on_asked(self.question, error.what)
                 continue
             self._context.on_asked(self.question, answer)
-            return (yield from self._compared(told))
+            return self._compared(told)
         for event in told:
             self._tracker.take(event)
         return ""
 
-    def _compared(self, told: Sequence[OrderEvent]) -> Steps[str]:
+    def _compared(self, told: Sequence[OrderEvent]) -> str:
         ended = self._tracker.order.terminal
         if ended is not None:
             if terminal_state(ended) is not terminal_state(told[0]):
@@ -68,7 +68,7 @@ class OrderStatus:
         self._context.on_notice(
             f"the stream told {safe(told[0].type, limit=100)}; the persisted history has no end yet"
         )
-        reason = yield from self.follow()
+        reason = self.follow()
         return f"the stream told {told[0].type}, and the persisted history does not say so; {reason}" if reason else ""
 
     def _poll(self) -> PollAnswer:

@@ -1,50 +1,16 @@
-"""Asking again and again, within the operator's patience. Only reads are repeated.
-
-What is followed is written as steps: between two of them nothing is held, so that a few threads take turns at many orders.
-"""
+"""Asking again and again, within the operator's patience. Only reads are repeated."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from math import ceil
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_shared.errors import ServiceError
 
 POLL_S = 1.5  # the specification asks for about 1 to 2 s
 MISSING_AT_MOST = 8  # a 404 just after acceptance may come before the service has stored the order
-
-_Result = TypeVar("_Result")
-
-
-class Pause(NamedTuple):
-    """What lies between two steps: so many seconds; ``aside`` when the next step may last as long as a whole exchange."""
-
-    seconds: float
-    aside: bool = False
-
-
-Steps = Generator[Pause, None, _Result]
-"""Something that is done in steps, with a pause between any two, and then has its result."""
-
-
-def at_once(result: _Result) -> Steps[_Result]:
-    """Return the steps of what has its result already: none."""
-    return result
-    yield  # what makes a generator of this
-
-
-def to_the_end(steps: Steps[_Result], sleep: Callable[[float], None]) -> _Result:
-    """Take all the steps in this thread, sleep in the pauses, and return the result."""
-    while True:
-        try:
-            pause = next(steps)
-        except StopIteration as ended:
-            result: _Result = ended.value
-            return result
-        if pause.seconds:
-            sleep(pause.seconds)
 
 
 class PollAnswer(NamedTuple):
@@ -59,7 +25,7 @@ class PollAnswer(NamedTuple):
     enough: bool = False
 
 
-def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> Steps[str]:
+def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> str:
     """Call ``ask`` until its answer is final or the patience is over; return why it stopped, empty when it is final.
 
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
@@ -68,7 +34,7 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
     failure, missing, odd, wait_s = "", 0, "", POLL_S
     for turn in range(1 + ceil(context.patience_s / POLL_S)):
         if turn:
-            yield Pause(wait_s)
+            context.sleep(wait_s)
             wait_s = POLL_S
         try:
             answer = ask()

@@ -7,7 +7,6 @@ from typing import Protocol
 
 from airlock_online.delivery.routes import batched, core_api, relay, relayer, rpc, twap
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import Steps
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
@@ -20,13 +19,13 @@ class RouteModule(Protocol):
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
         """Return the one request. Raises ``UsageError`` or ``Refusal`` for what cannot go this way."""
 
-    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
         """Send the request once and follow it. Return why that stopped, empty when it is final.
 
         The caller holds the claim. Whatever happens, the journal says what is known.
         """
 
-    def follow(self, known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+    def follow(self, known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
         """Ask what became of it, by reading alone. Return why that stopped, empty when it is final."""
 
 

@@ -15,7 +15,7 @@ from airlock_online.clients.reply_values import StatusWord, block_number, hashes
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
 from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
 from airlock_online.delivery.routes.tracker import Tracker
@@ -32,7 +32,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of("POST", join(delivery.base_url, context.relay_path), body, context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once, then poll. Return why it stopped, empty when the transaction is final."""
 
     def read(reply: Any) -> str:
@@ -47,20 +47,20 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
 
     named = post_once(parcel, read, tracker, context)
     if named is None:
-        return at_once("")
+        return ""
     tx_hash = transaction.hash_of(delivery)
     transaction.sent(tx_hash, named, tracker)
     return _poll(delivery.base_url, tx_hash, delivery.primary_type, tracker, context)
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Poll the relay for the hash that was computed here, whether or not the POST was answered."""
     tx_hash = known.record.transaction_hash
     context.on_notice(f"asking the relay for transaction {tx_hash}")
     return _poll(known.record.url, tx_hash, known.record.primary_type, tracker, context)
 
 
-def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext) -> str:
     def ask() -> PollAnswer:
         url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
         data = data_of(_WHO, url, context.http.poll(url, {}))

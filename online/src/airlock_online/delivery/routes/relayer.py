@@ -14,7 +14,7 @@ from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named, status_word, value_at
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, plain_data_of, post_once
 from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
 from airlock_online.delivery.routes.struct import body_of
@@ -37,24 +37,24 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of(template.submit_method, join(delivery.base_url, template.submit_path), body, context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once, then poll. Return why it stopped, empty when the submission is final."""
     relay_id = post_once(parcel, lambda reply: id_in(told_by(parcel.url, reply, context), context), tracker, context)
     if relay_id is None:
-        return at_once("")
+        return ""
     tracker.write(OrderEvent(0, ACCEPTED, {"id": relay_id}), tracking_id=relay_id, path=(OrderState.ACCEPTED,))
     return _poll(delivery.base_url, tracker, context)
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Poll the relayer, if there is an id to ask for."""
     if not tracker.tracking_id:
-        return at_once("")
+        return ""
     context.on_notice(f"asking the relayer for {safe(tracker.tracking_id)}")
     return _poll(known.record.url, tracker, context)
 
 
-def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
     def ask() -> PollAnswer:
         url = join(base_url, context.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
         data = told_by(url, context.http.poll(url, {}), context)

@@ -11,7 +11,7 @@ from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState
@@ -29,28 +29,28 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return Parcel(SEND.path, node.name, delivery.raw_transaction.encode())
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """Send once, then wait for the receipt and its confirmations. Return why it stopped, empty when it is final."""
     node, tx_hash = _node(context), transaction.hash_of(delivery)
     try:
         named = node.send_raw_transaction(parcel.body.decode())
     except NotSent as error:
         tracker.settle(OrderState.PREPARED, error.what)
-        return at_once("")
+        return ""
     except RpcError as error:
         _refused(delivery, error, tracker, node)
-        return at_once("")
+        return ""
     except ServiceError as error:
         tracker.settle(OrderState.UNKNOWN, error.what)
-        return at_once("")
+        return ""
     transaction.sent(tx_hash, named, tracker)
     return _poll(context.journal.get(delivery.digest).record, tracker, context, node)
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Ask for the receipt of the hash that was computed here, whether or not the node answered."""
     if context.node is None:
-        return at_once("no node is configured: give one as [rpc] url in config.toml or in AIRLOCK_RPC")
+        return "no node is configured: give one as [rpc] url in config.toml or in AIRLOCK_RPC"
     tx_hash = known.record.transaction_hash
     context.on_notice(f"asking {context.node.name} for transaction {tx_hash}")
     return _poll(known.record, tracker, context, context.node)
@@ -76,7 +76,7 @@ def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, node: RpcCli
         tracker.reject(error.number, error.what, error.code)
 
 
-def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> Steps[str]:
+def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
     tx_hash, call = record.transaction_hash, record.primary_type
 
     def ask() -> PollAnswer:

@@ -15,7 +15,7 @@ from airlock_online.clients.reply_values import StatusWord, block_number, hashes
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer, Steps, at_once, until_final
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
 from airlock_online.delivery.routes.said import unproven
 from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
@@ -39,7 +39,7 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     return parcel_of(CANCEL.method, join(delivery.base_url, CANCEL.path), sent, context)
 
 
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once; the answer is the outcome."""
     twap_id, places = leaves_by_shipped_path(delivery)["twapId"], context.replies.twap
 
@@ -63,13 +63,13 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         return _ask(context.journal.get(delivery.digest).record, tracker, context)
     if payload is not None:
         tracker.write(OrderEvent(0, CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
-    return at_once("")
+    return ""
 
 
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
     """Ask for a cancellation that was only taken, where the service has a read of it; else the nonce tells the rest."""
     if not _queued(tracker, context):
-        return at_once("")
+        return ""
     context.on_notice(f"asking {_WHO} what became of the cancellation that it has taken")
     return _ask(known.record, tracker, context)
 
@@ -80,10 +80,10 @@ def _queued(tracker: Tracker, context: DeliveryContext) -> str:
     return str(taken[-1].payload["twapId"]) if taken else ""
 
 
-def _ask(record: Record, tracker: Tracker, context: DeliveryContext) -> Steps[str]:
+def _ask(record: Record, tracker: Tracker, context: DeliveryContext) -> str:
     twap_id, places = _queued(tracker, context), context.replies.twap
     if not places.status_path:
-        return at_once(f"{_WHO} has taken the cancellation, and no read of it is known: its nonce tells the rest")
+        return f"{_WHO} has taken the cancellation, and no read of it is known: its nonce tells the rest"
     url = join(record.url, places.status_path.replace("{id}", segment(twap_id)))
 
     def ask() -> PollAnswer:
