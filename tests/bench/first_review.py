@@ -22,6 +22,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from airlock_offline.home import OfflineHome
+from airlock_shared.documents.deployment import parse_deployment
 from e2e import test_altered_requests as vectors
 from e2e.terminal import Terminal
 from offline.signing_world import document, plan_text, rehearsal_text
@@ -94,10 +96,10 @@ def write_documents(folder: Path) -> None:
 def set_up(folder: Path, name: str, command: str, port: int) -> None:
     """Have a command pin the deployment and be told the time, in a folder of its own."""
     watch = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    for words in (["trust", str(folder / "deployment.json")],
-                  ["preflight", "--time", watch, "--uncertainty", "60", "--emulator", str(port)]):  # fmt: skip
-        subprocess.run([command, "--home", str(folder / name), *words], input="Yes\n", text=True, check=True,
-                       capture_output=True)  # fmt: skip
+    data = (folder / "deployment.json").read_bytes()
+    OfflineHome(folder / name).pin(parse_deployment(data), data, time.time_ns() // 1_000_000)
+    words = ["preflight", "--time", watch, "--uncertainty", "60", "--emulator", str(port)]
+    subprocess.run([command, "--home", str(folder / name), *words], check=True, capture_output=True)
 
 
 def first_line(folder: Path, name: str, command: str, port: int) -> float:

@@ -10,7 +10,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import parse_path
+from airlock_offline.pinned_catalogue import keep_shipped
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import FinishedCommand
 from e2e.conftest import OFFLINE
@@ -87,9 +90,17 @@ class FilteredDesk:
         return FinishedCommand(ended.returncode, ended.stdout, ended.stderr)
 
     def pin(self, port: int) -> FinishedCommand:
-        """Pin the deployment and state the time; return what ``trust`` said."""
-        pinned = self.run("trust", "deployment.json", typed="Yes\n")
-        assert pinned.code == 0, pinned.err
+        """Pin the deployment and state the time; return what ``trust`` shows of it.
+
+        Filters are published for real chains, on which no rehearsal is pinned by ``trust``: it is pinned for the software
+        Ledger, and shown as one of production.
+        """
+        data, now_ms = (self.folder / "deployment.json").read_bytes(), time.time_ns() // 1_000_000
+        state, deployment = OfflineHome(self.folder / "home"), parse_deployment(data)
+        keep_shipped(state.home, deployment)
+        state.pin(deployment, data, now_ms)
+        (self.folder / "production.json").write_bytes(to_bytes(json.loads(data) | {"rehearsal": False}))
+        pinned = self.run("--home", "another-home", "trust", "production.json")
         watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         ready = self.run("preflight", "--time", watch, "--uncertainty", "60", "--emulator", port)
         assert ready.code == 0, ready.err

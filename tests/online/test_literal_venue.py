@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airlock_online.cli.deployment import _said_only
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.pair_catalogue import read_pairs
@@ -44,6 +46,18 @@ def fault_of(meta: dict[str, Any], pairs: Any = None, paths: MetaPaths | None = 
 
 
 # ---- the meta document -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("said", [True, False, None])
+@pytest.mark.parametrize("chain_id", [31337, 1337, 8453, 84532])
+def test_a_rehearsal_is_told_by_its_chain_and_not_by_what_the_venue_says(chain_id: int, said: bool | None) -> None:
+    meta = json.loads(json.dumps(steps.meta()).replace(str(steps.meta()["chainId"]), str(chain_id)))
+    meta |= {} if said is None else {"simulator": said}
+    document = document_of(meta)
+    assert (document["chain_id"], document["rehearsal"]) == (chain_id, chain_id in (31337, 1337))
+    pinned = read_deployment(document | {"meta_sha256": "0" * 64})
+    notes = " ".join(_said_only(pinned, meta, "simulator", []))
+    assert ("worth everything" in notes) is (said is True and chain_id not in (31337, 1337))
 
 
 def test_a_default_slippage_that_is_not_told_is_not_assumed() -> None:

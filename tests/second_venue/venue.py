@@ -53,7 +53,7 @@ from eth_utils.crypto import keccak
 from second_venue.calls import BUILT, Built, kinds_of
 from second_venue.intents import USUAL, Types, as_told, digest, encoded, signed
 
-CHAIN_ID = 84_021
+CHAIN_ID = 1337
 ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
 TRADING = {"verifyingContract": ROUTER, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeTrading"}
 REFERRING = {"verifyingContract": REFERRAL, "chainId": CHAIN_ID, "version": "1", "name": "ExchangeReferral"}

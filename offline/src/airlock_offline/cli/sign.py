@@ -43,6 +43,7 @@ from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.keyboard import screen_rows
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.options import qr_option, restart_option
+from airlock_shared.documents.deployment import valid_elsewhere
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
@@ -110,6 +111,8 @@ def sign(
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         if not (compared and led()):
             say(line)
+    for line in valid_elsewhere(deployment, state.pins()):
+        say(line)
     if note := begun_note(entries, plan):
         say(note)
     clock = clock_of(entries, now_ms(), uptime())

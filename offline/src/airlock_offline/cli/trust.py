@@ -18,7 +18,14 @@ from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show_json
 from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
-from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
+from airlock_shared.documents.deployment import (
+    FORMAT,
+    REHEARSAL_CHAINS,
+    Deployment,
+    only_rehearsals,
+    parse_deployment,
+    valid_elsewhere,
+)
 from airlock_shared.errors import Refusal
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.reader import parse_plan
@@ -44,6 +51,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     """
     data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
     deployment = with_venue(parse_deployment(data))
+    _require_own_chain(deployment)
     for intent in structs_of(deployment).values():
         require_signed_by_fields(intent, "leave it out of the venue's profile, and fetch that again")
     pinned = state.pinned(deployment.name)
@@ -54,12 +62,25 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         if pinned or not _was_compared(state, plan_file, deployment):
             _compare(deployment, pinned)
             _say_upgraded(changed)
+            for line in valid_elsewhere(deployment, state.pins()):
+                say(line)
             ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
         keep_shipped(state.home, deployment)
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:
         show_json({"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint})
+
+
+def _require_own_chain(deployment: Deployment) -> None:
+    """Raise ``Refusal("PIN-REHEARSAL")`` for a rehearsal on a chain where a signature made in it may be worth something."""
+    if deployment.rehearsal and deployment.chain_id not in REHEARSAL_CHAINS:
+        raise Refusal(
+            "PIN-REHEARSAL",
+            "it calls itself a rehearsal, and its chain is not one of a rehearsal's own",
+            got=f"chain id {deployment.chain_id}",
+            expected=f"{' or '.join(map(str, REHEARSAL_CHAINS))}",
+        )
 
 
 def require_signed_by_fields(intent: Intent, do: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,7 @@ from airlock_online.preparing.venue_profile import add_venue_profile
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
-from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.deployment import Deployment, parse_deployment, valid_elsewhere
 from airlock_shared.documents.services import BUILDER, SERVICES
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.fingerprint_words import spoken
@@ -105,5 +105,16 @@ def fetch(
         return
     for line in deployment_lines(fetched):
         show(line)
+    for line in _said_only(fetched, meta.data, config.meta.simulator, home.deployments()):
+        say(line)
     say(f"Wrote {safe(str(output))}")
     say(f"Carry it to the air-gapped machine: airlock-offline trust {safe(output.name)}")
+
+
+def _said_only(
+    fetched: Deployment, meta: Mapping[str, Any], simulator: str, others: Iterable[Deployment]
+) -> Iterator[str]:
+    """Yield what a venue says of itself and is not believed, and where else a signature for it is valid."""
+    if meta.get(simulator) and not fetched.rehearsal:
+        yield "NOTE: the venue calls itself a simulator. That is only said: what is signed for it is worth everything."
+    yield from valid_elsewhere(fetched, others)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from airlock_online.preparing.meta_forms import address, contracts_of, enums_of
 from airlock_online.preparing.unit_scales import one_spelling
 from airlock_online.speech.sections import MetaPaths
-from airlock_shared.documents.deployment import FORMAT, Deployment
+from airlock_shared.documents.deployment import FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
@@ -36,8 +36,8 @@ def deployment_document(
     document: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
-        "rehearsal": meta.get(paths.simulator) is True,
-        "chain_id": told.part("chain_id", lambda path: _integer(meta, path)),
+        "rehearsal": (chain_id := told.part("chain_id", lambda path: _integer(meta, path))) in REHEARSAL_CHAINS,
+        "chain_id": chain_id,
         "domains": {
             "trading": told.part("trading_domain", lambda path: _domain(_at(meta, path))),
             "referral": told.part("referral_domain", lambda path: _domain(_at(meta, path))),

@@ -12,7 +12,7 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.text.fingerprint_words import grouped
-from airlock_shared.text.safe import WIDTH, beside, hanging, safe, wrapped
+from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
 from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, to_human, utc_text
 
 
@@ -93,7 +93,7 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
         if step.replaced_digest:
             yield from replacement_lines(step)
         for name, value in step.values.items():
-            yield from beside(f"  {name:<26} ", safe(value.text))
+            yield from _beside_or_below(f"  {name:<26} ", safe(value.text))
             parameter, most_ms = step.action.parameter(name), limits.deadline_at_most_ms
             if name == "deadlineMs" and isinstance(value, Exact) and isinstance(value.raw, int) and most_ms is not None:
                 yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"
@@ -104,6 +104,15 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
         for text in odd_directions(step):
             yield from beside("  WARNING: ", safe(text))
     yield from fingerprint_lines("plan", plan.fingerprint) if words else ()
+
+
+def _beside_or_below(label: str, text: str) -> Iterator[str]:
+    """Yield a text beside its label; one that is too long for that, such as 32 bytes in hex, in rows of its own."""
+    if columns(label) + columns(text) <= WIDTH:
+        yield label + text
+    else:
+        yield label.rstrip()
+        yield from beside(" " * 6, text)
 
 
 def replacement_lines(step: Step) -> Iterator[str]:

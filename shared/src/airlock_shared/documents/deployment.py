@@ -89,6 +89,28 @@ class Deployment(NamedTuple):
         return found[0] if len(found) == 1 else None
 
 
+REHEARSAL_CHAINS = (31337, 1337)
+"""The chain ids of local development chains (Hardhat and Foundry; Geth's and Ganache's dev mode).
+
+A rehearsal has one of them, so that a signature made in it is valid nowhere else, whatever a venue says of itself.
+"""
+
+
+def valid_elsewhere(deployment: Deployment, others: Iterable[Deployment]) -> list[str]:
+    """Return a note for each other deployment at which a signature for this one is valid too: one chain id, one contract.
+
+    A test network that is a fork of the main one is such a deployment.
+    """
+    contracts = {domain.contract for domain in deployment.domains.values()}
+    return [
+        f"NOTE: a signature for {deployment.name} is valid at {other.name} too: the same chain id and contract."
+        for other in others
+        if other.name != deployment.name
+        and other.chain_id == deployment.chain_id
+        and not contracts.isdisjoint(domain.contract for domain in other.domains.values())
+    ]
+
+
 def only_rehearsals(deployments: Iterable[Deployment]) -> bool:
     """Tell whether a machine that knows these deployments rehearses: it knows one, and none is of production."""
     known = [deployment.rehearsal for deployment in deployments]

@@ -6,10 +6,8 @@ from typing import NamedTuple
 
 from eth_utils.address import is_address, to_checksum_address
 
+from airlock_shared.documents.deployment import REHEARSAL_CHAINS
 from airlock_shared.errors import UsageError
-
-REHEARSAL_CHAINS = (31337, 1337)
-"""The chain ids of local development chains (Hardhat and Foundry; Geth's and Ganache's dev mode)."""
 
 DEFAULT_TRADER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # account 0 of "test test test … junk", known to everyone
 
