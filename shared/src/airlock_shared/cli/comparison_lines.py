@@ -93,7 +93,7 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
         if step.replaced_digest:
             yield from replacement_lines(step)
         for name, value in step.values.items():
-            yield from _beside_or_below(f"  {name:<26} ", safe(value.text))
+            yield from _beside_or_below(f"  {safe(name):<26} ", safe(value.text))
             parameter, most_ms = step.action.parameter(name), limits.deadline_at_most_ms
             if name == "deadlineMs" and isinstance(value, Exact) and isinstance(value.raw, int) and most_ms is not None:
                 yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"
@@ -111,7 +111,7 @@ def _beside_or_below(label: str, text: str) -> Iterator[str]:
     if columns(label) + columns(text) <= WIDTH:
         yield label + text
     else:
-        yield label.rstrip()
+        yield from hanging(label.rstrip())
         yield from beside(" " * 6, text)
 
 
