@@ -114,6 +114,16 @@ def test_a_venue_with_a_struct_that_the_ledger_signs_over_another_hash_is_not_pi
     assert not (made.path("offline") / "pins").exists()
 
 
+def test_a_struct_that_could_not_be_delivered_is_refused_where_its_profile_is_fetched(tmp_path: Path) -> None:
+    with second_venue(TRADER, types=TYPES) as running:
+        made = Desk(tmp_path, running)
+        own = {"CancelReq": EXAMPLE["structs"]["CancelReq"] | {"route": "twap"}}
+        made.profile = OWN | {"structs": OWN["structs"] | own}
+        ended = made.fetch()
+    assert (ended.code, "takes cancellations alone" in " ".join(ended.err.split())) == (2, True), ended.err
+    assert not made.path("deployment.json").exists()
+
+
 def test_people_read_what_the_call_is_before_they_pin_it(tmp_path: Path) -> None:
     with second_venue(TRADER, types=TYPES) as running:
         made = Desk(tmp_path, running)

@@ -81,7 +81,7 @@ def test_a_file_that_is_there_is_left_alone_and_no_other_is_written(tmp_path: Pa
     (tmp_path / "out/calldata-usdc.json").write_text("mine")
     run = _run(_home(tmp_path), "-o", str(tmp_path / "out"))
     assert run.returncode == 2
-    assert "calldata-usdc.json exists" in run.stderr.replace("\n", "")
+    assert "calldata-usdc.json exists" in run.stderr.replace("\n  ", "")
     assert [(path.name, path.read_text()) for path in (tmp_path / "out").iterdir()] == [("calldata-usdc.json", "mine")]
 
 

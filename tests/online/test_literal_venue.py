@@ -15,13 +15,17 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.clients.reply_values import block_number
 from airlock_online.config import read_config
+from airlock_online.delivery.routes import core_api, twap
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.beside import beside_lines, set_aside
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.meta_forms import contracts_of, enums_of
 from airlock_online.preparing.unit_scales import one_spelling
+from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.sections import MetaPaths
+from airlock_shared.catalogue.profile import FORMAT
+from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from online import transaction_steps as steps
@@ -29,6 +33,7 @@ from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.loopback import Answer, Wire, reply
 from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, sent, taken
+from shared.world import DEPLOYMENT_TEXT
 
 PAIR = {"index": 0, "symbol": "BTC/USD", "isPnl": False}
 
@@ -58,6 +63,40 @@ def test_a_rehearsal_is_told_by_its_chain_and_not_by_what_the_venue_says(chain_i
     pinned = read_deployment(document | {"meta_sha256": "0" * 64})
     notes = " ".join(_said_only(pinned, meta, "simulator", []))
     assert ("worth everything" in notes) is (said is True and chain_id not in (31337, 1337))
+
+
+OWN = {
+    "encode_type": "MoveReq(address trader,uint256 nonce,uint256 deadline)",
+    "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadline"},
+    "domain": "trading",
+    "signer_rule": "trader-only",
+}
+
+
+@pytest.mark.parametrize(
+    ("route", "body", "delivered"),
+    [("relayer", {}, True), ("core-api", {}, False), ("core-api", {"id": "message.nonce"}, True), ("twap", {}, False),
+     ("twap", {"id": "message.nonce"}, False)],
+)  # fmt: skip
+def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_signed(
+    route: str, body: dict[str, str], delivered: bool
+) -> None:
+    profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
+    document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
+    made = with_venue(read_deployment(document))
+    if delivered:
+        require_deliverable(made, body)
+    else:
+        with pytest.raises(UsageError, match="MoveReq could not be delivered"):
+            require_deliverable(made, body)
+
+
+def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
+    delivery = order("core-api-post", "https://venue.example")
+    assert delivery.primary_type == "TpSlReq"
+    for route in (core_api, twap):
+        with pytest.raises(UsageError, match="no body is known"):
+            route.parcel(delivery._replace(primary_type="MoveReq"), desk.world)
 
 
 def test_a_default_slippage_that_is_not_told_is_not_assumed() -> None:

@@ -103,13 +103,12 @@ def _pass_through(process: subprocess.Popen[bytes], typist: Typist | None) -> st
 
 @contextmanager
 def software_ledger(offline: Path, arguments: Sequence[str]) -> Iterator[int]:
-    """Run the software Ledger that is installed beside the air-gapped half's command, and give its port.
+    """Run the software Ledger and give its port: the one beside the air-gapped half's command, or as for other programs.
 
-    Its screens go to the terminal. Raises ``DeviceError`` when there is none or it does not start.
+    Its screens go to the terminal. Raises ``UsageError`` when there is none, ``DeviceError`` when it does not start.
     """
-    command = offline.with_name("airlock-software-ledger")
-    if not command.exists():
-        raise DeviceError(f"there is no software Ledger at {command}", do="install offline/rehearsal beside it")
+    beside = offline.with_name("airlock-software-ledger")  # a kit has none
+    command = beside if beside.is_file() else find_command(beside.name, None)
     process: subprocess.Popen[bytes] | None = None
     try:
         with _uninterrupted():

@@ -10,7 +10,7 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.prepare import filled_lines
-from airlock_online.cli.preparing import accepted
+from airlock_online.cli.preparing import accepted, fields_of
 from airlock_online.clients.builder import builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
@@ -92,18 +92,6 @@ def one_step(action_name: str, values: tuple[str, ...]) -> Step:
     if not isinstance(account, Exact) or not isinstance(account.raw, bytes):
         raise UsageError(f"{action_name} has no account", do=f"give one of {', '.join(ACCOUNTS)}, as in trader=0x…")
     return Step(action_name, action, Signer("account", account.raw, "m/44'/60'/0'/0/0"), read)
-
-
-def fields_of(words: tuple[str, ...]) -> dict[str, str]:
-    """Return NAME=VALUE words as fields. Raises ``UsageError`` for another form, or a name given twice."""
-    fields: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name or name in fields:
-            what = f"{name} is given twice" if name in fields else f"{safe(word, limit=80)!r} is not NAME=VALUE"
-            raise UsageError(what, do="give each field once, such as tradeIndex=0")
-        fields[name] = value
-    return fields
 
 
 def _payload_lines(prepared: Prepared, calls: Calls) -> Iterator[str]:

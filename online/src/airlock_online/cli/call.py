@@ -9,11 +9,10 @@ from urllib.parse import unquote
 
 import click
 
-from airlock_online.cli.build import fields_of
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
 from airlock_online.cli.prepare import ask_venue, keep, look_before
-from airlock_online.cli.preparing import prepare_plan
+from airlock_online.cli.preparing import fields_of, prepare_plan
 from airlock_online.clients.builder import BuilderClient, Method, builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome

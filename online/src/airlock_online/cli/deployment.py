@@ -18,7 +18,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
-from airlock_online.preparing.venue_profile import add_venue_profile
+from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
@@ -97,6 +97,7 @@ def fetch(
     document = document if profile is None else add_venue_profile(document, profile)
     data = to_json(add_device_metadata(document, *records))
     fetched = with_venue(parse_deployment(data))
+    require_deliverable(fetched, config.bodies.price_trigger)
     write_new(output, data)
     home.keep_deployment(fetched, data)
     if as_json:

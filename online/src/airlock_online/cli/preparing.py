@@ -25,8 +25,9 @@ from airlock_shared.cli.console import say
 from airlock_shared.cli.progress import count_down
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.services import AUTHORIZATION
-from airlock_shared.errors import Expired, Refusal
+from airlock_shared.errors import Expired, Refusal, UsageError
 from airlock_shared.plan.model import Plan, Step
+from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 
 
@@ -122,3 +123,15 @@ def accepted(prepared: Prepared) -> Prepared:
         refusal.where = verdict.where
         raise refusal
     return prepared
+
+
+def fields_of(words: tuple[str, ...]) -> dict[str, str]:
+    """Return NAME=VALUE words as fields. Raises ``UsageError`` for another form, or a name given twice."""
+    fields: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name or name in fields:
+            what = f"{name} is given twice" if name in fields else f"{safe(word, limit=80)!r} is not NAME=VALUE"
+            raise UsageError(what, do="give each field once, such as tradeIndex=0")
+        fields[name] = value
+    return fields

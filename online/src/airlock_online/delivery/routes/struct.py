@@ -21,6 +21,8 @@ from airlock_shared.text.safe import safe
 
 Member = Any
 
+NO_BODY = "no body is known of a struct that does not ship"
+
 
 def struct_of(delivery: Delivery) -> Intent:
     """Return the struct that was signed, as the delivery's venue has it. Raises ``KeyError`` for none of the catalogue."""
@@ -53,10 +55,19 @@ def _named(
 
 
 def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
-    """Return what was signed by the paths of the shipped struct, whatever the venue calls its members."""
+    """Return what was signed by the paths of the shipped struct, whatever the venue calls its members.
+
+    Raises ``UsageError`` for a struct that does not ship: how its service takes it is not known.
+    """
+    shipped = CATALOGUE.get(delivery.primary_type)
+    if shipped is None:
+        raise UsageError(
+            f"{delivery.primary_type} cannot be sent by the route {delivery.route}: {NO_BODY}",
+            do="nothing was sent; give it a body in the services file, or export it",
+        )
     message, fields = members_of(delivery), struct_of(delivery).fields
-    found = {each.path: value_of(fields, message, each.kind) for each in CATALOGUE[delivery.primary_type].fields}
-    for each in CATALOGUE[delivery.primary_type].fields:
+    found = {each.path: value_of(fields, message, each.kind) for each in shipped.fields}
+    for each in shipped.fields:
         if each.kind == OPENED and found[each.path] is None:
             found[each.path] = value_of(fields, message, OPENED_MS)
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}

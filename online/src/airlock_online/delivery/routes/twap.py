@@ -34,7 +34,8 @@ _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
-    """Return the request that the template's body makes of a delivery."""
+    """Return the request that the template's body makes of a delivery. Raises ``UsageError`` for no cancellation."""
+    leaves_by_shipped_path(delivery)
     sent = json.dumps(body_of(context.bodies.twap_cancel, delivery), separators=(",", ":")).encode()
     return parcel_of(CANCEL.method, join(delivery.base_url, CANCEL.path), sent, context)
 
