@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from datetime import UTC
 from email.utils import parsedate_to_datetime
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
@@ -274,7 +274,9 @@ class Http:
         if self._proxy and not is_loopback(request.url.host.decode("ascii")):
             return self.exchange(call, max_bytes=max_bytes)
         with self._changing:
-            kept = self._kept = self._kept or kept_pool(self._tls, self._monotonic, self._open)
+            kept = self._kept = self._kept or kept_pool(
+                self._tls, partial(Exchange, self._monotonic, tunnel=False), self._open
+            )
         until = self._monotonic() + self.timeouts.poll
         request.extensions["timeout"] = {"connect": until, "read": until, "write": until, "pool": self.timeouts.poll}
         while True:

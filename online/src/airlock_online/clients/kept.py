@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ssl
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpcore
 
-from airlock_online.clients.connection import Exchange
+if TYPE_CHECKING:
+    from airlock_online.clients.connection import Exchange
 
 IDLE_S = 4.0
 """A connection that has waited longer is not used any more: many servers close theirs after 5 s."""
@@ -81,8 +82,8 @@ class KeptStream(httpcore.NetworkStream):
 
 
 class _Network(httpcore.NetworkBackend):
-    def __init__(self, monotonic: Callable[[], float], open_now: set[Exchange]) -> None:
-        self._monotonic, self._open_now = monotonic, open_now
+    def __init__(self, begin: Callable[[float], Exchange], open_now: set[Exchange]) -> None:
+        self._begin, self._open_now = begin, open_now
 
     def connect_tcp(
         self,
@@ -92,16 +93,18 @@ class _Network(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.NetworkStream:
-        exchange = Exchange(self._monotonic, timeout or 0, tunnel=False)
+        exchange = self._begin(timeout or 0)
         stream = exchange.connect_tcp(host, port, timeout, local_address, socket_options)
         return KeptStream(stream, exchange, self._open_now)
 
 
-def kept_pool(tls: ssl.SSLContext, monotonic: Callable[[], float], open_now: set[Exchange]) -> httpcore.ConnectionPool:
-    """Return a pool whose requests' time-outs are moments of ``monotonic``. What is open in it is in ``open_now``."""
+def kept_pool(
+    tls: ssl.SSLContext, begin: Callable[[float], Exchange], open_now: set[Exchange]
+) -> httpcore.ConnectionPool:
+    """Return a pool whose requests' time-outs are moments, as ``begin`` takes one. What is open is in ``open_now``."""
     return httpcore.ConnectionPool(
         ssl_context=tls,
         max_connections=CONNECTIONS,
         keepalive_expiry=IDLE_S,
-        network_backend=_Network(monotonic, open_now),
+        network_backend=_Network(begin, open_now),
     )

@@ -107,7 +107,8 @@ def beside(label: str, text: str, *, width: int = WIDTH) -> Iterator[str]:
 
 def hanging(text: str, *, width: int = WIDTH) -> Iterator[str]:
     """Yield a text in rows of ``width`` columns, all but the first set in: no row begins with what stands in the text."""
-    first, *rest = wrapped(safe_again(text, limit=len(text)), width - 2)
+    text = safe_again(text, limit=len(text))
+    first, *rest = wrapped(text, width if columns(text) <= width else width - 2)
     yield first
     yield from (f"  {row}" for row in rest)
 
