@@ -248,7 +248,7 @@ class MetaPaths(NamedTuple):
     units: str = place("units", "path of the units")
     intent_deadline_ms: str = place("defaults.intentDeadlineMs", "path of the venue's usual deadline")
     slippage_percent: str = place("defaults.slippagePercent", "path of the venue's usual slippage")
-    simulator: str = place("simulator", "path of the mark of a simulator")
+    simulator: str = place("simulator", "path of the mark of a simulator, which is only told")
     pair_number: str = place("index", "member of a pair: its index")
     pair_name: str = place("symbol", "member of a pair: its name")
     pair_pnl: str = place_or_none("isPnl", 'member of a pair: whether it is a PnL pair; `""`: the venue has none')
