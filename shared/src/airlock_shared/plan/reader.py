@@ -16,7 +16,17 @@ from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, AsSigned, Limits, Plan, Signer, Step, Value
 from airlock_shared.plan.own_limits import limit_faults, value_faults
-from airlock_shared.plan.values import LINE, plan_error, read_address, read_amount, read_values, require_known, utc_form
+from airlock_shared.plan.values import (
+    AT_ONCE,
+    LINE,
+    Telling,
+    plan_error,
+    read_address,
+    read_amount,
+    read_values,
+    require_known,
+    utc_form,
+)
 from airlock_shared.units import GWEI, NATIVE, PERCENT
 from airlock_shared.wire.codec import check_depth, fingerprint
 from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
@@ -26,15 +36,20 @@ FORMAT = "airlock/plan@1"
 MAX_BYTES = 4 << 20
 MAX_STEPS = 1000
 MAX_ROLES = 20
-CEREMONY_MEMBERS = ("id", "title", "deployment", "roles", "witness")
-STEP_MEMBERS = ("id", "action", "signer", "fields", "replaces")
-LIMITS = (
-    "deadline_at_most", "slippage_percent_at_most", "max_fee_gwei_at_most", "native_fee_at_most", "remaining_at_least",
-)  # fmt: skip
-DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
+_TEXTS = {"id": NAME, "title": LINE, "deployment": NAME}
+_LIMITS = {
+    "deadline_at_most": None,
+    "slippage_percent_at_most": PERCENT,
+    "max_fee_gwei_at_most": GWEI,
+    "native_fee_at_most": NATIVE,
+    "remaining_at_least": None,
+}
+"""The unit of each limit, in the order of :class:`Limits`; None: a span of time."""
+_DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _PLAIN = frozenset((str, int, bool))
 _MANY_DIGITS = re.compile(rb"0[xob][0-9A-Fa-f_]{1000}")
+_UNREAD = Signer("", b"", "")
 _FIELDS = {name: {p.name: p for p in action.parameters} for name, action in ACTIONS.items()}
 _SPAN = re.compile(r"([1-9][0-9]{0,5})(s|m|h|d)", re.ASCII)
 _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -44,7 +59,7 @@ def parse_plan(data: bytes) -> Plan:
     """Read a plan. Raises ``PlanError`` with an id of the ``PLAN`` family, and the place and the line in the plan."""
     table = read_toml(data)
     try:
-        return _read_plan(table)
+        return read_plan(table)
     except PlanError as error:
         from airlock_shared.plan.toml_positions import line_of
 
@@ -68,31 +83,37 @@ def read_toml(data: bytes) -> dict[str, Any]:
     return table
 
 
-def _read_plan(table: dict[str, Any]) -> Plan:
-    if table.get("format") != FORMAT:
-        raise other_plan(table.get("format"))
-    require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"))
-    ceremony = read_table(table, "ceremony")
-    require_known(ceremony, "ceremony", CEREMONY_MEMBERS)
-    signers = {
-        name: read_signer(name, read_table(read_table(table, "signers"), name)) for name in read_table(table, "signers")
-    }
-    limits = read_limits(table.get("limits", {}))
-    steps = _read_steps(table.get("steps"), signers)
-    for position, step in enumerate(steps.values()):
-        for fault in value_faults(step.values, limits, f"steps[{position}].fields"):
-            raise fault
-    return Plan(
-        id=read_text(ceremony, "ceremony", "id", NAME),
-        title=read_text(ceremony, "ceremony", "title", LINE),
-        deployment=read_text(ceremony, "ceremony", "deployment", NAME),
-        roles=read_roles(ceremony.get("roles", [])),
-        limits=limits,
-        signers=signers,
-        steps=steps,
-        fingerprint=fingerprint(plain_form(table, "")),
-        witness=read_witness(ceremony),
-    )
+def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
+    """Return the plan that a table holds. Tells ``PlanError``; a plan of which one was told is not to be used."""
+    with telling:
+        if table.get("format") != FORMAT:
+            raise other_plan(table.get("format"))
+    require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
+    texts = dict.fromkeys(_TEXTS, "")
+    roles: tuple[str, ...] = ()
+    witness = ""
+    with telling:
+        ceremony = read_table(table, "ceremony")
+        require_known(ceremony, "ceremony", (*_TEXTS, "roles", "witness"), telling)
+        for name, pattern in _TEXTS.items():
+            with telling:
+                texts[name] = read_text(ceremony, "ceremony", name, pattern)
+        roles = read_roles(ceremony.get("roles", []))
+        witness = _read_witness(ceremony, roles)
+    signers: dict[str, Signer] = {}
+    with telling:
+        for name, signer in read_table(table, "signers").items():
+            signers[name] = _UNREAD  # a step that names a wrong signer is not wrong itself
+            with telling:
+                signers[name] = read_signer(name, signer, telling)
+    limits = Limits()
+    with telling:
+        limits = read_limits(table.get("limits", {}), telling)
+    steps: dict[str, Step] = {}
+    with telling:
+        steps = _read_steps(table.get("steps"), signers, limits, telling)
+    mark = fingerprint(plain_form(table, "", telling))
+    return Plan(**texts, roles=roles, limits=limits, signers=signers, steps=steps, fingerprint=mark, witness=witness)
 
 
 def other_plan(found: object) -> PlanError:
@@ -117,26 +138,24 @@ def read_text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[
     return value
 
 
-def plain_form(value: Any, where: str) -> Any:
+def plain_form(value: Any, where: str, telling: Telling = AT_ONCE) -> Any:
     """Return the plan, or a part of it, as JSON values, so that it has a fingerprint.
 
-    Raises ``PlanError("PLAN-AMOUNT")`` for a float, or a time without a zone: they have no place in a plan.
+    Tells ``PlanError("PLAN-AMOUNT")`` for a float, or a time without a zone: they have no place in a plan.
     """
-    if type(value) is dict:
-        return {
-            name: member if type(member) in _PLAIN else plain_form(member, f"{where}.{name}".lstrip("."))
-            for name, member in value.items()
-        }
-    if type(value) is list:
-        return [plain_form(member, f"{where}[{position}]") for position, member in enumerate(value)]
-    if type(value) is datetime and value.tzinfo is not None:
-        return utc_form(value, where)
     if type(value) in _PLAIN:
         return value
-    raise plan_error(
-        "PLAN-AMOUNT", "a plan holds texts, whole numbers and times with a zone", where, got=repr(value)[:80],
-        do="write an amount in quotes, such as '64000.5', and a time such as 2027-03-31T00:00:00Z",
-    )  # fmt: skip
+    if type(value) is dict:
+        return {name: plain_form(member, f"{where}.{name}".lstrip("."), telling) for name, member in value.items()}
+    if type(value) is list:
+        return [plain_form(member, f"{where}[{position}]", telling) for position, member in enumerate(value)]
+    with telling:
+        if type(value) is datetime and value.tzinfo is not None:
+            return utc_form(value, where)
+        raise plan_error(
+            "PLAN-AMOUNT", "a plan holds texts, whole numbers and times with a zone", where, got=repr(value)[:80],
+            do="write an amount in quotes, such as '64000.5', and a time such as 2027-03-31T00:00:00Z",
+        )  # fmt: skip
 
 
 def read_roles(roles: Any) -> tuple[str, ...]:
@@ -149,13 +168,12 @@ def read_roles(roles: Any) -> tuple[str, ...]:
     return tuple(roles)
 
 
-def read_witness(ceremony: dict[str, Any]) -> str:
+def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
     """Return whether a witness is required, empty when the plan does not say. Raises ``PlanError("PLAN-FORM")``."""
     said, where = ceremony.get("witness", ""), "ceremony.witness"
     if "witness" in ceremony and said not in WITNESS:
         raise plan_error("PLAN-FORM", "the plan says neither that a witness is required nor that none is", where,
                          got=repr(said)[:80], expected="'required' or 'none'")  # fmt: skip
-    roles = read_roles(ceremony.get("roles", []))
     if said == "required" and not set(APART) <= set(roles):
         raise plan_error("PLAN-FORM", "a witness is required, and the roles lack one", where, got=repr(list(roles))[:80],
                          expected=f"roles with {' and '.join(APART)}")  # fmt: skip
@@ -165,66 +183,83 @@ def read_witness(ceremony: dict[str, Any]) -> str:
     return str(said)
 
 
-def read_limits(table: Any) -> Limits:
-    """Return the limits, in raw integers. Raises ``PlanError`` naming the limit."""
-    require_known(table, "limits", LIMITS)
-    slippage, fee, native = (
-        read_amount(table[name], unit, f"limits.{name}") if name in table else None
-        for name, unit in zip(LIMITS[1:4], (PERCENT, GWEI, NATIVE), strict=True)
-    )
-    least_ms = _span_ms(table, "remaining_at_least") or Limits().remaining_at_least_ms
-    limits = Limits(_span_ms(table, "deadline_at_most"), slippage, fee, native, least_ms)
+def read_limits(table: Any, telling: Telling = AT_ONCE) -> Limits:
+    """Return the limits, in raw integers. Tells ``PlanError`` naming the limit."""
+    require_known(table, "limits", _LIMITS, telling)
+    raw: list[Any] = [*Limits()]
+    for position, (name, unit) in enumerate(_LIMITS.items()):
+        if name in table:
+            with telling:
+                raw[position] = read_amount(table[name], unit, f"limits.{name}") if unit else _span_ms(table, name)
+    limits = Limits(*raw)
     for fault in limit_faults(limits):
-        raise fault
+        with telling:
+            raise fault
     return limits
 
 
-def _span_ms(table: dict[str, Any], name: str) -> int | None:
-    if name not in table:
-        return None
-    match = _SPAN.fullmatch(read_text(table, "limits", name, _SPAN))
-    return int(match[1]) * _SPAN_SECONDS[match[2]] * 1000 if match else None
+def _span_ms(table: dict[str, Any], name: str) -> int:
+    span = read_text(table, "limits", name, _SPAN)
+    return int(span[:-1]) * _SPAN_SECONDS[span[-1]] * 1000
 
 
-def read_signer(name: str, table: dict[str, Any]) -> Signer:
-    """Return a signer of the plan. Raises ``PlanError`` naming the member."""
+def read_signer(name: str, table: Any, telling: Telling = AT_ONCE) -> Signer:
+    """Return a signer of the plan. Tells ``PlanError`` naming the member."""
     where = f"signers.{name}"
-    require_known(table, where, ("address", "path", "show", "delegate_of"))
-    if not NAME.fullmatch(name):
-        raise plan_error("PLAN-FORM", "not a name in lower case", where)
-    show = table.get("show", "fields")
-    if show not in ("fields", "hashes"):
-        raise plan_error("PLAN-FORM", "unknown way to show a message", f"{where}.show", got=repr(show)[:40],
-                         expected="'fields' or 'hashes'")  # fmt: skip
-    delegate_of = read_address(table["delegate_of"], f"{where}.delegate_of") if "delegate_of" in table else None
-    address = read_address(table.get("address"), f"{where}.address")
-    return Signer(name, address, read_text(table, where, "path", DERIVATION_PATH), show, delegate_of)
+    require_known(table, where, ("address", "path", "show", "delegate_of"), telling)
+    address, path, show, delegate_of = b"", "", table.get("show", "fields"), table.get("delegate_of")
+    with telling:
+        if not NAME.fullmatch(name):
+            raise plan_error("PLAN-FORM", "not a name in lower case", where)
+    with telling:
+        address = read_address(table.get("address"), f"{where}.address")
+    with telling:
+        path = read_text(table, where, "path", DERIVATION_PATH)
+    with telling:
+        if show not in ("fields", "hashes"):
+            raise plan_error("PLAN-FORM", "unknown way to show a message", f"{where}.show", got=repr(show)[:40],
+                             expected="'fields' or 'hashes'")  # fmt: skip
+    with telling:
+        if delegate_of is not None:
+            delegate_of = read_address(delegate_of, f"{where}.delegate_of")
+    return Signer(name, address, path, show, delegate_of)
 
 
-def _read_steps(steps: Any, signers: dict[str, Signer]) -> dict[str, Step]:
+def _read_steps(steps: Any, signers: dict[str, Signer], limits: Limits, telling: Telling) -> dict[str, Step]:
     if type(steps) is not list or not 0 < len(steps) <= MAX_STEPS:
         raise plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
-    read = [read_step(step, f"steps[{position}]", signers) for position, step in enumerate(steps)]
-    replaced: dict[str, str] = {}
-    for position, step in enumerate(read):
-        if step.replaced_digest and replaced.setdefault(step.replaced_digest, step.id) != step.id:
-            raise plan_error("PLAN-FORM", "two steps replace one signature", f"steps[{position}].replaces",
-                             got=step.replaced_digest, expected="a signature is replaced once")  # fmt: skip
-    by_id = {step.id: step for step in read}
-    if len(by_id) != len(read):
-        raise plan_error("PLAN-FORM", "two steps have the same id", "steps", got=repr([step.id for step in read])[:200])
+    by_id: dict[str, Step] = {}
+    taken: dict[str, str] = {}
+    for position, table in enumerate(steps):
+        with telling:
+            step = _read_step(table, f"steps[{position}]", taken, signers, limits, telling)
+            by_id[step.id] = step
     return by_id
 
 
-def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
-    """Return a step with what its fields decide. Raises ``PlanError`` naming the field."""
-    require_known(step, where, STEP_MEMBERS)
-    step_id = read_text(step, where, "id", NAME)
-    replaced = read_text(step, where, "replaces", DIGEST) if "replaces" in step else ""
-    name = step.get("action")
+def _read_step(
+    step: Any, where: str, taken: dict[str, str], signers: dict[str, Signer], limits: Limits, telling: Telling
+) -> Step:
+    """Return a step with what its fields decide. ``taken``: the ids and digests of the steps before, and whose each is."""
+    require_known(step, where, ("id", "action", "signer", "fields", "replaces"), telling)
+    step_id = replaced = ""
+    signer = _UNREAD
+    with telling:
+        step_id = read_text(step, where, "id", NAME)
+        if taken.setdefault(step_id, where) != where:
+            raise plan_error("PLAN-FORM", "two steps have the same id", f"{where}.id", got=step_id,
+                             expected=f"another id than {taken[step_id]}")  # fmt: skip
+    with telling:
+        if "replaces" in step:
+            replaced = read_text(step, where, "replaces", _DIGEST)
+            if taken.setdefault(replaced, where) != where:
+                raise plan_error("PLAN-FORM", "two steps replace one signature", f"{where}.replaces",
+                                 got=replaced, expected="a signature is replaced once")  # fmt: skip
+    with telling:
+        signer = _signer_of(step, where, signers)
+    name, fields, place = step.get("action"), step.get("fields"), f"{where}.fields"
     if name == CUSTOM:
-        own, values = read_custom_fields(step.get("fields"), f"{where}.fields")
-        signer = signer_of(step, where, signers)
+        own, values = read_custom_fields(fields, place)
         if own.call and signer.delegate_of is not None:
             raise plan_error("PLAN-SIGNER", "a call of this venue alone is made by its signer for itself, by no delegate",
                              f"{where}.signer", got=signer.name, expected="a signer without delegate_of")  # fmt: skip
@@ -233,10 +268,12 @@ def read_step(step: Any, where: str, signers: dict[str, Signer]) -> Step:
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
                          expected=f"one of {list(ACTIONS)}")  # fmt: skip
-    signer = signer_of(step, where, signers)
-    fields, place = step.get("fields"), f"{where}.fields"
-    require_known(fields, place, _FIELDS[name])
-    return Step(step_id, action, signer, read_values(action, fields, place), replaced)
+    require_known(fields, place, _FIELDS[name], telling)
+    values = read_values(action, fields, place, telling)
+    for fault in value_faults(values, limits, place):
+        with telling:
+            raise fault
+    return Step(step_id, action, signer, values, replaced)
 
 
 def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value]]:
@@ -254,13 +291,13 @@ def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value
     for path, value in fields.items():
         if path == kind:
             continue
-        if type(value) not in (str, int, bool):
+        if type(value) not in _PLAIN:
             raise plan_error("PLAN-FIELD", "not a raw value", f"{where}.{path}", expected="a text, number or flag")
         values[path] = AsSigned(str(value).lower() if type(value) is bool else str(value))
     return Action(CUSTOM, "Sign what people pinned for this venue alone", "", struct, (), call), values
 
 
-def signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:
+def _signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:
     """Return the signer that a step names. Raises ``PlanError("PLAN-SIGNER")``."""
     name = step.get("signer")
     signer = signers.get(name) if type(name) is str else None

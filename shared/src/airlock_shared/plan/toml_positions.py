@@ -7,20 +7,22 @@ is written as in the errors of a plan: ``steps[2].fields.price``. Source of the 
 from __future__ import annotations
 
 import re
+import tomllib
 from bisect import bisect_right
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.values import plan_error
 
 _DOCUMENT = re.compile(rb'\s*\{\s*"format":\s*"airlock/([a-z-]{1,40})@[0-9]')  # every writer of ours begins so
-_BLANK = re.compile(r"(?:[ \t\n]|#[^\n]*)*")
+_BETWEEN = re.compile(r"(?:[ \t\n,]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_STRING = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*"{3,5}|\'\'\'(?:[^\']|\'(?!\'\'))*\'{3,5}|"(?:[^"\\]|\\.)*"|\'[^\']*\'', re.DOTALL
+_KEY = re.compile(r"""(?:[^="'\]]|"(?:[^"\\]|\\.)*"|'[^']*')*""")
+_VALUE = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"{3,5}|\'\'\'(?:[^\']|\'(?!\'\'))*\'{3,5}|"(?:[^"\\]|\\.)*"|\'[^\']*\'|[^,\]}\n#]*',
+    re.DOTALL,
 )
-_SCALAR = re.compile(r"[^,\]}\n#]*")
+"""A string, or any other value that holds no others."""
 
 
 class Span(NamedTuple):
@@ -76,91 +78,72 @@ class _Scanner:
 
     def document(self) -> None:
         base = ""
-        self._skip(_BLANK)
+        self._skip(_BETWEEN)
         while self._at < len(self._text):
             if self._text[self._at] == "[":
                 base = self._header()
             else:
                 self._pair(base)
-            self._skip(_BLANK)
+            self._skip(_BETWEEN)
 
     def _header(self) -> str:
         start = self._at
-        many = self._text.startswith("[[", self._at)
-        self._at += 2 if many else 1
-        *parents, last = self._key()
-        self._at += 2 if many else 1
-        path = f"{self._joined(parents, self._span(start))}.{last}".lstrip(".")
-        if many:
-            count = self._counts.get(path, 0)
-            self._counts[path] = count + 1
-            span = self._span(start)
-            self.found.setdefault(path, TomlPosition(span, span))
-            path = f"{path}[{count}]"
+        many = self._text.startswith("[[", start)
+        self._at += 1 + many
+        keys = self._keys()
+        self._at += 1 + many
         span = self._span(start)
-        self.found[path] = TomlPosition(span, span)
+        here = TomlPosition(span, span)
+        path = self._under("", keys, span)
+        if many:
+            self.found.setdefault(path, here)
+            self._counts[path] = self._counts.get(path, -1) + 1
+            path = f"{path}[{self._counts[path]}]"
+        self.found[path] = here
         return path
 
-    def _joined(self, parts: list[str], header: Span) -> str:
-        """Return a path; the name of an array of tables stands for its last table."""
-        base = ""
-        for part in parts:
+    def _under(self, base: str, keys: list[str], span: Span) -> str:
+        """Return the path of a key below a table; the name of an array of tables stands for its last table."""
+        *parents, last = keys
+        for part in parents:
             base = f"{base}.{part}".lstrip(".")
-            self.found.setdefault(base, TomlPosition(header, header))
+            self.found.setdefault(base, TomlPosition(span, span))
             if base in self._counts:
-                base = f"{base}[{self._counts[base] - 1}]"
-        return base
+                base = f"{base}[{self._counts[base]}]"
+        return f"{base}.{last}".lstrip(".")
 
     def _pair(self, base: str) -> None:
         start = self._at
-        *parents, last = self._key()
+        keys = self._keys()
         name = self._span(start)
         self._at += 1  # the sign between
         self._skip(_SPACE)
-        for part in parents:
-            base = f"{base}.{part}".lstrip(".")
-            self.found.setdefault(base, TomlPosition(name, name))
-        path = f"{base}.{last}".lstrip(".")
-        value = self._value(path)
-        self.found[path] = TomlPosition(name, value)
+        path = self._under(base, keys, name)
+        self.found[path] = TomlPosition(name, self._value(path))
 
-    def _key(self) -> list[str]:
+    def _keys(self) -> list[str]:
         """Return a key's parts, and stand at what follows it."""
         parts = []
-        while True:
-            self._skip(_SPACE)
-            match = _BARE_KEY.match(self._text, self._at)
-            parts.append(match[0] if match else self._quoted())
-            self._at = match.end() if match else self._at
-            self._skip(_SPACE)
-            if self._text[self._at : self._at + 1] != ".":
-                return parts
-            self._at += 1
-
-    def _quoted(self) -> str:
-        import tomllib
-
-        start = self._at
-        self._skip(_STRING)
-        text: str = tomllib.loads(f"key = {self._text[start : self._at]}")["key"]
-        return text
+        value: Any = tomllib.loads(f"{self._skip(_KEY)} = 0")
+        while value:
+            [(part, value)] = value.items()
+            parts.append(part)
+        return parts
 
     def _value(self, path: str) -> Span:
         start = self._at
-        opening = self._text[start : start + 1]
-        if opening == "[":
-            self._members(path, "]")
-        elif opening == "{":
-            self._members(path, "}")
+        closing = {"[": "]", "{": "}"}.get(self._text[start : start + 1])
+        if closing:
+            self._members(path, closing)
         else:
-            self._skip(_STRING if opening in ('"', "'") else _SCALAR)
+            self._skip(_VALUE)
         return self._span(start)
 
     def _members(self, path: str, closing: str) -> None:
         """Read an array's elements or an inline table's pairs, and stand behind its end."""
         self._at += 1
         count = 0
-        self._skip(_BLANK)
+        self._skip(_BETWEEN)
         while self._text[self._at] != closing:
             if closing == "]":
                 element = f"{path}[{count}]"
@@ -169,15 +152,14 @@ class _Scanner:
                 count += 1
             else:
                 self._pair(path)
-            self._skip(_BLANK)
-            if self._text[self._at] == ",":
-                self._at += 1
-                self._skip(_BLANK)
+            self._skip(_BETWEEN)
         self._at += 1
 
-    def _skip(self, pattern: re.Pattern[str]) -> None:
+    def _skip(self, pattern: re.Pattern[str]) -> str:
         match = pattern.match(self._text, self._at)
-        self._at = match.end() if match else self._at
+        skipped = match[0] if match else ""
+        self._at += len(skipped)
+        return skipped
 
     def _span(self, start: int) -> Span:
         """Return what was read since ``start``, as far as its first line goes."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,6 +34,11 @@ _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID, "order": NAME}
 TIME_DO = "write the time in UTC: year-month-day, T, hours:minutes:seconds and Z, without quotes"
 _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 
+Telling = AbstractContextManager[None]
+"""What a reader enters around each piece of a plan: it tells the mistake that ends the piece."""
+AT_ONCE: Telling = nullcontext()
+"""The first mistake is raised and ends the reading; ``plan check`` notes each instead, and the next piece is read."""
+
 
 def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
     """Return the error of a mistake at a place in the plan."""
@@ -41,31 +47,33 @@ def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
     return error
 
 
-def require_known(table: Any, where: str, known: Collection[str]) -> None:
-    """Raise ``PlanError`` with ``PLAN-FORM`` for what is no table, ``PLAN-FIELD`` for a name that is not known."""
+def require_known(table: Any, where: str, known: Collection[str], telling: Telling = AT_ONCE) -> None:
+    """Raise ``PlanError`` with ``PLAN-FORM`` for what is no table, tell ``PLAN-FIELD`` for a name that is not known."""
     if type(table) is not dict:
         raise plan_error("PLAN-FORM", "not a table", where)
-    if unknown := [name for name in table if name not in known]:
-        place = f"{where}.{unknown[0]}".lstrip(".")
-        raise plan_error("PLAN-FIELD", "unknown name", place, expected=f"one of {list(known)}")
+    for name in table:
+        if name not in known:
+            with telling:
+                place = f"{where}.{name}".lstrip(".")
+                raise plan_error("PLAN-FIELD", "unknown name", place, expected=f"one of {list(known)}")
 
 
-def read_values(action: Action, fields: dict[str, Any], where: str) -> dict[str, Value]:
-    """Return what a step's fields decide, by parameter name. Raises ``PlanError`` naming the field."""
+def read_values(action: Action, fields: dict[str, Any], where: str, telling: Telling = AT_ONCE) -> dict[str, Value]:
+    """Return what a step's fields decide, by parameter name. Tells ``PlanError`` naming the field."""
     values: dict[str, Value] = {}
     for parameter in action.parameters:
-        name = parameter.name
-        if name in fields or parameter.default:
-            try:
-                values[name] = _read_value(parameter, fields.get(name, parameter.default), name)
-            except PlanError as error:
-                raise error.at(where) from error.__cause__
-        elif parameter.required:
-            raise plan_error("PLAN-FIELD", "the field is missing", f"{where}.{name}", expected=parameter.meaning)
-    if ("pair" in values) == ("pairIndex" in values) and action.parameter("pair"):
-        raise plan_error("PLAN-FIELD", "give exactly one of pair and pairIndex", f"{where}.pairIndex")
-    if action.name == "tpsl-partial":
-        _check_trigger(values, where)
+        name, place = parameter.name, f"{where}.{parameter.name}"
+        with telling:
+            if name in fields or parameter.default:
+                values[name] = _read_value(parameter, fields.get(name, parameter.default), place)
+            elif parameter.required:
+                raise plan_error("PLAN-FIELD", "the field is missing", place, expected=parameter.meaning)
+    with telling:
+        if ("pair" in fields) == ("pairIndex" in fields) and action.parameter("pair"):
+            raise plan_error("PLAN-FIELD", "give exactly one of pair and pairIndex", f"{where}.pairIndex")
+    with telling:
+        if action.name == "tpsl-partial" and "triggerType" in values:
+            _check_trigger(values, where)
     return values
 
 
