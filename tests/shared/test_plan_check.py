@@ -76,6 +76,14 @@ def test_every_mistake_is_told_by_its_line_and_column() -> None:
     assert told == MISTAKES
 
 
+def test_limits_that_only_a_default_would_contradict_are_no_mistake() -> None:
+    limits = PLAN_TEXT.index("[limits]"), PLAN_TEXT.index("[signers")
+    own = '[limits]\ndeadline_at_most = "30s"\nremaining_at_least = "10s"\nslippage_percent_at_most = "1"\n'
+    text = PLAN_TEXT[: limits[0]] + own + PLAN_TEXT[limits[1] :]
+    assert parse_plan(text.encode()).limits.remaining_at_least_ms == 10_000
+    assert find_mistakes(text.encode()) == []
+
+
 def test_a_name_that_is_nearly_right_gets_the_right_one() -> None:
     advice = {m.error.where: (m.error.do, m.error.expected) for m in find_mistakes(WRONG.encode())}
     assert advice["ceremony.rolls"][0] == "did you mean roles?"
