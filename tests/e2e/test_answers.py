@@ -184,7 +184,7 @@ def test_a_pipe_replaces_no_production_deployment_by_a_rehearsal(desk: BothMachi
     pins = desk.path("offline-home/pins")
     (pins / "venue.json").write_text(DEPLOYMENT_TEXT)
     rehearsal = desk.path("other.json")
-    rehearsal.write_text(DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true'))
+    rehearsal.write_text(DEPLOYMENT_TEXT.replace('"rehearsal": false', '"rehearsal": true').replace("84532", "31337"))
     assert desk.offline("trust", rehearsal, typed="Yes\n").code == 6
     assert (pins / "venue.json").read_text() == DEPLOYMENT_TEXT
 

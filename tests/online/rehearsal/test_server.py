@@ -19,7 +19,8 @@ from eth_utils.crypto import keccak
 from airlock_rehearsal import services as package
 from airlock_rehearsal.services import settings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_rehearsal.services.settings import REHEARSAL_CHAINS, RehearsalSettings
+from airlock_shared.documents import deployment
 from airlock_shared.errors import ServiceError, UsageError
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import PROMPT, TRADER, Clock
@@ -116,6 +117,10 @@ def test_the_world_depends_on_seed_and_clock_alone() -> None:
     first, second = (RehearsalServices(settings=PROMPT, now_ms=Clock()).state for _ in range(2))
     assert first.positions_of(first.trader) == second.positions_of(second.trader) != []
     assert [first.draw_id("x") for _ in range(3)] == [second.draw_id("x") for _ in range(3)]
+
+
+def test_its_chains_are_those_that_the_gate_takes_for_a_rehearsals_own() -> None:
+    assert REHEARSAL_CHAINS == deployment.REHEARSAL_CHAINS
 
 
 def test_nothing_of_the_gate_is_imported() -> None:
