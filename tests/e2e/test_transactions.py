@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from eth_account import Account
 
+from airlock_offline.home import OfflineHome
+from airlock_offline.pinned_catalogue import keep_shipped
 from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.catalogue.eip1559 import raw_transaction
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import Transaction
 from airlock_shared.ethereum.addresses import checksum_address
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
@@ -49,14 +53,17 @@ def test_with_blind_signing_off_the_ledger_refuses_calldata_and_the_message_name
 
 
 def told_deployment(desk: BothMachines, record: bytes) -> Path:
-    """Pin a deployment on Ethereum, whose USDC a Ledger is told of."""
+    """Pin a deployment on Ethereum, whose USDC a Ledger is told of; ``trust`` pins no rehearsal on a real chain."""
     document = json.loads(desk.path("deployment.json").read_bytes())
     document |= {"name": "told", "chain_id": 1, "device_metadata": {"usdc": "0x" + record.hex()}}
     document["contracts"]["usdc"] = checksum_address(MAINNET_USDC)
     for domain in document["domains"].values():
         domain["chainId"] = 1
-    desk.path("told.json").write_text(json.dumps(document))
-    assert desk.offline("trust", desk.path("told.json"), typed="Yes\n").code == 0
+    data = json.dumps(document).encode()
+    desk.path("told.json").write_bytes(data)
+    state, deployment = OfflineHome(desk.path("offline-home")), parse_deployment(data)
+    keep_shipped(state.home, deployment)
+    state.pin(deployment, data, time.time_ns() // 1_000_000)
     return desk.path("told.json")
 
 
