@@ -98,6 +98,17 @@ def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
     assert "SIG-SIGNER" in {v.check for v in verdicts.stopping()}
 
 
+@pytest.mark.parametrize("changed", ["digest", "signer"])
+def test_of_a_signature_that_is_refused_nothing_else_is_said_to_pass(changed: str) -> None:
+    signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
+    wrong = signed._replace(**{changed: "0x" + "12" * (32 if changed == "digest" else 20)})
+    found = examined(request_of(whole(), 0), None, wrong).verdicts.all()
+    results = {v.check: v.result for v in found if v.check.startswith("SIG-")}
+    refused = f"SIG-{changed.upper()}"
+    assert results.pop(refused) == "refused"
+    assert set(results.values()) == {"not-reached"}
+
+
 def test_the_good_plan_has_the_fingerprint_that_other_code_computes() -> None:
     assert plan().fingerprint == plan_fingerprint(PLAN_TEXT)
 

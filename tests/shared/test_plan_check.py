@@ -76,6 +76,11 @@ def test_every_mistake_is_told_by_its_line_and_column() -> None:
     assert told == MISTAKES
 
 
+def test_a_fault_of_the_reader_is_no_mistake_of_the_plan() -> None:
+    with pytest.raises(ZeroDivisionError):
+        find_mistakes(PLAN_TEXT.encode(), lambda _: [1 // 0])  # type: ignore[list-item]
+
+
 def test_limits_that_only_a_default_would_contradict_are_no_mistake() -> None:
     limits = PLAN_TEXT.index("[limits]"), PLAN_TEXT.index("[signers")
     own = '[limits]\ndeadline_at_most = "30s"\nremaining_at_least = "10s"\nslippage_percent_at_most = "1"\n'
