@@ -386,3 +386,18 @@ def answer_to_a_value(kind: str, device: SoftwareLedger) -> int:
     ):  # fmt: skip
         assert device.exchange(ethereum_apdu(ins, 0, p2, data).encode()) == (b"", 0x9000)
     return device.exchange(ethereum_apdu(Ins.EIP712_VALUE, 0, 0xFF, b"\0\x01\x05").encode())[1]
+
+
+def test_a_port_that_is_taken_is_told_as_that(served: Served) -> None:
+    command = [
+        sys.executable,
+        "-c",
+        "from airlock_software_ledger.command import main; main()",
+        "--port",
+        str(served.port),
+    ]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert f"nothing can listen at port {served.port}" in ended.stderr
+    assert "name another port" in ended.stderr
+    assert "free space" not in ended.stderr

@@ -95,7 +95,7 @@ def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: Deliv
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"
     for route in (core_api, twap):
-        with pytest.raises(UsageError, match="no body is known"):
+        with pytest.raises(UsageError, match="no body of it is known"):
             route.parcel(delivery._replace(primary_type="MoveReq"), desk.world)
 
 

@@ -13,6 +13,7 @@ from types import FrameType
 
 from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status import DeviceLost
+from airlock_shared.errors import UsageError
 from airlock_software_ledger.answers import FAULTS, AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.terminal import ask_on_terminal, show_on_terminal, tell
@@ -40,14 +41,14 @@ def run_emulator(
     The first line on stdout is ``{"port": …}``; screens and talk go to stderr. ``port`` 0 takes a free one. With ``ask``
     each request is approved by typing the whole word Yes on this terminal, otherwise all are approved.
 
-    Raises ``UsageError`` for a model or a fault that there is not, ``OSError`` when the port is taken.
+    Raises ``UsageError`` for a model or a fault that there is not, and for a port that is taken.
     """
     ledger = SoftwareLedger(
         model=model, settings=settings, faults=faults, screens=ask_on_terminal if ask else show_on_terminal
     )
     before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with socket.create_server((LOOPBACK, port)) as listener:
+        with _listening(port) as listener:
             tell(_BANNER)
             for fault in sorted(faults):
                 tell(f"It simulates a fault: {FAULTS[fault]}.")
@@ -59,6 +60,14 @@ def run_emulator(
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _listening(port: int) -> socket.socket:
+    try:
+        return socket.create_server((LOOPBACK, port))
+    except OSError as error:
+        what = f"nothing can listen at port {port}: {error.strerror}"
+        raise UsageError(what, do="name another port; without --port a free one is taken") from error
 
 
 def _stop(_number: int, _frame: FrameType | None) -> None:

@@ -129,7 +129,7 @@ def _intent(received: Received) -> Examined:
         except Refusal as wrong:
             refusal = wrong
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
-    found += _read_at_once(payload.MSG_CHECKS, read, refusal)
+    found += _verdicts_of_reading(payload.MSG_CHECKS, read, refusal)
     found += _run(AFTER_MESSAGE, (received, planned, named, read, case))
     return Examined(received, planned, named, read, case, Verdicts(found))
 
@@ -154,7 +154,7 @@ def _transaction(received: Received) -> Examined:
     verdicts = Verdicts(
         [
             *_run(agreement.STEP_CHECKS, stages),
-            *_read_at_once(transaction.CALL_CHECKS, read, refusal),
+            *_verdicts_of_reading(transaction.CALL_CHECKS, read, refusal),
             *_run(after, stages),
         ]
     )
@@ -170,7 +170,7 @@ def _run(checks: Iterable[Check], stages: _Stages) -> list[Verdict]:
     return [check.run(stages[check.stage]) for check in checks]
 
 
-def _read_at_once(checks: Iterable[Check], read: object, refusal: Refusal | None) -> list[Verdict]:
+def _verdicts_of_reading(checks: Iterable[Check], read: object, refusal: Refusal | None) -> list[Verdict]:
     """Return the verdicts of checks that one reading answers for: all pass, or one refused and the others saw nothing."""
     if refusal is None:
         return [check.run(read) for check in checks]
@@ -185,7 +185,7 @@ def _signature(case: Case | None, signed: Signed) -> list[Verdict]:
             check_signature(case, signed)
         except Refusal as wrong:
             refusal = wrong
-    return _read_at_once(SIG_CHECKS, case, refusal)
+    return _verdicts_of_reading(SIG_CHECKS, case, refusal)
 
 
 _ALONE = Finding(None, "", "every item of the document", "", "nonces are judged together with the whole document")

@@ -21,8 +21,6 @@ from airlock_shared.text.safe import safe
 
 Member = Any
 
-NO_BODY = "no body is known of a struct that does not ship"
-
 
 def struct_of(delivery: Delivery) -> Intent:
     """Return the struct that was signed, as the delivery's venue has it. Raises ``KeyError`` for none of the catalogue."""
@@ -62,7 +60,7 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
     shipped = CATALOGUE.get(delivery.primary_type)
     if shipped is None:
         raise UsageError(
-            f"{delivery.primary_type} cannot be sent by the route {delivery.route}: {NO_BODY}",
+            f"{delivery.primary_type} does not ship, and no body of it is known for the route {delivery.route}",
             do="nothing was sent; give it a body in the services file, or export it",
         )
     message, fields = members_of(delivery), struct_of(delivery).fields
