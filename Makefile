@@ -8,6 +8,8 @@ TOOLS  := .tools/test
 NODE   := .tools/node
 LEFT   := $(CURDIR)/.tools/left-out
 YES    ?=
+# Tests wait more than they count: several at a time, each file in one worker. 0: one after the other, to look for a fault.
+WORKERS ?= 4
 MODEL  ?= flex
 CHANNEL ?= file
 
@@ -17,6 +19,8 @@ KIT_MACHINE ?= x86_64
 
 # Where Python may not keep what it compiled, each of the thousands of commands that the tests start compiles all of it again.
 unexport PYTHONDONTWRITEBYTECODE
+
+SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
@@ -51,24 +55,24 @@ quick: ## Lint and the pure tests but those of random data, for the daily loop (
 
 .PHONY: test-pure
 test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
-	@$(VENVS)/dev/bin/python -m pytest -q $(PURE) $(RANDOM:%=--ignore=%)
+	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) $(RANDOM:%=--ignore=%)
 
 # The longest first: with two at a time they end together.
 test: test-together test-online test-offline test-installed test-newer ## Run all tests (with make -j2 two parts of them at a time)
 
 test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
-	@AIRLOCK_LEFT_OUT=$(LEFT)/offline PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q tests/shared tests/offline
+	@AIRLOCK_LEFT_OUT=$(LEFT)/offline PYTHONPATH=$(TOOLS) sh tests/unshared.sh $(VENVS)/offline/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/shared tests/offline
 
 test-online: $(VENVS)/dev/.done $(VENVS)/offline/.done $(NODE)/.done $(VENVS)/erc7730/.done
 	@echo "== the online half, the rehearsal services, and the workspace itself"
-	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q tests/online tests/campaign tests/erc7730 tests/workspace
+	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/online tests/campaign tests/erc7730 tests/workspace
 
 test-together: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done
 	@echo "== both halves together, each in its own environment"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/together AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
 		AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
-		$(VENVS)/dev/bin/python -m pytest -q tests/e2e
+		$(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/e2e
 
 test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 	@echo "== in a browser, and installed from a kit and a bundle"
