@@ -17,7 +17,6 @@ from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
-from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
@@ -119,13 +118,3 @@ def answer_transfer(state: OfflineHome, file: Path) -> Transfer:
     answer = answer_of(asked, header, signed)
     say(f"step {asked.step}, the answer to the wallet's request {asked.request_id or 'without an id'}")
     return Transfer(SIGNATURE_TYPE, answer.to_cbor(), SIGNATURE_TYPE, header.ceremony, "")
-
-
-def show_answer(
-    state: OfflineHome, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
-) -> None:
-    """Show the answer to the wallet that asked. Raises as :func:`answer_transfer` and ``show_transfer``."""
-    transfer = answer_transfer(state, file)
-    shown = show_transfer(transfer, how=how, output=output, folder=state.home / "qr", version=version, as_json=as_json)
-    if as_json:
-        show_json({"ok": True} | shown.as_json())

@@ -12,7 +12,6 @@ from airlock_online.wallets.requests import choose_step, document_of, sign_reque
 from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
-from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
@@ -40,23 +39,6 @@ def step_transfer(home: OnlineHome, file: Path, step: str | None, fingerprint: i
         "answer."
     )
     return Transfer(SIGN_REQUEST_TYPE, asked.to_cbor(), SIGN_REQUEST_TYPE, header.ceremony, "")
-
-
-def show_step(
-    home: OnlineHome,
-    file: Path,
-    step: str | None,
-    fingerprint: int | None,
-    how: How | None,
-    output: Path | None,
-    version: int | None,
-    as_json: bool,
-) -> None:
-    """Show a step to another wallet. Raises as :func:`step_transfer` and ``show_transfer``."""
-    transfer = step_transfer(home, file, step, fingerprint)
-    shown = show_transfer(transfer, how=how, output=output, folder=home.folder / "qr", version=version, as_json=as_json)
-    if as_json:
-        show_json({"ok": True} | shown.as_json())
 
 
 def _deployment(home: OnlineHome, header: Header) -> Deployment:
