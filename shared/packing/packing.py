@@ -29,7 +29,7 @@ class Package(NamedTuple):
     """What is packed: ``what`` (kit or bundle) of which half, with its scripts and the workspace's other parts.
 
     ``title`` stands above the fingerprint on the paper, and ``programs`` are the files that may be run. ``folders`` are
-    copied from the half's own, and ``camera`` is the pinned file of wheels that it may also do without. ``fill`` adds what is
+    copied from the half's own, and ``camera`` is pinned file of wheels that it may do without. ``fill`` adds what is
     its own.
     """
 

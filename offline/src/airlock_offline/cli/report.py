@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
+from airlock_offline.cli.main import BEGIN
 from airlock_offline.cli.report_pages import model_of, screens_of
 from airlock_offline.config import read_config
 from airlock_offline.home import OfflineHome
+from airlock_offline.printing import begin_printing
 from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
@@ -49,7 +51,7 @@ def make_command(
     signatures_file: Path | None,
     online_transcript: Path | None,
     folder: Path,
-    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined: cli/main.py)
+    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined)
     as_json: bool,
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
@@ -78,4 +80,10 @@ def make_command(
     make_report(folder, files, judge, state.printing, as_json=as_json)
 
 
+def _begin_printing(context: click.Context) -> None:
+    if context.params.get("pdf"):
+        context.find_root().obj.printing = begin_printing(context.params["folder"])
+
+
+setattr(make_command, BEGIN, _begin_printing)
 report.add_command(verify_command(judge, screens_of, "PROGRAM report verify evidence --signatures signatures.json"))

@@ -21,8 +21,20 @@ from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.console import INPUT, finish, json_option, rows, say, show, show_json, show_row
+from airlock_shared.cli.console import (
+    INPUT,
+    PATH,
+    finish,
+    json_option,
+    plan_option,
+    rows,
+    say,
+    say_all,
+    show,
+    show_json,
+)
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
+from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import FORMAT, Request, parse_requests
@@ -37,8 +49,8 @@ from airlock_shared.text.safe import hanging, safe, safe_again
 
 
 @click.command("verify")
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+@click.argument("source", type=PATH)
+@plan_option
 @click.option("--signatures", "signatures_file", type=INPUT, help="Also check and recover these signatures.")
 @click.option("--deployment", "deployment_file", type=INPUT, help="Judge against this deployment, not the pinned one.")
 @qr_option
@@ -65,7 +77,7 @@ def verify(
       airlock-offline verify requests.json --plan plan.toml
     """
     plan = parse_plan(read_input(plan_file))
-    data = _scanned(state, source, restart=restart) if qr else read_input(source)
+    data = incoming(state.home, source, FORMAT, "verify", known=state.pins, qr=qr, restart=restart)
     header, items, fingerprint = parse_requests(data)
     if deployment_file is not None:
         deployment = with_venue(parse_deployment(read_input(deployment_file)))
@@ -125,13 +137,6 @@ class JudgedRequests(NamedTuple):
         return unjudged
 
 
-def _scanned(state: OfflineHome, source: Path, *, restart: bool) -> bytes:
-    """Return the document that a camera or pictures show."""
-    from airlock_shared.cli.qr.file_or_light import incoming
-
-    return incoming(state.home, source, FORMAT, "verify", known=state.pins, qr=True, restart=restart)
-
-
 def _answers(items: Sequence[Request], signatures_file: Path | None) -> dict[str, Signed]:
     """Return the signatures by their steps. Raises ``DocumentError("DOC-COUNT")`` for those of another document."""
     if signatures_file is None:
@@ -150,19 +155,17 @@ def _report_text(judged: JudgedRequests, plan: Plan, part: str, fingerprint: str
     for step, verdicts in judged.items:
         stopped = verdicts.refused()
         word = "REFUSED" if stopped else "pass   "
-        show_row(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
+        show(f"{word}  {safe(step)}: {verdicts.passed()} checks passed, {len(stopped)} refused")
         for verdict in stopped:
             show(_line(f"  {safe(step)}", verdict))
     for verdict in judged.steps.refused():
         show(_line("document", verdict))
-    for line in part_lines(plan, part):
-        say(line)
+    say_all(part_lines(plan, part))
     for line in judged.not_judged().lines():
-        say("\n".join(hanging(safe_again(line))))
+        say_all(hanging(safe_again(line)))
     wrong = sum(len(verdicts.refused()) for verdicts in judged.all())
     say(f"items {len(judged.items)}, refusals {wrong}")
-    for line in fingerprint_lines("requests", fingerprint):
-        say(line)
+    say_all(fingerprint_lines("requests", fingerprint))
     finish(ExitCode.REFUSED if wrong else ExitCode.DONE)
 
 

@@ -9,7 +9,7 @@ from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_online.wallets.answers import WalletAnswers
 from airlock_online.wallets.requests import choose_step, document_of, sign_request, take
-from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.console import say, say_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.documents.deployment import Deployment
@@ -92,8 +92,7 @@ def _write(
         signatures = fingerprint_of(parse_json(document))
         home.transcript.record(COLLECTED, {"requests": requests, "signatures": signatures}, now_ms())
         write_new(output, document)
-        for line in fingerprint_lines("signatures", signatures):
-            say(line)
+        say_all(fingerprint_lines("signatures", signatures))
         name = safe(str(output))
         say(f"Wrote {name}. Submit it with: airlock-online submit {name}")
     if as_json:

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
-from airlock_shared.cli.console import json_option, say, show_json
+from airlock_shared.cli.console import json_option, output_option, say, say_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.options import restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
@@ -25,16 +23,14 @@ Command = Callable[..., Any]
 
 def scanning_options(command: Command) -> Command:
     """Add the options of ``scan``: ``output``, ``restart`` and ``as_json``."""
-    output = click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file to write.")
-    return output(restart_option(json_option(command)))
+    return output_option("The file to write.")(restart_option(json_option(command)))
 
 
 def show_file(home: Path, file: Path, showing: Showing) -> None:
     """Show the document in a file. Raises ``DocumentError``, ``PlanError`` or ``UsageError``."""
     data = read_input(file)
     transfer = transfer_of(data)
-    for line in fingerprint_lines("plan", parse_plan(data).fingerprint) if transfer.kind == PLAN_TEXT else ():
-        say(line)
+    say_all(fingerprint_lines("plan", parse_plan(data).fingerprint) if transfer.kind == PLAN_TEXT else ())
     show_result(transfer, home, showing)
 
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.console import json_option, say
+from airlock_shared.cli.console import PATH, json_option, say, say_all
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
 from airlock_shared.cli.qr.names import name_lines
@@ -64,8 +64,7 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
     With ``as_json`` stdout is not for codes, and the caller prints the JSON. Ctrl-C ends an animation in the terminal: that
     is its normal end. Raises ``UsageError`` for what is too long, a terminal that is too small, or a file that exists.
     """
-    for line in name_lines(transfer.kind, transfer.ceremony, transfer.fingerprint):
-        say(line)
+    say_all(name_lines(transfer.kind, transfer.ceremony, transfer.fingerprint))
     fits, do = None, "leave out --json and -o"
     if showing.output is None and not showing.as_json:
         fits, do = animation.fitting(transfer, showing.version)
@@ -125,7 +124,7 @@ def showing_options(command: Command) -> Command:
     """Add the options of ``show``; the command gets them as ``showing``."""
 
     @click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")
-    @click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file, or for png a folder.")
+    @click.option("-o", "--output", type=PATH, help="A new file, or for png a folder.")
     @click.option("--density", type=click.Choice([str(each) for each in DENSITIES]),
                   help="Density of the codes: the version of the QR code (default: 20).")  # fmt: skip
     @json_option
