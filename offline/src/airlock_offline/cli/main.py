@@ -62,8 +62,6 @@ COMMANDS = {name: line for rows in STATIONS.values() for name, line in rows.item
 
 
 LEADS = ["ceremony", "run"]
-BEGIN = "begin_unconfined"
-"""What a command may have as an attribute: it is called before the kernel confines the command."""
 
 
 class OfflineCommands(LazyCommands):
@@ -92,8 +90,8 @@ def confine_command(context: click.Context) -> None:
     if context.command_path.split()[1:] == LEADS:
         return
     state = context.find_root().obj
-    if begin := getattr(context.command, BEGIN, None):
-        begin(context)
+    if begin := context.params.get("pdf"):  # what begins it: that command brings it along
+        state.printing = begin(context.params["folder"])
     state.confinement = confine(needs_of(context, state.home))
 
 

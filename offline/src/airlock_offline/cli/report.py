@@ -6,7 +6,6 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.main import BEGIN
 from airlock_offline.cli.report_pages import model_of, screens_of
 from airlock_offline.config import read_config
 from airlock_offline.home import OfflineHome
@@ -39,9 +38,8 @@ def report() -> None:
 @signatures_option
 @click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
 @folder_option
-@click.option(
-    "--pdf", is_flag=True, help="Also print it as PDF, with a browser on this machine, started only for that."
-)
+@click.option("--pdf", is_flag=True, callback=lambda _context, _option, given: begin_printing if given else None,
+              help="Also print it as PDF, with a browser on this machine, started only for that.")  # fmt: skip
 @json_option
 @click.pass_obj
 def make_command(
@@ -51,7 +49,7 @@ def make_command(
     signatures_file: Path | None,
     online_transcript: Path | None,
     folder: Path,
-    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined)
+    pdf: object,  # noqa: ARG001 (it begins the browser's process, before this command is confined: cli/main.py)
     as_json: bool,
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
@@ -80,10 +78,4 @@ def make_command(
     make_report(folder, files, judge, state.printing, as_json=as_json)
 
 
-def _begin_printing(context: click.Context) -> None:
-    if context.params.get("pdf"):
-        context.find_root().obj.printing = begin_printing(context.params["folder"])
-
-
-setattr(make_command, BEGIN, _begin_printing)
 report.add_command(verify_command(judge, screens_of, "PROGRAM report verify evidence --signatures signatures.json"))
