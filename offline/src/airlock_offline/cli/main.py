@@ -58,7 +58,6 @@ STATIONS = {
         "completion": "Print shell completion for this program's commands.",
     },
 }
-COMMANDS = {name: line for rows in STATIONS.values() for name, line in rows.items()}
 
 
 LEADS = ["ceremony", "run"]
@@ -68,7 +67,6 @@ class OfflineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_offline.cli"
-    table: ClassVar = COMMANDS
     stations: ClassVar = STATIONS
 
 

@@ -68,14 +68,12 @@ STATIONS = {
         "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
     },
 }
-COMMANDS = {name: line for rows in STATIONS.values() for name, line in rows.items()}
 
 
 class OnlineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_online.cli"
-    table: ClassVar = COMMANDS
     stations: ClassVar = STATIONS
 
     def load(self, name: str) -> click.Command:

@@ -20,15 +20,19 @@ READER = "airlock.picture-reader"
 class LazyCommands(click.Group):
     """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
 
-    ``table`` maps a name to its line in the list of commands, in the order of the day; ``stations`` has the same under the
-    heading of each station of a ceremony. The command ``trust-struct`` is ``trust_struct`` in the module ``trust_struct`` of
+    ``stations`` maps the heading of each station of a ceremony to its commands, in the order of the day, each with its line
+    in the list. The command ``trust-struct`` is ``trust_struct`` in the module ``trust_struct`` of
     ``package``. ``before`` is called when a command's words are read, before the command begins.
     """
 
     package: ClassVar[str] = ""
-    table: ClassVar[dict[str, str]] = {}
     stations: ClassVar[dict[str, dict[str, str]]] = {}
     before: Callable[[click.Context], None] | None = None
+
+    @property
+    def table(self) -> dict[str, str]:
+        """Every command with its line in the list, in the order of the day."""
+        return {name: line for rows in self.stations.values() for name, line in rows.items()}
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Return the names in the order of the day."""

@@ -1,8 +1,14 @@
-"""What ``report make`` and ``report verify`` of both halves share: reading files, writing the folder, telling of it."""
+"""What ``report make`` and ``report verify`` of both halves share: reading files, writing the folder, telling of it.
+
+The evidence folder is ``report.html``, ``report.json``, ``artefacts/`` and perhaps ``report.pdf``. It is written whole or
+not at all, mode 0700, and never over an older one.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,18 +18,19 @@ import click
 from airlock_shared.cli.console import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import read_input, require_new
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
+from airlock_shared.report.evidence.artefacts import DEPLOYMENT, FILES, HTML, JSON, PDF, PLAN, REQUESTS
 from airlock_shared.report.rows import headline
-from airlock_shared.report.verify import Judge, ScreensOf, make, verify
+from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
 
+ARTEFACTS = "artefacts"
+MAX_BYTES = 256 << 20  # of one file: a transcript may be as long
 folder_option = click.option("-o", "--output", "folder", type=PATH, required=True, help="The evidence folder to write.")
 signatures_option = click.option("--signatures", "signatures_file", type=INPUT, help="The signatures document.")
 
@@ -141,3 +148,48 @@ def _tell(value: dict[str, Any], mark: str) -> None:
         told = f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
         show_all(rows("still alive ", told))
     show_all(fingerprint_lines("report", mark))
+
+
+# ---- the evidence folder on the disk ----------------------------------------------------------------------------------
+
+
+def write_folder(folder: Path, report: MadeReport, files: Mapping[str, bytes]) -> None:
+    """Write a new evidence folder. Raises ``UsageError`` when it exists, or cannot be written."""
+    require_new(folder)
+    made = make_folder(folder.with_name(f".{folder.name}.{secrets.token_hex(6)}"))
+    try:
+        make_folder(made / ARTEFACTS)
+        for name, data in files.items():
+            write_new(made / ARTEFACTS / name, data)
+        write_new(made / JSON, report.json)
+        write_new(made / HTML, report.html)
+        made.rename(folder)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}", do="choose another name") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def read_folder(folder: Path) -> tuple[bytes, bytes, dict[str, bytes]]:
+    """Return ``report.json``, ``report.html`` and the artefacts of an evidence folder.
+
+    Raises ``UsageError`` when there is none, ``DocumentError("REPORT-ARTEFACT")`` for a file that does not belong there.
+    """
+    inside = folder / ARTEFACTS
+    if not inside.is_dir() or inside.is_symlink():
+        raise UsageError(f"{folder} is not an evidence folder", do="give the folder that `report make` wrote")
+    for path in sorted(folder.iterdir()):
+        if path.name not in (JSON, HTML, PDF, ARTEFACTS):
+            raise _stray(path)
+    files = {}
+    for path in sorted(inside.iterdir()):
+        if path.name not in FILES:
+            raise _stray(path)
+        files[path.name] = read_input(path, max_bytes=MAX_BYTES)
+    read = [read_input(folder / name, max_bytes=MAX_BYTES) for name in (JSON, HTML)]
+    return read[0], read[1], files
+
+
+def _stray(path: Path) -> DocumentError:
+    return DocumentError("REPORT-ARTEFACT", "a file that does not belong in an evidence folder", got=path.name[:80],
+                         do="find out who put it there; the report does not cover it")  # fmt: skip
