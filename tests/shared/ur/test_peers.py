@@ -15,7 +15,7 @@ import pytest
 
 from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.eth import DataType, HDKey, Keypath, PathStep, Signature, SignRequest
-from airlock_shared.ur.frames import frame_count, frames
+from airlock_shared.ur.fountain import frame_count, frames
 from shared.ur.accounts import read_account
 from shared.ur.messages import bytes_payload
 

@@ -1,7 +1,8 @@
 """The parts of a message that needs several frames (BCR-2024-001): how it is cut, and which fragments a part mixes.
 
-Sender and receiver derive the choice from the part's number and the message's checksum alone, so nothing of it is sent. Both
-must do the same floating-point operations in the same order, or they mix other fragments than the other thinks.
+A message is one still code, or an endless run of parts of which any sufficient number will do. Sender and receiver derive
+the choice from the part's number and the message's checksum alone, so nothing of it is sent. Both must do the same
+floating-point operations in the same order, or they mix other fragments than the other thinks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from functools import lru_cache, reduce
 from operator import add
 from typing import NamedTuple, TypeVar
 
+from airlock_shared.ur.frames import Part, part_text
 from airlock_shared.wire.cbor import read, write
 from airlock_shared.wire.codec import damaged
 
@@ -181,3 +183,27 @@ def parts(message: bytes, length: int, *, first: int = 1) -> Iterator[FountainPa
         for index in choose_fragments(seq_num, len(fragments), checksum):
             mixed ^= fragments[index]
         yield FountainPart(seq_num, len(fragments), len(message), checksum, mixed.to_bytes(length, "big"))
+
+
+# ---- the frames --------------------------------------------------------------------------------------------------------
+
+MIN_FRAGMENT = 10  # bytes, as in the reference implementation: below it the part's own numbers outweigh it
+
+
+def frames(ur_type: str, cbor: bytes, *, fragment_bytes: int, first: int = 1) -> Iterator[str]:
+    """Yield the frame texts of a message in lower case, each with at most ``fragment_bytes`` bytes of it.
+
+    A message that fits is yielded once, whole; a longer one without end, from part ``first``: the first
+    :func:`frame_count` parts are its fragments, the later ones mixtures. Raises ``ValueError`` for less than ten bytes.
+    """
+    length = fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes)
+    if length >= len(cbor):
+        yield part_text(Part(ur_type, None, None, cbor))
+        return
+    for part in parts(cbor, length, first=first):
+        yield part_text(Part(ur_type, part.seq_num, part.seq_len, part.to_cbor()))
+
+
+def frame_count(cbor: bytes, fragment_bytes: int) -> int:
+    """Return how many frames say a message once; one is a still code."""
+    return -(-len(cbor) // fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes))

@@ -1,17 +1,12 @@
-"""One frame's text: ``ur:TYPE/PAYLOAD`` or ``ur:TYPE/NUMBER-LENGTH/PAYLOAD`` (BCR-2020-005), its payload in Bytewords.
-
-A message is one still code, or an endless run of parts of which any sufficient number will do.
-"""
+"""One frame's text: ``ur:TYPE/PAYLOAD`` or ``ur:TYPE/NUMBER-LENGTH/PAYLOAD`` (BCR-2020-005), its payload in Bytewords."""
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from airlock_shared.text.fingerprint_words import BYTEWORDS
-from airlock_shared.ur.fountain import fragment_length, parts
 from airlock_shared.wire.codec import damaged
 
 CHECKSUM_BYTES = 4
@@ -95,25 +90,3 @@ def part_text(part: Part) -> str:
     """Return the text of a frame, in lower case."""
     numbers = f"{part.seq_num}-{part.seq_len}/" if part.seq_num is not None else ""
     return f"{SCHEME}{part.type}/{numbers}{encode(part.payload)}"
-
-
-MIN_FRAGMENT = 10  # bytes, as in the reference implementation: below it the part's own numbers outweigh it
-
-
-def frames(ur_type: str, cbor: bytes, *, fragment_bytes: int, first: int = 1) -> Iterator[str]:
-    """Yield the frame texts of a message in lower case, each with at most ``fragment_bytes`` bytes of it.
-
-    A message that fits is yielded once, whole; a longer one without end, from part ``first``: the first
-    :func:`frame_count` parts are its fragments, the later ones mixtures. Raises ``ValueError`` for less than ten bytes.
-    """
-    length = fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes)
-    if length >= len(cbor):
-        yield part_text(Part(ur_type, None, None, cbor))
-        return
-    for part in parts(cbor, length, first=first):
-        yield part_text(Part(ur_type, part.seq_num, part.seq_len, part.to_cbor()))
-
-
-def frame_count(cbor: bytes, fragment_bytes: int) -> int:
-    """Return how many frames say a message once; one is a still code."""
-    return -(-len(cbor) // fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes))
