@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable
@@ -15,6 +16,9 @@ from typing import NamedTuple
 
 import archive
 import committed
+import licences
+import sbom
+import sums
 import wheels
 from committed import Source
 
@@ -22,17 +26,23 @@ from airlock_shared.errors import AirlockError, ExitCode, UsageError
 
 
 class Package(NamedTuple):
-    """What is packed: its name, the workspace's parts that it needs, the files that may be run, what fills the folder.
+    """What is packed: ``what`` (kit or bundle) of which half, with its scripts and the workspace's other parts.
 
-    ``title`` stands above the fingerprint on the paper; ``make`` is the target that makes it.
+    ``title`` stands above the fingerprint on the paper, and ``programs`` are the files that may be run. ``folders`` are
+    copied from the half's own, and ``camera`` is pinned file of wheels that it may do without. ``fill`` adds what is
+    its own.
     """
 
-    name: str
-    make: str
+    half: str
+    what: str
+    version: str
     title: str
     parts: tuple[str, ...]
     programs: frozenset[str]
-    fill: Callable[[Path, wheels.Target, Source], None]
+    scripts: tuple[str, ...]
+    folders: tuple[str, ...]
+    camera: str = ""
+    fill: Callable[[Path, list[wheels.Wheel], wheels.Target, Source], None] = lambda *_: None
 
 
 def run(package: Package, root: Path, words: list[str]) -> int:
@@ -61,13 +71,13 @@ def _read(package: Package, words: list[str]) -> tuple[Path, wheels.Target]:
         return Path(words[0]).absolute(), wheels.Target(words[1], words[2])
     raise UsageError(
         f"not a folder, a Python and a machine: {' '.join(words)}",
-        do=f"make {package.make} KIT_OUT=dist KIT_PYTHON=3.11 KIT_MACHINE=x86_64",
+        do=f"make {package.half}-{package.what} KIT_OUT=dist KIT_PYTHON=3.11 KIT_MACHINE=x86_64",
     )
 
 
 def _pack(package: Package, root: Path, out: Path, target: wheels.Target) -> None:
     """Make the folder, its tar and the paper, and print the paper. Raises ``AirlockError``."""
-    name = f"{package.name}-{target.tag}-{target.machine}"
+    name = f"airlock-{package.half}-{package.what}-{package.version}-{target.tag}-{target.machine}"
     results = [out / name, out / f"{name}.tar", out / f"{name}.fingerprint.txt"]
     there = [path for path in results if os.path.lexists(path)]
     if there:
@@ -77,7 +87,7 @@ def _pack(package: Package, root: Path, out: Path, target: wheels.Target) -> Non
         source = committed.take(root, Path(place) / "source", package.parts)
         folder, tar, paper = (Path(place) / path.name for path in results)
         folder.mkdir()
-        package.fill(folder, target, source)
+        _fill(package, folder, target, source)
         archive.settle(folder, package.programs, source.epoch_s)
         archive.pack(folder, tar, source.epoch_s)
         paper.write_text(archive.fingerprints(folder, tar, source.commit, package.title))
@@ -85,3 +95,52 @@ def _pack(package: Package, root: Path, out: Path, target: wheels.Target) -> Non
             made.rename(result)
     sys.stdout.write(results[2].read_text())
     say(f"Written: {results[0]} and {results[1].name}")
+
+
+def _fill(package: Package, folder: Path, target: wheels.Target, source: Source) -> None:
+    """Put everything into the folder; the list of all the rest last."""
+    half = source.folder / package.half
+    for name in package.scripts:
+        (folder / name).parent.mkdir(exist_ok=True)
+        shutil.copyfile(half / package.what / name, folder / name)
+    camera = _gather(package, folder / "wheels", target, source)
+    everything = wheels.read_wheels(folder / "wheels")
+    packages = [wheel for wheel in everything if wheel.name != "pip"]  # it installs and is not installed
+    (folder / "requirements.txt").write_text(wheels.requirements(packages))
+    values = {
+        "name": folder.name, "version": package.version, "python": target.python, "machine": target.machine,
+        "glibc": f"2.{max(wheel.glibc for wheel in packages)}", **camera, "source": source.commit,
+    }  # fmt: skip
+    (folder / package.what.upper()).write_text("".join(f"{key}={value}\n" for key, value in values.items()))
+    licences.write(everything, folder / "licences")
+    root = f"airlock-{package.half}"
+    bill = sbom.text(folder.name, package.version, root, everything, target, source.epoch_s)
+    (folder / "sbom.cdx.json").write_text(bill)
+    for name in package.folders:
+        shutil.copytree(half / name, folder / name)
+    package.fill(folder, packages, target, source)
+    (folder / sums.MANIFEST).write_text(sums.sums(sums.hash_tree(folder)))
+
+
+def _gather(package: Package, folder: Path, target: wheels.Target, source: Source) -> dict[str, str]:
+    """Fetch the pinned wheels, and build our own; return what the description says of the camera's."""
+    folder.mkdir()
+    half = source.folder / package.half
+    base = wheels.read_pins(half / "requirements.txt", target)
+    tools = wheels.read_pins(source.folder / "shared/packing/requirements.txt", target)
+    del base["flit-core"]  # it builds our own packages here
+    say(f"Fetching {len(base) + 1} wheels ...")
+    wheels.fetch((*base.values(), tools["pip"]), target, folder)
+    told = {}
+    if package.camera:
+        camera = wheels.split_camera(base, wheels.read_pins(half / package.camera, target))
+        say(f"Fetching the camera's: {', '.join(pin.name for pin in camera)} ...")
+        try:
+            wheels.fetch(camera, target, folder)
+        except wheels.NoWheel as error:
+            say(f"Without the camera: {error.what}")
+            camera = []
+        told = {"camera": "yes" if camera else "no"}
+    for member in ("shared", package.half):
+        wheels.build_member(source.folder / member, folder, source.epoch_s)
+    return told

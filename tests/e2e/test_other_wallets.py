@@ -29,7 +29,6 @@ from airlock_shared.ur.eth import (
     SIGN_REQUEST_TYPE,
     SIGNATURE_TYPE,
     DataType,
-    HDKey,
     Keypath,
     Signature,
     SignRequest,
@@ -37,6 +36,7 @@ from airlock_shared.ur.eth import (
 from airlock_software_ledger.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
+from shared.ur.accounts import read_account
 
 ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
 CEREMONY = "delegate-key"
@@ -268,7 +268,7 @@ def test_the_account_is_shown_to_a_watch_only_wallet(desk: BothMachines, ledger:
     picture = desk.path("account.gif")
     ended = desk.offline("accounts", "show", "--emulator", ledger.port, "--as", "gif", "-o", picture, "--json")
     assert (ended.code, ended.json()["first_address"]) == (0, TRADER), ended.err
-    key = HDKey.from_cbor(read(picture).expect(HDKEY_TYPE))
+    key = read_account(read(picture).expect(HDKEY_TYPE))
     assert (str(key.origin), str(key.children)) == ("m/44'/60'/0'", "m/0/*")
 
 

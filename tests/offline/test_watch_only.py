@@ -14,10 +14,10 @@ from airlock_offline.ledger.status_words import PathNotAllowed
 from airlock_offline.ledger.watch_only import account_of, address_below, extended_key
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.ur.eth import HDKey
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.keys import HARDENED, TEST_SEED, _node, derive
 from offline.recordings import SIGNER, Exchange, Played, answering
+from shared.ur.accounts import read_account
 from shared.ur.test_peers import peers
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors" / "extended-keys"
@@ -118,7 +118,7 @@ def test_a_node_that_does_not_lead_to_the_devices_own_address_is_not_shown() -> 
 @pytest.mark.parametrize("fingerprint", [None, 0x73C5DA0A])
 def test_the_code_holds_the_node_where_it_comes_from_and_what_is_below(fingerprint: int | None) -> None:
     account = account_of(EthereumApp(SoftwareLedger()), ACCOUNT, fingerprint)
-    key = HDKey.from_cbor(account.key.to_cbor())
+    key = read_account(account.key.to_cbor())
     assert account.first_address == SIGNER
     assert key == account.key
     assert key.origin is not None

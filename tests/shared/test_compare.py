@@ -20,6 +20,7 @@ from airlock_shared.cli.ceremony import typed_words as typed_module
 from airlock_shared.cli.ceremony.compare import BY_TYPING
 from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, EMPTY_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.console import advice, explain
+from airlock_shared.cli.single_keys import BACK, ENDED, FORWARD, NONE, SingleKeys
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
@@ -369,24 +370,42 @@ def test_confirm_takes_a_file_for_documents_alone(table: Table, tmp_path: Path) 
     assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
 
 
-def _led_screen(monkeypatch: pytest.MonkeyPatch, typed: list[str]) -> None:
+class _Keys(SingleKeys):
+    """Keys that were pressed beforehand; after the last one the terminal is gone."""
+
+    def __init__(self, pressed: list[str]) -> None:
+        self._pressed = pressed
+
+    def __enter__(self) -> _Keys:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave everything as it is."""
+
+    def forget(self) -> None:
+        """Forget nothing: it was pressed for this."""
+
+    def key(self, until: int | None = None) -> str:
+        return self._pressed.pop(0) if self._pressed else ENDED
+
+
+def _led_screen(monkeypatch: pytest.MonkeyPatch, pressed: list[str]) -> None:
     monkeypatch.setattr(by_screens, "led", lambda: True)
     monkeypatch.setattr(keyboard, "screen_rows", lambda: 24)
-    monkeypatch.setattr(keyboard, "forget_typed", lambda: None)
-    monkeypatch.setattr(keyboard, "typed_line", lambda: typed.pop(0) if typed else "")
+    monkeypatch.setattr(by_screens, "SingleKeys", lambda: _Keys(pressed))
 
 
 def test_where_it_is_led_no_line_scrolls_away_before_somebody_pressed_enter(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _led_screen(monkeypatch, ["\n"] * 3)
+    _led_screen(monkeypatch, [FORWARD, NONE, FORWARD, BACK, FORWARD])
     by_screens.show_by_screens([f"line {number}" for number in range(50)])
     screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
     assert [screen.count("line ") for screen in screens] == [20, 20, 10, 0]
 
 
 def test_a_text_whose_reader_has_gone_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    _led_screen(monkeypatch, ["\n"])
+    _led_screen(monkeypatch, [FORWARD])
     with pytest.raises(Declined, match="not read"):
         by_screens.show_by_screens([f"line {number}" for number in range(50)])
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import airlock_online.clients.rpc
-from airlock_online.cli.main import COMMANDS
+from airlock_online.cli.main import program
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.services import SERVICES
 from workspace.endpoints import DONE, ENDPOINTS, GENERIC, SPEC_LIST
@@ -41,7 +41,7 @@ def test_every_json_rpc_method_that_is_asked_is_in_the_table_and_no_other() -> N
 
 
 def test_every_command_that_the_table_names_is_in_the_program() -> None:
-    assert {row.command for row in ENDPOINTS} <= set(COMMANDS)
+    assert {row.command for row in ENDPOINTS} <= set(program.table)
 
 
 def test_every_test_that_the_table_names_is_there() -> None:

@@ -85,7 +85,7 @@ def _that_hold_a_scale() -> set[str]:
 
 def _of_a_command() -> set[str]:
     """Return the files of ``airlock-online nonce``: its module, and the tables that have a line for it."""
-    tables = (path for path in _product() if path.parent.name == "cli" and '\n    "nonce": "' in path.read_text())
+    tables = (path for path in _product() if path.parent.name == "cli" and '\n        "nonce": "' in path.read_text())
     return {"online/src/airlock_online/cli/nonce.py", *map(_relative, tables)}
 
 
@@ -128,7 +128,7 @@ def test_an_example_is_in_the_files_of_its_recipe_and_in_no_others(heading: str)
 @pytest.mark.parametrize("program", [online, offline], ids=["online", "offline"])
 def test_every_command_is_a_module_of_its_name(program: object) -> None:
     folder = Path(str(program.__file__)).parent  # type: ignore[attr-defined]
-    names = {name.replace("-", "_") for name in program.COMMANDS} - {"rehearse"}  # type: ignore[attr-defined]
+    names = {name.replace("-", "_") for name in program.program.table} - {"rehearse"}  # type: ignore[attr-defined]
     assert sorted(name for name in names if not (folder / f"{name}.py").is_file()) == []
 
 
@@ -141,8 +141,8 @@ def test_the_recipe_of_a_command_gives_a_command(tmp_path: Path) -> None:
         'import click\n\n@click.command()\ndef ring_bell() -> None:\n    """Ring."""\n    click.echo("rung")\n'
     )
     text = main.read_text()
-    assert text.count('\n    "nonce": ') == 1
-    main.write_text(text.replace('\n    "nonce": ', '\n    "ring-bell": "Ring the bell.",\n    "nonce": '))
+    assert text.count('\n        "nonce": ') == 1
+    main.write_text(text.replace('\n        "nonce": ', '\n        "ring-bell": "Ring the bell.",\n        "nonce": '))
 
     def run(*words: str, **variables: str) -> str:
         script = "import sys; sys.argv[0] = 'airlock-online'; from airlock_online.cli.main import main; main()"

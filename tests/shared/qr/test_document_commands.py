@@ -17,6 +17,7 @@ from airlock_shared.cli.qr import animation
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.scanning import scan_message
+from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
@@ -92,7 +93,7 @@ def test_each_kind_of_document_comes_back_as_it_was(
 ) -> None:
     data, output = document(kind, tmp_path), tmp_path / "back"
     (tmp_path / "file").write_bytes(data)
-    show_file(home, tmp_path / "file", "png", tmp_path / "frames", None, True)
+    show_file(home, tmp_path / "file", Showing("png", tmp_path / "frames", None, True))
     shown = last_json(capsys)
     scan_to_file(home, (str(tmp_path / "frames"),), output, known=rehearsals, restart=False, as_json=True)
     read = last_json(capsys)
@@ -115,7 +116,7 @@ def test_a_document_is_shown_in_a_file_of_its_own(
 ) -> None:
     (tmp_path / "file").write_bytes(document("requests", tmp_path))
     for output in (tmp_path / name, None, None):  # what is there already under its fingerprint is not written again
-        show_file(home, tmp_path / "file", how, output, None, True)
+        show_file(home, tmp_path / "file", Showing(how, output, None, True))
         codes = Path(last_json(capsys)["codes"])
         assert codes.stat().st_size > 1000
         assert stat.S_IMODE(codes.stat().st_mode) == 0o600
@@ -124,7 +125,7 @@ def test_a_document_is_shown_in_a_file_of_its_own(
 
 def test_without_a_terminal_a_document_is_shown_as_a_page(home: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(document("requests", tmp_path))
-    show_file(home, tmp_path / "file", None, None, None, False)
+    show_file(home, tmp_path / "file", Showing(None, None, None, False))
     (page,) = (home / "qr").iterdir()
     assert page.name == f"requests-{fingerprint(whole())[:16]}.html"
 
@@ -133,7 +134,7 @@ def test_both_screens_say_the_plans_own_fingerprint(
     home: Path, tmp_path: Path, answer: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "plan.toml").write_text(TOML)
-    show_file(home, tmp_path / "plan.toml", "png", tmp_path / "frames", None, False)
+    show_file(home, tmp_path / "plan.toml", Showing("png", tmp_path / "frames", None, False))
     scan_to_file(
         home, (str(tmp_path / "frames"),), tmp_path / "back.toml", known=rehearsals, restart=False, as_json=False
     )
@@ -183,7 +184,7 @@ def test_a_file_that_exists_is_not_overwritten_by_codes(how: Any, home: Path, tm
     (tmp_path / "file").write_bytes(to_json(good("desk-key")))
     (tmp_path / "there.pdf").write_bytes(b"mine")
     with pytest.raises(UsageError, match="exists already"):
-        show_file(home, tmp_path / "file", how, tmp_path / "there.pdf", None, False)
+        show_file(home, tmp_path / "file", Showing(how, tmp_path / "there.pdf", None, False))
     assert (tmp_path / "there.pdf").read_bytes() == b"mine"
 
 
@@ -193,14 +194,14 @@ def test_the_terminal_is_refused_where_there_is_none(
 ) -> None:
     (tmp_path / "file").write_bytes(to_json(good("desk-key")))
     with pytest.raises(UsageError, match="cannot be shown in the terminal") as caught:
-        show_file(home, tmp_path / "file", "terminal", output, None, as_json)
-    assert caught.value.do == ("leave out --json and -o" if output or as_json else animation.advice())
+        show_file(home, tmp_path / "file", Showing("terminal", output, None, as_json))
+    assert caught.value.do == ("leave out --json and -o" if output or as_json else animation.NO_TERMINAL)
 
 
 def test_pictures_need_a_folder(home: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(to_json(good("desk-key")))
     with pytest.raises(UsageError, match="needs a folder"):
-        show_file(home, tmp_path / "file", "png", None, None, False)
+        show_file(home, tmp_path / "file", Showing("png", None, None, False))
 
 
 def test_a_command_needs_a_place_for_its_result(tmp_path: Path) -> None:
@@ -426,7 +427,7 @@ def test_a_code_without_a_fingerprint_of_ours_is_named_by_its_own(
     from airlock_shared.cli.qr.transfer import show_transfer
 
     transfer = Transfer("eth-signature", b"\xa1\x02\x41\x00", "eth-signature", "", "")
-    shown = show_transfer(transfer, how="page", output=None, folder=home / "qr", version=None)
+    shown = show_transfer(transfer, home, Showing("page"))
     assert shown.path is not None
     assert shown.path.name.startswith("eth-signature-")
     assert "fingerprint" not in capsys.readouterr().err

@@ -20,7 +20,7 @@ from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, OTHER_TRANSFER, Sca
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder, Progress
-from airlock_shared.ur.part import parse_part
+from airlock_shared.ur.frames import parse_part
 from shared.qr.transfers import batch, one_intent, whole_plan
 
 BLANK = Image.new("L", (200, 200), 128)
@@ -302,7 +302,7 @@ def test_frames_that_are_wrong_together_are_forgotten(tmp_path: Path) -> None:
 def forged_last(texts: list[str]) -> list[str]:
     """Return the plain parts of a message, of which the last holds other bytes under the same message checksum."""
     from airlock_shared.ur.fountain import FountainPart
-    from airlock_shared.ur.part import part_text
+    from airlock_shared.ur.frames import part_text
 
     part = parse_part(texts[-1])
     inner = FountainPart.from_cbor(part.payload)

@@ -17,11 +17,9 @@ from pathlib import Path
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.decode import Decoder
-from airlock_shared.ur.encode import frames
 from airlock_shared.ur.envelope import MAX_INFLATED, unwrap
-from airlock_shared.ur.fountain import FountainPart
-from airlock_shared.ur.fragments import choose_fragments
-from airlock_shared.ur.part import Part, part_text
+from airlock_shared.ur.fountain import FountainPart, choose_fragments, frames
+from airlock_shared.ur.frames import Part, part_text
 from airlock_shared.wire.cbor import write
 from airlock_shared.wire.codec import cbor_head, to_cbor
 

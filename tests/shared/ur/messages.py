@@ -9,7 +9,7 @@ from typing import Any
 
 from hypothesis import settings
 
-from airlock_shared.ur.xoshiro import Xoshiro256
+from airlock_shared.ur.fountain import Xoshiro256
 from airlock_shared.wire.cbor import write
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=100)

@@ -8,10 +8,9 @@ import pytest
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.decode import Decoder, Taken
-from airlock_shared.ur.encode import frames
 from airlock_shared.ur.envelope import unwrap
-from airlock_shared.ur.fountain import FountainPart
-from airlock_shared.ur.part import Part, parse_part, part_text
+from airlock_shared.ur.fountain import FountainPart, frames
+from airlock_shared.ur.frames import Part, parse_part, part_text
 from airlock_shared.wire.cbor import write
 from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor
 

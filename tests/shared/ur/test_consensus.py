@@ -6,9 +6,15 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ur.fragments import choose_degree, choose_fragments, fragment_length, partition, shuffled
-from airlock_shared.ur.sampler import Sampler
-from airlock_shared.ur.xoshiro import Xoshiro256
+from airlock_shared.ur.fountain import (
+    Sampler,
+    Xoshiro256,
+    choose_degree,
+    choose_fragments,
+    fragment_length,
+    partition,
+    shuffled,
+)
 from shared.ur.messages import message, next_bytes, vectors
 
 CONSENSUS = vectors("consensus")

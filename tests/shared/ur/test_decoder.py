@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken, TransferLimits
-from airlock_shared.ur.encode import frame_count, frames
+from airlock_shared.ur.fountain import frame_count, frames
 from shared.ur.messages import bytes_payload, repeatable
 
 CBOR = bytes_payload(1000)

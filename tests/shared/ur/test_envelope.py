@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.dictionary import dictionary
-from airlock_shared.ur.encode import frame_count
 from airlock_shared.ur.envelope import MAX_INFLATED, VERSION, unwrap, wrap
+from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor
 from shared.ur.messages import repeatable

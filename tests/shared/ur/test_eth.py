@@ -10,10 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.encode import frames
 from airlock_shared.ur.eth import (
     HDKEY_TYPE,
-    KEYPATH_TYPE,
     SIGN_REQUEST_TYPE,
     SIGNATURE_TYPE,
     CoinInfo,
@@ -24,8 +22,10 @@ from airlock_shared.ur.eth import (
     Signature,
     SignRequest,
 )
-from airlock_shared.ur.part import parse_part
+from airlock_shared.ur.fountain import frames
+from airlock_shared.ur.frames import parse_part
 from airlock_shared.wire.cbor import Tagged, write
+from shared.ur.accounts import read_account
 from shared.ur.messages import repeatable, vectors
 
 PUBLISHED = vectors("eip4527")
@@ -76,18 +76,11 @@ def test_an_account_is_the_published_one(case: dict[str, Any]) -> None:
     )
     assert key.to_cbor().hex() == case["cbor"]
     assert ur(HDKEY_TYPE, key.to_cbor()) == case["ur"]
-    assert HDKey.from_cbor(parse_part(case["ur"]).payload) == key
+    assert read_account(parse_part(case["ur"]).payload) == key
     assert str(key.origin) == case["origin"]
 
 
-def test_a_private_master_key_is_refused() -> None:
-    with pytest.raises(DocumentError, match="QR-FIELD: a private or master key") as caught:
-        HDKey.from_cbor(bytes.fromhex(PUBLISHED["master_key"]))
-    assert PUBLISHED["master_key"][12:40] not in str(caught.value.as_json())
-
-
 def test_a_type_may_stand_under_its_own_tag() -> None:
-    assert Keypath.from_cbor(write(Tagged(304, PATH.to_map()))) == PATH
     assert Signature.from_cbor(write(Tagged(402, {2: bytes(65)}))) == Signature(bytes(65))
 
 
@@ -100,14 +93,13 @@ def test_every_kind_of_data_comes_back_with_all_that_a_request_can_say(data_type
 def test_an_account_comes_back_with_all_that_it_can_say() -> None:
     children = Keypath((PathStep(None, False), PathStep(None, True)))
     key = HDKey(KEY, bytes(32), CoinInfo(60, 1), PATH, children, 1, "Airlock", "account.standard")
-    assert HDKey.from_cbor(key.to_cbor()) == key
+    assert read_account(key.to_cbor()) == key
     assert str(children) == "m/*/*'"
 
 
-def test_a_path_with_all_that_it_can_say_is_a_payload_of_its_own() -> None:
+def test_a_path_with_all_that_it_can_say_comes_back() -> None:
     path = Keypath((PathStep(44, True), PathStep(None, False)), 0xFFFFFFFF, 255)
-    text = ur(KEYPATH_TYPE, path.to_cbor())
-    assert Keypath.from_cbor(parse_part(text).payload) == path
+    assert Keypath.from_map(path.to_map()) == path
 
 
 @repeatable
@@ -115,7 +107,7 @@ def test_a_path_with_all_that_it_can_say_is_a_payload_of_its_own() -> None:
 def test_any_path_is_the_same_as_text_and_as_code(steps: list[tuple[int, bool]]) -> None:
     path = Keypath(tuple(PathStep(*step) for step in steps))
     assert Keypath.of(str(path)) == path
-    assert Keypath.from_cbor(path.to_cbor()) == path
+    assert Keypath.from_map(path.to_map()) == path
 
 
 @pytest.mark.parametrize("text", ["", "m", "44'/60'", "m/", "m/44h", "m/-1", "m/2147483648", "m/1/*", "m/" + "1/" * 11])
@@ -149,11 +141,9 @@ BAD_PATHS: dict[str, Any] = {
 @pytest.mark.parametrize("value", BAD_PATHS.values(), ids=BAD_PATHS.keys())
 def test_a_path_that_is_not_right_is_refused_wherever_it_stands(value: Any) -> None:
     with pytest.raises(DocumentError, match="QR-FIELD"):
-        Keypath.from_cbor(write(value))
+        Keypath.from_map(value)
     with pytest.raises(DocumentError, match="QR-FIELD"):
         SignRequest.from_cbor(write(REQUEST | {5: Tagged(304, value)}))
-    with pytest.raises(DocumentError, match="QR-FIELD"):
-        HDKey.from_cbor(write({3: KEY, 6: Tagged(304, value)}))
 
 
 REQUEST: dict[Any, Any] = {2: b"{}", 3: 2, 5: Tagged(304, PATH.to_map())}
@@ -220,36 +210,7 @@ def test_a_signature_is_not_printed() -> None:
     assert repr(signature) == f"Signature(request_id={REQUEST_ID!r})" == str(signature)
 
 
-BAD_KEYS: dict[str, dict[Any, Any]] = {
-    "a private key": {2: True},
-    "a master key": {1: True},
-    "a private key that says nothing": {3: bytes(33)},
-    "32 bytes": {3: KEY[1:]},
-    "an uncompressed key": {3: b"\4" + bytes(64)},
-    "an unknown prefix": {3: b"\5" + KEY[1:]},
-    "no key": {3: b""},
-    "a short chain code": {4: bytes(31)},
-    "a coin under another tag": {5: Tagged(304, {})},
-    "a negative coin": {5: Tagged(305, {1: -1})},
-    "a coin as text": {5: Tagged(305, {1: "60"})},
-    "a network out of range": {5: Tagged(305, {2: 1 << 31})},
-    "an origin under another tag": {6: Tagged(305, {1: [44, True]})},
-    "children without a tag": {7: {1: [44, True]}},
-    "a parent of 33 bits": {8: 1 << 32},
-    "a name as bytes": {9: b"x"},
-    "a note as number": {10: 1},
-    "an unknown member": {11: 0},
-}
-
-
-@pytest.mark.parametrize("change", BAD_KEYS.values(), ids=BAD_KEYS.keys())
-def test_an_account_that_is_not_right_is_refused(change: dict[Any, Any]) -> None:
-    HDKey.from_cbor(write({3: KEY}))
-    with pytest.raises(DocumentError, match="QR-FIELD"):
-        HDKey.from_cbor(write({3: KEY} | change))
-
-
-@pytest.mark.parametrize("read_it", [SignRequest.from_cbor, Signature.from_cbor, HDKey.from_cbor, Keypath.from_cbor])
+@pytest.mark.parametrize("read_it", [SignRequest.from_cbor, Signature.from_cbor])
 @pytest.mark.parametrize("cbor", [b"", b"\xff", b"\xa1", b"\x9b" + b"\xff" * 8, b"\xa1\x02" + b"\x81" * 30, b"\0\0"])
 def test_what_is_not_cbor_is_refused(read_it: Any, cbor: bytes) -> None:
     with pytest.raises(DocumentError, match="QR-CBOR"):

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from airlock_shared.ur.decode import Decoder, Message
-from airlock_shared.ur.encode import frame_count, frames
 from airlock_shared.ur.eth import DataType, HDKey, Keypath, PathStep, Signature, SignRequest
+from airlock_shared.ur.fountain import frame_count, frames
+from shared.ur.accounts import read_account
 from shared.ur.messages import bytes_payload
 
 PEER = Path(__file__).parent / "peer.cjs"
@@ -148,5 +149,5 @@ def test_an_account_is_the_same_on_both_sides() -> None:
     )
     written, read = peers(("write_key", asked), ("read_key", {"cbor": key.to_cbor().hex()}))
     assert written == key.to_cbor().hex()
-    assert HDKey.from_cbor(bytes.fromhex(written)) == key
+    assert read_account(bytes.fromhex(written)) == key
     assert read == asked | {"children": "m/*/*"}

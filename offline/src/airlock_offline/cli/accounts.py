@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from airlock_offline.cli.device_waits import ToldTransport
@@ -13,8 +11,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.watch_only import account_of
 from airlock_shared.cli.console import say, show_json
 from airlock_shared.cli.master_fingerprint import read_fingerprint
-from airlock_shared.cli.qr.documents import showing_options
-from airlock_shared.cli.qr.transfer import How, show_transfer
+from airlock_shared.cli.qr.transfer import Showing, show_transfer, showing_options
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.eth import HDKEY_TYPE
 
@@ -40,10 +37,7 @@ def show_account(
     state: OfflineHome,
     path: str,
     fingerprint: int | None,
-    how: How | None,
-    output: Path | None,
-    version: int | None,
-    as_json: bool,
+    showing: Showing,
     emulator_port: int | None,
     ledger_path: str | None,
 ) -> None:
@@ -60,7 +54,8 @@ def show_account(
         account = account_of(device.app(), path, fingerprint)
     say(f"{path}, first address {account.first_address}: the watch-only wallet must show the same")
     transfer = Transfer(HDKEY_TYPE, account.key.to_cbor(), HDKEY_TYPE, "", "")
-    shown = show_transfer(transfer, how=how, output=output, folder=state.home / "qr", version=version, as_json=as_json)
-    state.transcript.record("account-shown", {"path": path, "first_address": account.first_address}, now_ms())
-    if as_json:
-        show_json({"ok": True, "path": path, "first_address": account.first_address} | shown.as_json())
+    shown = show_transfer(transfer, state.home, showing)
+    facts = {"path": path, "first_address": account.first_address}
+    state.transcript.record("account-shown", facts, now_ms())
+    if showing.as_json:
+        show_json({"ok": True} | facts | shown.as_json())

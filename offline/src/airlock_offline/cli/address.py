@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_offline.cli.device_waits import ToldTransport
-from airlock_offline.cli.plan_signers import choose_signer
+from airlock_offline.cli.plan_signers import choose_signer, signer_option
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
@@ -24,7 +24,7 @@ DEFAULT_PATH = "m/44'/60'/0'/0/0"
 @click.command("address")
 @click.option("--path", help=f"The derivation path (default: {DEFAULT_PATH}, or the plan's).")
 @click.option("--plan", "plan_file", type=INPUT, help="Compare with the signer of this plan.")
-@click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
+@signer_option
 @click.option("--confirm", is_flag=True, help="Also show the address on the Ledger, to be confirmed there.")
 @device_options
 @json_option

@@ -25,7 +25,19 @@ from airlock_shared.ceremony.proofs import (
     read_signature,
     write_proof,
 )
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, plan_option, rows, say, show, show_json
+from airlock_shared.cli.console import (
+    INPUT,
+    ask_yes,
+    json_option,
+    output_option,
+    plan_option,
+    rows,
+    say,
+    say_all,
+    show,
+    show_all,
+    show_json,
+)
 from airlock_shared.cli.possession import challenge_command, step_option
 from airlock_shared.documents.transcript import PROVED, proved
 from airlock_shared.errors import Refusal, UsageError
@@ -64,7 +76,7 @@ delegate.add_command(challenge_command(OfflineHome.require_pinned, _HOW))
 @plan_option
 @step_option
 @click.option("--path", required=True, help="Where the Ledger has the delegate key, such as m/44'/60'/1'/0/0.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The proof to write.")
+@output_option("The proof to write.")
 @signing_device_options
 @json_option
 @click.pass_obj
@@ -98,10 +110,10 @@ def prove_command(
     with opened(emulator_port, ledger_path, ToldTransport, told_for=model or "") as device:
         app = isolation.guarded(device.app)
         device.look(app, need)
-        _show_challenge(challenge)
+        say("The delegate key signs this text:")
+        say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
         pages = review_pages(MESSAGE, message_fields(challenge.text(), device.listed), device.listed)
-        for line in ("", *screen_lines(pages, device.listed, device.version)):
-            say(line)
+        say_all(("", *screen_lines(pages, device.listed, device.version)))
         ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
         state.record_unenforced(now_ms())
         require_ready(app(), need)
@@ -111,14 +123,8 @@ def prove_command(
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
-        show("\n".join(rows("Wrote ", safe(str(output)))))
+        show_all(rows("Wrote ", safe(str(output))))
         show("Now check it where the registration is signed: airlock-offline delegate check")
-
-
-def _show_challenge(challenge: Challenge) -> None:
-    say("The delegate key signs this text:")
-    for line in challenge.text().decode().splitlines():
-        say(f"  {safe_again(line)}")
 
 
 def _require_possession(state: OfflineHome, challenge: Challenge, signature: bytes) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli.console import INPUT, json_option, rows, show, show_json
+from airlock_shared.cli.console import INPUT, json_option, rows, show, show_all, show_json
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import DOCUMENT_MEMBERS, read_typed_data
 from airlock_shared.ethereum.eip712_types import Member
@@ -56,8 +56,7 @@ def digest(file: Path, as_json: bool) -> None:
         show(f"{name:<16}  {grouped(digits[:32])}\n{'':<16}  {grouped(digits[32:])}")
     if ignored:
         show("")
-        for line in rows("ignored           ", f"{', '.join(ignored)}: no signature covers it"):
-            show(line)
+        show_all(rows("ignored           ", f"{', '.join(ignored)}: no signature covers it"))
 
 
 def _parted(document: Any) -> tuple[Any, list[str]]:

@@ -14,7 +14,7 @@ from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integer
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.payload import definitions, known_struct
-from airlock_shared.cli.console import INPUT, json_option, say, show_json
+from airlock_shared.cli.console import INPUT, json_option, output_option, say, say_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.documents.requests import parse_requests
@@ -58,7 +58,7 @@ plan = plan_group(
 
 @plan.command("draft")
 @click.argument("file", type=INPUT)
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The plan to write.")
+@output_option("The plan to write.")
 @json_option
 @click.pass_obj
 def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
@@ -76,8 +76,7 @@ def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
     text = draft_plan(header, items, deployment)
     drafted = parse_plan(text.encode())
     write_new(output, text.encode())
-    for line in fingerprint_lines("requests", fingerprint):
-        say(line)
+    say_all(fingerprint_lines("requests", fingerprint))
     say(
         f"Wrote {safe(str(output))}. It repeats what the payload says: read and correct every line, then use it as the plan."
     )

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import click
+
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.plan.model import Plan, Signer
+
+signer_option = click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
 
 
 def choose_signer(plan: Plan, name: str | None) -> Signer:

@@ -23,7 +23,19 @@ from airlock_offline.preflight.stated_time import (
 )
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
-from airlock_shared.cli.console import ask, finish, json_option, led, say, show, show_json, worst
+from airlock_shared.cli.console import (
+    FOLDER,
+    INPUT,
+    ask,
+    finish,
+    json_option,
+    led,
+    say,
+    say_all,
+    show,
+    show_json,
+    worst,
+)
 from airlock_shared.cli.progress import working
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.files import require_new, write_new
@@ -38,10 +50,10 @@ _SLIPS = 3
 @click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
               help="How many seconds the watch may be wrong, including the time to type.")  # fmt: skip
 @click.option("--watch", is_flag=True, help="Ask for the time on your watch, which may be a minute wrong.")
-@click.option("--kit", "kit", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
+@click.option("--kit", "kit", type=FOLDER, metavar="DIR",
               help="Also examine the kit on its medium.")  # fmt: skip
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
-@click.option("--hardware-record", "record", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+@click.option("--hardware-record", "record", type=INPUT, metavar="FILE",
               help="Also write which Ledger showed which pages to a new file, to send; see below.")  # fmt: skip
 @raw_messages_options
 @device_options
@@ -133,8 +145,7 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
         show_json({"ok": fit, **result.report})
     elif not (led() and fit):  # where it is led, the page comes when people agree to it
         show_by_screens(list(told_lines(result.report)), show)
-        for line in verdict_lines(result.report):
-            say(line)
+        say_all(verdict_lines(result.report))
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
 
 

@@ -9,6 +9,7 @@ import click
 from airlock_offline.cli.report_pages import model_of, screens_of
 from airlock_offline.config import read_config
 from airlock_offline.home import OfflineHome
+from airlock_offline.printing import begin_printing
 from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
@@ -37,9 +38,8 @@ def report() -> None:
 @signatures_option
 @click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
 @folder_option
-@click.option(
-    "--pdf", is_flag=True, help="Also print it as PDF, with a browser on this machine, started only for that."
-)
+@click.option("--pdf", is_flag=True, callback=lambda _context, _option, given: begin_printing if given else None,
+              help="Also print it as PDF, with a browser on this machine, started only for that.")  # fmt: skip
 @json_option
 @click.pass_obj
 def make_command(
@@ -49,7 +49,7 @@ def make_command(
     signatures_file: Path | None,
     online_transcript: Path | None,
     folder: Path,
-    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined: cli/main.py)
+    pdf: object,  # noqa: ARG001 (it begins the browser's process, before this command is confined: cli/main.py)
     as_json: bool,
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.

@@ -13,17 +13,17 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from time import sleep
 
 from airlock_offline.cli.deciding_lines import deciding_lines
-from airlock_offline.cli.single_keys import BACK, ENDED, FORWARD, SingleKeys
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.held_signals import ENDING
 from airlock_offline.signing.review import lines_of
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.case import Case
 from airlock_shared.cli.console import paint, say
+from airlock_shared.cli.single_keys import BACK, ENDED, FORWARD, SingleKeys, key_line
 from airlock_shared.errors import Declined
 from airlock_shared.text.safe import WIDTH, beside, columns, safe
 
@@ -85,7 +85,7 @@ class ReviewPages:
                     sleep(LOOK_S)
                     seen = at
                 keys.forget()
-                with _key_line(f"{at + 1} of {len(screens)}", at > 0):
+                with key_line(f"{at + 1} of {len(screens)}", at > 0):
                     key = keys.key()
                 if key == ENDED:
                     raise Declined(
@@ -146,7 +146,7 @@ class ReviewPages:
                     lines += beside("  ", safe(line.strip()))
                 _draw(lines, _size())
                 keys.forget()
-                with _key_line(f"{number} of {count}", number > 1, last="confirm or reject on the Ledger"):
+                with key_line(f"{number} of {count}", number > 1, last="confirm or reject on the Ledger"):
                     key = keys.key(ended)
                 self._page = min(max(self._page + _step(key), 0), count - 1)
 
@@ -200,16 +200,3 @@ def _say(line: str) -> None:
 
 def _coloured() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
-
-
-@contextmanager
-def _key_line(place: str, back: bool, last: str = "") -> Iterator[None]:
-    """Say in the last row which keys there are, and leave the row empty afterwards."""
-    words = [place, "Enter: on", *(["b: back"] if back else []), *([last] if last else [])]
-    text = f"-- {' -- '.join(words)} --"
-    paint(text, err=True, end="")
-    try:
-        yield
-    finally:
-        with suppress(OSError):  # the terminal was closed
-            paint("\r" + " " * len(text) + "\r", err=True, end="")

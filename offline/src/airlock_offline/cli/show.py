@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.wallet_exchange import show_answer
+from airlock_offline.cli.wallet_exchange import answer_transfer
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.console import INPUT
-from airlock_shared.cli.qr.documents import show_file, showing_options
-from airlock_shared.cli.qr.transfer import How
+from airlock_shared.cli.qr.documents import show_file, show_result
+from airlock_shared.cli.qr.transfer import Showing, showing_options
 
 
 @click.command("show")
@@ -18,15 +18,7 @@ from airlock_shared.cli.qr.transfer import How
 @click.option("--for", "wallet", type=click.Choice(["wallet"]), help="The signature, for the wallet that asked.")
 @showing_options
 @click.pass_obj
-def show(
-    state: OfflineHome,
-    file: Path,
-    wallet: str | None,
-    how: How | None,
-    output: Path | None,
-    version: int | None,
-    as_json: bool,
-) -> None:
+def show(state: OfflineHome, file: Path, wallet: str | None, showing: Showing) -> None:
     r"""Show FILE as QR codes: a deployment, a plan, requests or signatures.
 
     In the terminal when it fits there, until Ctrl-C; otherwise as a page that you open in a browser. No server is started.
@@ -39,6 +31,6 @@ def show(
       airlock-offline show signatures.json --for wallet
     """
     if wallet is not None:
-        show_answer(state, file, how, output, version, as_json)
+        show_result(answer_transfer(state, file), state.home, showing)
         return
-    show_file(state.home, file, how, output, version, as_json)
+    show_file(state.home, file, showing)

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from airlock_offline.cli.review_pages import ReviewPages
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
@@ -17,8 +18,11 @@ from airlock_offline.ledger.drawing.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
 from airlock_offline.signing.account_lock import account_lock
+from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
+from airlock_offline.signing.replacement_rows import replacement_rows
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
+from airlock_offline.signing.stopped import error_of, left_behind
 from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words, was_begun
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
@@ -28,14 +32,16 @@ from airlock_shared.checks.judge import Examined, Known, judge_header, judge_ste
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
 from airlock_shared.cli.console import (
-    INPUT,
-    advice,
+    PATH,
     ask_yes,
+    error_as_json,
     explain,
     finish,
     json_option,
     led,
+    plan_option,
     say,
+    say_all,
     show_json,
     worst,
 )
@@ -58,7 +64,6 @@ from airlock_shared.wire.codec import fingerprint as fingerprint_of
 from airlock_shared.wire.codec import parse_json
 
 if TYPE_CHECKING:
-    from airlock_offline.cli.review_pages import ReviewPages
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
@@ -68,9 +73,9 @@ ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of 
 
 
 @click.command("sign")
-@click.argument("source", type=click.Path(path_type=Path))
-@click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="The signatures to write.")
+@click.argument("source", type=PATH)
+@plan_option
+@click.option("-o", "--output", type=PATH, help="The signatures to write.")
 @qr_option
 @restart_option
 @signing_device_options
@@ -111,8 +116,7 @@ def sign(
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         if not (compared and led()):
             say(line)
-    for line in valid_elsewhere(deployment, state.pins()):
-        say(line)
+    say_all(valid_elsewhere(deployment, state.pins()))
     if note := begun_note(entries, plan):
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
@@ -121,11 +125,12 @@ def sign(
     judged = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)
     _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
-    for line in part_lines(plan, header.signer):
-        say(line)
+    say_all(part_lines(plan, header.signer))
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.is_rehearsal())
-    pages = _pages_on_screen(ask)
+    pages = (
+        ReviewPages(ask) if screen_rows() else None
+    )  # where nobody reads and answers at a terminal, all in one piece
     around = pages.beside if pages else lambda it: it
     with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
         app = isolation.guarded(device.app)
@@ -140,17 +145,20 @@ def sign(
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
         results, stopped = _sign_all(items, situation, station)
+    signed = any(result.signed.result == "signed" for result in results)
     if stopped is not None:
-        if not any(result.signed.result == "signed" for result in results):
+        if not signed:
             raise stopped
-        from airlock_offline.signing.stopped import left_behind
-
         try:
             results += list(left_behind(items[len(results) :], stopped, state))
         except AirlockError:  # nothing can be written: what was signed is kept, and what happened first says more
             raise stopped from None
-    if not any(result.signed.result == "signed" for result in results):
-        _end_unsigned(results, as_json=as_json)
+    if not signed:
+        _say_results(results)
+        say("No signature was made, and no file was written. To sign after all, give the same command again.")
+        if as_json:
+            show_json({"ok": False, "steps": _steps(results), "file": None})
+        finish(worst([result.code for result in results]))
         return
     record = state.transcript.entries()
     answer = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, record[-1].hash, now_ms(), machine_of(record))
@@ -179,13 +187,26 @@ def _hand_over(
         write_new(output, data)
     written = {"requests": header.requests, "signatures": fingerprint}
     state.transcript.record("signatures-written", written, now_ms())
-    _report(results, output, fingerprint)
+    _say_results(results)
+    if led():
+        say(f"Wrote {safe(output.name)}")
+    else:
+        say_all(fingerprint_lines("signatures", fingerprint))
+        say(f"Wrote {safe(str(output))}")
+        say("Carry it to the online machine. Keep it secret until it is submitted.")
     codes = {}
     if qr:
         from airlock_shared.cli.qr.documents import outgoing
 
         codes = outgoing(state.home, data, as_json=as_json)
-    _end(results, output, fingerprint, codes, stopped, as_json)
+    if stopped is not None:
+        say(explain(stopped))
+    code = stopped.exit_code if stopped else worst([result.code for result in results])
+    if as_json:
+        names = {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
+        error = error_as_json(stopped) if stopped else {}
+        show_json({"ok": code == 0, "steps": _steps(results)} | codes | names | error)
+    finish(code)
 
 
 def _check_document(verdicts: list[Verdict]) -> None:
@@ -221,8 +242,7 @@ def _desk(
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
         if on_screen:
             on_screen.show(sections, case, pages)
-        for line in () if on_screen else review.lines_of(sections):
-            say(line)
+        say_all(() if on_screen else review.lines_of(sections))
 
     proofs = proved(state.transcript.entries())
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
@@ -244,23 +264,12 @@ def _sign_all(
                 station.state.transcript.record(
                     "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
                 )
-            from airlock_offline.signing.stopped import error_of
-
             say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
             return results, error_of(error, item.step)
         if results[-1].signed.result == "signed":
             signer = results[-1].signed.signer
             say(f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal")
     return results, None
-
-
-def _pages_on_screen(ask: Callable[[str], None]) -> ReviewPages | None:
-    """Return what shows a review screen by screen; None where nobody reads and answers at a terminal of a known size."""
-    if not screen_rows():
-        return None
-    from airlock_offline.cli.review_pages import ReviewPages
-
-    return ReviewPages(ask)
 
 
 def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
@@ -283,27 +292,13 @@ def sections_of(
     steps = list(examined.received.situation.plan.steps)
     yield from review.review_sections(examined, steps.index(examined.received.request.step) + 1, len(steps))
     if planned is not None and planned.step.action.name in REGISTRATIONS:
-        from airlock_offline.signing.delegate_rows import proof_lines
-
         yield list(proof_lines(verdicts.all()))
     if case is not None and case.step.replaced_digest:
-        from airlock_offline.signing.replacement_rows import replacement_rows
-
         yield list(replacement_rows(case, used))
     if case is not None and not verdicts.hinder():
         yield list(review.hash_lines(case))
         yield [*review.screen_lines(pages, model, version), *review.note_lines(notes)] if pages else []
     yield list(review.verdict_lines(verdicts))
-
-
-def _end_unsigned(results: list[ItemResult], *, as_json: bool) -> None:
-    """Say that nothing was signed, and finish. No file is written, so the same command can be given again."""
-    _say_results(results)
-    say("No signature was made, and no file was written. To sign after all, give the same command again.")
-    code = worst([result.code for result in results])
-    if as_json:
-        show_json({"ok": False, "steps": _steps(results), "file": None})
-    finish(code)
 
 
 def _say_results(results: list[ItemResult]) -> None:
@@ -314,31 +309,3 @@ def _say_results(results: list[ItemResult]) -> None:
 
 def _steps(results: list[ItemResult]) -> list[dict[str, str]]:
     return [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
-
-
-def _report(results: list[ItemResult], output: Path, fingerprint: str) -> None:
-    _say_results(results)
-    for line in () if led() else fingerprint_lines("signatures", fingerprint):
-        say(line)
-    say(f"Wrote {safe(output.name if led() else str(output))}")
-    if not led():
-        say("Carry it to the online machine. Keep it secret until it is submitted.")
-
-
-def _end(
-    results: list[ItemResult],
-    output: Path,
-    fingerprint: str,
-    codes: dict[str, Any],
-    stopped: AirlockError | None,
-    as_json: bool,
-) -> None:
-    code = stopped.exit_code if stopped else worst([result.code for result in results])
-    if stopped is not None:
-        say(explain(stopped))
-    if as_json:
-        words = spoken(fingerprint)
-        names = {"file": str(output), "fingerprint": fingerprint, "words": words}
-        error = {"error": stopped.as_json() | {"do": advice(stopped)}} if stopped else {}
-        show_json({"ok": code == 0, "steps": _steps(results)} | codes | names | error)
-    finish(code)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airlock_offline.cli.device_waits import ToldTransport
-from airlock_offline.cli.plan_signers import choose_signer
+from airlock_offline.cli.plan_signers import choose_signer, signer_option
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
@@ -22,7 +22,7 @@ from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of, signer_of
 from airlock_shared.cli.ceremony.status import hash_lines
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, led, rows, say, show, show_json
+from airlock_shared.cli.console import INPUT, ask_yes, json_option, led, rows, say, say_all, show, show_all, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
@@ -63,13 +63,12 @@ def show_transcript(state: OfflineHome, file: Path | None, as_json: bool) -> Non
             show(json.dumps(entry._asdict(), ensure_ascii=False))
         else:
             show(f"{entry.seq:>4}  {utc_text(entry.at_ms)}  {entry.event}")
-            for line in rows("      ", json.dumps(entry.data, ensure_ascii=False), limit=600):
-                show(line)
+            show_all(rows("      ", json.dumps(entry.data, ensure_ascii=False), limit=600))
 
 
 @transcript.command("seal")
 @click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan: its signer seals.")
-@click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
+@signer_option
 @signing_device_options
 @json_option
 @click.pass_obj
@@ -103,7 +102,7 @@ def seal_transcript(
             {"ok": True, "sealed": data["head"], "entries": data["entries"], "by": data["address"], "head": entry.hash}
         )
     elif not led():  # it ends soon, with the head to write down
-        show("\n".join(hash_lines("head after the seal", entry.hash)))
+        show_all(hash_lines("head after the seal", entry.hash))
 
 
 def _seal_once(
@@ -119,11 +118,9 @@ def _seal_once(
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
-    for line in (f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)):
-        say(line)
+    say_all((f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)))
     pages = review_pages(MESSAGE, message_fields(seal.text(), device.listed), device.listed)
-    for line in ("", *screen_lines(pages, device.listed, device.version)):
-        say(line)
+    say_all(("", *screen_lines(pages, device.listed, device.version)))
     ask_yes("Seal the transcript with this head?", piped=piped)
     address = require_ready(app(), need)
     rsv = app().sign_personal_message(signer.path, seal.text()).rsv
@@ -166,7 +163,7 @@ def verify_transcript(state: OfflineHome, file: Path | None, plan_file: Path | N
         show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": rows})
         return
     show(f"{len(entries)} entries, the chain holds")
-    show("\n".join(hash_lines("head", head)))
+    show_all(hash_lines("head", head))
     for seal, by, _ in seals:
         show(f"seal  over {seal.entries} entries, holds\n      by {by}\n      of {safe(seal.ceremony)}")
     if not seals:

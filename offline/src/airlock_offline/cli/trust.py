@@ -15,7 +15,7 @@ from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import proved_by_words
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, say, show_json
+from airlock_shared.cli.console import INPUT, PATH, ask_yes, json_option, say, say_all, show_json
 from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import (
@@ -31,9 +31,11 @@ from airlock_shared.host.files import read_input
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 
+UPGRADED = "An upgrade of Airlock changed what is signed here. What was pinned was otherwise (ships: as it is now):"
+
 
 @click.command("trust")
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=PATH)
 @click.option("--plan", "plan_file", type=INPUT, help="Its ceremony, in which the words may have been typed already.")
 @qr_option
 @restart_option
@@ -61,9 +63,11 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     else:
         if pinned or not _was_compared(state, plan_file, deployment):
             _compare(deployment, pinned)
-            _say_upgraded(changed)
-            for line in valid_elsewhere(deployment, state.pins()):
-                say(line)
+            if changed:
+                say(UPGRADED)
+            for line in changed:
+                say_all(wrapped(f"- {safe(line, limit=4000)}", WIDTH - 2))
+            say_all(valid_elsewhere(deployment, state.pins()))
             ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
         keep_shipped(state.home, deployment)
         state.pin(deployment, data, now_ms())
@@ -98,22 +102,11 @@ def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deploy
     return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint)
 
 
-def _say_upgraded(changed: list[str]) -> None:
-    if changed:
-        say("An upgrade of Airlock changed what is signed here. What was pinned was otherwise (ships: as it is now):")
-    for line in changed:
-        for row in wrapped(f"- {safe(line, limit=4000)}", WIDTH - 2):
-            say(row)
-
-
 def _compare(deployment: Deployment, pinned: Deployment | None) -> None:
     new = list(deployment_lines(deployment))
     if pinned is None:
         say("No deployment of this name is pinned yet. The new one:")
-        for line in new:
-            say(line)
-        return
-    old = list(deployment_lines(pinned))
-    say("Lines that change (- pinned now, + the new one); the others do not change:")
-    for mark, line in changed_lines(old, new):
-        say(f"{mark} {line}")
+        say_all(new)
+    else:
+        say("Lines that change (- pinned now, + the new one); the others do not change:")
+        say_all(f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new))

@@ -16,7 +16,7 @@ from airlock_shared.catalogue.pinned_structs import custom_intent
 from airlock_shared.catalogue.profile_words import struct_words
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import changed_lines
-from airlock_shared.cli.console import ask_yes, json_option, say, show_json
+from airlock_shared.cli.console import ask_yes, json_option, say, say_all, show_json
 from airlock_shared.documents.services import PINNABLE, RELAYER
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import append_line, make_folder
@@ -65,8 +65,7 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     if known:
         say(f"{intent.name} is pinned already, with the same members; nothing to do.")
     else:
-        for line in _compared(deployment, intent, custom_intent(old) if old else None):
-            say(line)
+        say_all(_compared(deployment, intent, custom_intent(old) if old else None))
         ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.rehearses())
         pin_struct(state, deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")

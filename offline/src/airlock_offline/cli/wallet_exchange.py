@@ -14,15 +14,13 @@ from airlock_shared.checks.case import Situation
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.verdicts import exit_code_of, refusal_of
-from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.console import say, say_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
-from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.text.fingerprint_words import spoken
@@ -59,7 +57,16 @@ def scan_request(
     say(f"asked by {safe(asked.origin or 'a wallet that does not say its name', limit=80)}, for {asked.path}")
     request = request_of(asked, planned, situation)
     digest = _require_passed(request, situation)
-    data = write_requests(_header(plan, situation), [request])
+    header = Header(  # of a document that no online half made: its transcript head is all zeros
+        ceremony=plan.id,
+        plan=plan.fingerprint,
+        deployment=deployment.fingerprint,
+        deployment_name=deployment.name,
+        rehearsal=deployment.rehearsal,
+        transcript_head=GENESIS,
+        created_ms=situation.now_ms,
+    )
+    data = write_requests(header, [request])
     fingerprint = parse_requests(data)[2]
     request_id = str(asked.request_id or "")
     remembered = WalletRequest(planned.id, "0x" + digest.hex(), request.signer, int(asked.data_type), request_id)
@@ -67,7 +74,12 @@ def scan_request(
     write_new(output, data)
     facts = {"requests": fingerprint, "plan": plan.fingerprint, "step": planned.id, "request_id": request_id}
     state.transcript.record("wallet-asked", facts, now_ms())
-    _report(planned.id, fingerprint, plan_file, output, as_json)
+    say_all(fingerprint_lines("requests", fingerprint))
+    say(f"Wrote {safe(str(output))}, made on this machine: no other screen shows its fingerprint.")
+    say(f"Sign it with: airlock-offline sign {safe(str(output))} --plan {safe(str(plan_file))} -o signatures.json")
+    if as_json:
+        words = spoken(fingerprint)
+        show_json({"ok": True, "step": planned.id, "file": str(output), "fingerprint": fingerprint, "words": words})
 
 
 def _require_passed(request: Request, situation: Situation) -> bytes:
@@ -85,30 +97,6 @@ def _require_passed(request: Request, situation: Situation) -> bytes:
     return examined.digest
 
 
-def _header(plan: Plan, situation: Situation) -> Header:
-    """Return the header of a document that no online half made: its transcript head is all zeros."""
-    deployment = situation.deployment
-    return Header(
-        ceremony=plan.id,
-        plan=plan.fingerprint,
-        deployment=deployment.fingerprint,
-        deployment_name=deployment.name,
-        rehearsal=deployment.rehearsal,
-        transcript_head=GENESIS,
-        created_ms=situation.now_ms,
-    )
-
-
-def _report(step: str, fingerprint: str, plan_file: Path, output: Path, as_json: bool) -> None:
-    for line in fingerprint_lines("requests", fingerprint):
-        say(line)
-    say(f"Wrote {safe(str(output))}, made on this machine: no other screen shows its fingerprint.")
-    say(f"Sign it with: airlock-offline sign {safe(str(output))} --plan {safe(str(plan_file))} -o signatures.json")
-    if as_json:
-        words = spoken(fingerprint)
-        show_json({"ok": True, "step": step, "file": str(output), "fingerprint": fingerprint, "words": words})
-
-
 def answer_transfer(state: OfflineHome, file: Path) -> Transfer:
     """Return the signature in a signatures document as ``ur:eth-signature``, for the wallet that asked.
 
@@ -119,13 +107,3 @@ def answer_transfer(state: OfflineHome, file: Path) -> Transfer:
     answer = answer_of(asked, header, signed)
     say(f"step {asked.step}, the answer to the wallet's request {asked.request_id or 'without an id'}")
     return Transfer(SIGNATURE_TYPE, answer.to_cbor(), SIGNATURE_TYPE, header.ceremony, "")
-
-
-def show_answer(
-    state: OfflineHome, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool
-) -> None:
-    """Show the answer to the wallet that asked. Raises as :func:`answer_transfer` and ``show_transfer``."""
-    transfer = answer_transfer(state, file)
-    shown = show_transfer(transfer, how=how, output=output, folder=state.home / "qr", version=version, as_json=as_json)
-    if as_json:
-        show_json({"ok": True} | shown.as_json())

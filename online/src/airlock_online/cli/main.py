@@ -8,57 +8,65 @@ from typing import ClassVar
 
 import click
 
+from airlock_shared.cli.console import FOLDER
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import WIDTH
 
-# name -> its line in the list of commands; the module of the same name is imported only when it is used
-COMMANDS = {
-    "plan": "Write, check or show a ceremony plan.",
-    "actions": "List the actions that a plan can ask for, with their fields.",
-    "deployment": "Fetch a venue's deployment, to be pinned offline.",
-    "ready": "Ask the builder whether it is ready.",
-    "meta": "Compare the venue's own description with the pinned one.",
-    "pairs": "List the venue's pairs.",
-    "positions": "List an account's positions and pending orders.",
-    "nonce": "Show whether a nonce is used.",
-    "ceremony": "Lead people through a ceremony; record what they confirm.",
-    "delegation": "Show what a delegate may do, and until when.",
-    "delegate": "Prove a delegate key that is on a server.",
-    "referral": "Show who owns a referral code, by builder and chain.",
-    "prepare": "Build and check every step of a plan.",
-    "build": "Build and check one action, without a plan file.",
-    "call": "Ask the builder for any path; take the answer as a step's payload.",
-    "show": "Show a document as QR codes.",
-    "scan": "Read a document from QR codes, and write it.",
-    "submit": "Deliver signatures once, and follow them to their outcome.",
-    "export": "Write signatures as a package for another sender.",
-    "follow": "Follow submitted signatures to their outcome.",
-    "resolve": "Show what is known of open submissions, and what they wait for.",
-    "status": "List what was submitted, with its outcome.",
-    "relay": "Show the outcome of a relayed transaction.",
-    "explain": "Explain a code, a check or an exit code.",
-    "report": "Make the report of a ceremony, or verify one.",
-    "forget": "Remove kept copies of signatures that can execute no more.",
-    "doctor": "Find out why something does not work; change nothing.",
-    "config": "Show the configuration, and where each value comes from.",
-    "completion": "Print shell completion for this program's commands.",
-    "rehearse": "Run whole ceremonies on this machine, or serve what they need.",
-    "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
-}
-
-STATIONS = {  # the first command of each, and the heading above it
-    "plan": "Days before",
-    "deployment": "The venue",
-    "ceremony": "The people",
-    "delegation": "The account, the delegate, the code",
-    "prepare": "The requests",
-    "show": "Across the gap",
-    "submit": "Deliver, and follow to the outcome",
-    "report": "The evidence",
-    "doctor": "This machine",
-    "rehearse": "Beside ceremonies",
+# heading -> name -> its line in the list of commands; the module of the same name is imported only when it is used
+STATIONS = {
+    "Days before": {
+        "plan": "Write, check or show a ceremony plan.",
+        "actions": "List the actions that a plan can ask for, with their fields.",
+    },
+    "The venue": {
+        "deployment": "Fetch a venue's deployment, to be pinned offline.",
+        "ready": "Ask the builder whether it is ready.",
+        "meta": "Compare the venue's own description with the pinned one.",
+        "pairs": "List the venue's pairs.",
+        "positions": "List an account's positions and pending orders.",
+        "nonce": "Show whether a nonce is used.",
+    },
+    "The people": {
+        "ceremony": "Lead people through a ceremony; record what they confirm.",
+    },
+    "The account, the delegate, the code": {
+        "delegation": "Show what a delegate may do, and until when.",
+        "delegate": "Prove a delegate key that is on a server.",
+        "referral": "Show who owns a referral code, by builder and chain.",
+    },
+    "The requests": {
+        "prepare": "Build and check every step of a plan.",
+        "build": "Build and check one action, without a plan file.",
+        "call": "Ask the builder for any path; take the answer as a step's payload.",
+    },
+    "Across the gap": {
+        "show": "Show a document as QR codes.",
+        "scan": "Read a document from QR codes, and write it.",
+    },
+    "Deliver, and follow to the outcome": {
+        "submit": "Deliver signatures once, and follow them to their outcome.",
+        "export": "Write signatures as a package for another sender.",
+        "follow": "Follow submitted signatures to their outcome.",
+        "resolve": "Show what is known of open submissions, and what they wait for.",
+        "status": "List what was submitted, with its outcome.",
+        "relay": "Show the outcome of a relayed transaction.",
+        "explain": "Explain a code, a check or an exit code.",
+    },
+    "The evidence": {
+        "report": "Make the report of a ceremony, or verify one.",
+        "forget": "Remove kept copies of signatures that can execute no more.",
+    },
+    "This machine": {
+        "doctor": "Find out why something does not work; change nothing.",
+        "config": "Show the configuration, and where each value comes from.",
+        "completion": "Print shell completion for this program's commands.",
+    },
+    "Beside ceremonies": {
+        "rehearse": "Run whole ceremonies on this machine, or serve what they need.",
+        "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
+    },
 }
 
 
@@ -66,7 +74,6 @@ class OnlineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_online.cli"
-    table: ClassVar = COMMANDS
     stations: ClassVar = STATIONS
 
     def load(self, name: str) -> click.Command:
@@ -86,7 +93,7 @@ def _rehearse() -> click.Command:
 @click.command(cls=OnlineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
 @click.option(
     "--home",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=FOLDER,
     help="This machine's folder (default: $AIRLOCK_ONLINE_HOME, or ~/.airlock-online).",
 )
 @click.version_option(package_name="airlock-online")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from airlock_online.cli.wallet_exchange import show_step
+from airlock_online.cli.wallet_exchange import step_transfer
 from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import INPUT
 from airlock_shared.cli.master_fingerprint import read_fingerprint
-from airlock_shared.cli.qr.documents import show_file, showing_options
-from airlock_shared.cli.qr.transfer import How
+from airlock_shared.cli.qr.documents import show_file, show_result
+from airlock_shared.cli.qr.transfer import Showing, showing_options
 from airlock_shared.errors import UsageError
 
 
@@ -29,10 +29,7 @@ def show(
     wallet: str | None,
     step: str | None,
     fingerprint: int | None,
-    how: How | None,
-    output: Path | None,
-    version: int | None,
-    as_json: bool,
+    showing: Showing,
 ) -> None:
     r"""Show FILE as QR codes: a deployment, a plan, requests or signatures.
 
@@ -46,8 +43,8 @@ def show(
       airlock-online show requests.json --for keystone --step desk-key
     """
     if wallet is not None:
-        show_step(home, file, step, fingerprint, how, output, version, as_json)
+        show_result(step_transfer(home, file, step, fingerprint), home.folder, showing)
         return
     if step is not None or fingerprint is not None:
         raise UsageError("--step and --master-fingerprint are for another wallet", do="add --for keystone")
-    show_file(home.folder, file, how, output, version, as_json)
+    show_file(home.folder, file, showing)

@@ -9,10 +9,9 @@ from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_online.wallets.answers import WalletAnswers
 from airlock_online.wallets.requests import choose_step, document_of, sign_request, take
-from airlock_shared.cli.console import say, show_json
+from airlock_shared.cli.console import say, say_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
-from airlock_shared.cli.qr.transfer import How, show_transfer
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.errors import UsageError
@@ -40,23 +39,6 @@ def step_transfer(home: OnlineHome, file: Path, step: str | None, fingerprint: i
         "answer."
     )
     return Transfer(SIGN_REQUEST_TYPE, asked.to_cbor(), SIGN_REQUEST_TYPE, header.ceremony, "")
-
-
-def show_step(
-    home: OnlineHome,
-    file: Path,
-    step: str | None,
-    fingerprint: int | None,
-    how: How | None,
-    output: Path | None,
-    version: int | None,
-    as_json: bool,
-) -> None:
-    """Show a step to another wallet. Raises as :func:`step_transfer` and ``show_transfer``."""
-    transfer = step_transfer(home, file, step, fingerprint)
-    shown = show_transfer(transfer, how=how, output=output, folder=home.folder / "qr", version=version, as_json=as_json)
-    if as_json:
-        show_json({"ok": True} | shown.as_json())
 
 
 def _deployment(home: OnlineHome, header: Header) -> Deployment:
@@ -110,8 +92,7 @@ def _write(
         signatures = fingerprint_of(parse_json(document))
         home.transcript.record(COLLECTED, {"requests": requests, "signatures": signatures}, now_ms())
         write_new(output, document)
-        for line in fingerprint_lines("signatures", signatures):
-            say(line)
+        say_all(fingerprint_lines("signatures", signatures))
         name = safe(str(output))
         say(f"Wrote {name}. Submit it with: airlock-online submit {name}")
     if as_json:

@@ -1,8 +1,6 @@
-"""Completion of a command line by the shell: what a half-typed line may go on with, and the lines that set it up."""
+"""``completion``: the lines that make a shell complete a program's command lines."""
 
 from __future__ import annotations
-
-import os
 
 import click
 
@@ -10,13 +8,6 @@ from airlock_shared.cli.console import json_option, paint, show_json
 from airlock_shared.cli.lazy_commands import completion_variable
 
 SHELLS = ("bash", "zsh", "fish")
-
-
-def complete(command: click.Command, program: str) -> None:
-    """Answer a shell that asks what a line may go on with."""
-    from click.shell_completion import shell_complete
-
-    shell_complete(command, {}, program, completion_variable(program), os.environ[completion_variable(program)])
 
 
 @click.command("completion")

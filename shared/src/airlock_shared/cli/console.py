@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
@@ -24,11 +23,20 @@ _AT_A_TERMINAL = (
 )
 _YES = "Type Yes to go on, anything else to stop: "
 _SLIPS = 3
+PATH = click.Path(path_type=Path)
 INPUT = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
 LED = "AIRLOCK_LED"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def output_option(text: str) -> Callable[[Command], Command]:
+    """Return ``--output``, the path of what a command writes."""
+    return click.option("-o", "--output", type=PATH, required=True, help=text)
 
 
 def led() -> bool:
@@ -39,6 +47,12 @@ def led() -> bool:
 def say(text: str = "") -> None:
     """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
     click.echo(harmless(filled(redact(text))), err=True)
+
+
+def say_all(lines: Iterable[str]) -> None:
+    """Write lines of talk, each as :func:`say` does."""
+    for line in lines:
+        say(line)
 
 
 def filled(text: str) -> str:
@@ -55,9 +69,10 @@ def show(text: str) -> None:
     click.echo(harmless(redact(text)))
 
 
-def show_row(text: str) -> None:
-    """Write one of thousands of lines as :func:`show` does; what reads a pipe gets many at once."""
-    sys.stdout.write(harmless(text) + "\n")
+def show_all(lines: Iterable[str]) -> None:
+    """Write lines of the result, each as :func:`show` does."""
+    for line in lines:
+        show(line)
 
 
 def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
@@ -118,11 +133,9 @@ def explain(error: AirlockError) -> str:
     heading = f"{error.check}: " if isinstance(error, Refusal) else ""
     place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
     lines = list(hanging(safe_again(redact(f"{heading}{error.what}{place}"))))
-    if isinstance(error, Refusal):
-        lines += rows("  got:      ", error.got) if error.got else []
-        lines += rows("  expected: ", error.expected) if error.expected else []
-    do = advice(error)
-    lines += rows("  do:       ", do) if do else []
+    found = {"got": error.got, "expected": error.expected} if isinstance(error, Refusal) else {}
+    for label, text in (found | {"do": advice(error)}).items():
+        lines += rows(f"  {label + ':':<10}", text) if text else []
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from airlock_shared.cli.console import finish, say, show, show_json, worst
+from airlock_shared.cli.console import finish, say, show_all, show_json, worst
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
 from airlock_shared.host.files import read_input
@@ -57,7 +57,6 @@ def finish_doctor(lines: Sequence[Observed], *, as_json: bool) -> None:
     if as_json:
         show_json({"ok": not wrong, "lines": [line.as_json() for line in lines]})
     else:
-        for line in page_lines(lines):
-            show(line)
+        show_all(page_lines(lines))
     say(f"{len(wrong)} of {len(lines)} lines need something done." if wrong else "Nothing is wrong.")
     finish(worst([line.code for line in wrong]))

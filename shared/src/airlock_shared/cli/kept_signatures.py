@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from airlock_shared.checks.nonces import Use
-from airlock_shared.cli.console import ask_yes, rows, say, show_json
+from airlock_shared.cli.console import ask_yes, rows, say, say_all, show_json
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError, UsageError
@@ -29,6 +29,7 @@ ceremony_option = click.option(
     metavar="DIR",
     help="Also the pages of codes of `ceremony run --qr`: the folder beside the plan, such as plan.ceremony.",
 )
+NOTHING_KEPT = "No copy of a signature is kept; nothing to do."
 FORGOTTEN = "signatures-forgotten"
 """The transcript's event: ``files``, names within the machine's folder, and ``digests``; written before they are removed."""
 
@@ -55,24 +56,18 @@ def copies_by_light(folder: Path) -> Iterator[KeptCopy]:
 def copies_in_codes(folder: Path) -> Iterator[KeptCopy]:
     """Yield the pages of codes in a ceremony's folder, and what they show: the hand-overs of ``ceremony run --qr``."""
     for path in sorted((folder / "codes").glob("hand-over-*")):
-        yield KeptCopy(path, _digests_over(path.with_suffix(".json")))
+        yield KeptCopy(path, _digests_in(path.with_suffix(".json"), hand_over=True))
 
 
-def _digests_over(path: Path) -> Collection[str] | None:
-    """Return the digests of every signature in a hand-over; None when it is not there, or cannot be read whole."""
+def _digests_in(path: Path, *, hand_over: bool = False) -> Collection[str] | None:
+    """Return the digests of every signature in a document, or in a hand-over's; None when it cannot be read whole."""
     try:
-        _, files = parse_hand_over(read_input(path, max_bytes=MAX_BYTES))
-        items = [
-            each for name, data in files.items() if name.startswith("signatures") for each in parse_signatures(data)[1]
-        ]
-    except AirlockError:
-        return None
-    return frozenset(item.digest for item in items if item.result == "signed")
-
-
-def _digests_in(path: Path) -> Collection[str] | None:
-    try:
-        _, items, _ = parse_signatures(read_input(path))
+        if hand_over:
+            _, files = parse_hand_over(read_input(path, max_bytes=MAX_BYTES))
+            documents = [data for name, data in files.items() if name.startswith("signatures")]
+        else:
+            documents = [read_input(path)]
+        items = [item for data in documents for item in parse_signatures(data)[1]]
     except AirlockError:
         return None
     return frozenset(item.digest for item in items if item.result == "signed")
@@ -92,21 +87,20 @@ def remove_copies(
         why = _why_kept(copy, found)
         (kept if why else removed).append(copy.path)
         name = safe(_name(copy.path, folder))
-        say("\n".join(rows("keep    " if why else "remove  ", f"{name}: {why or _why_removed(copy, found)}")))
+        say_all(rows("keep    " if why else "remove  ", f"{name}: {why or _why_removed(copy, found)}"))
     if removed:
         noun = "this copy" if len(removed) == 1 else f"these {len(removed)} copies"
         ask_yes(f"Remove {noun}, for good?", piped=piped)
         digests = {digest for copy in copies if copy.path in removed for digest in copy.digests or ()}
         transcript.record(FORGOTTEN, {"files": _names(removed, folder), "digests": sorted(digests)}, at_ms)
         for path in removed:
-            _remove(path)
+            try:
+                path.unlink()
+            except OSError as error:
+                raise UsageError(f"{path} cannot be removed: {error.strerror}", do="remove it by hand") from error
         say(f"Removed {len(removed)}, kept {len(kept)}. Destroy the copies that you carried or made yourself.")
     else:
-        say(
-            f"Nothing to remove: {len(kept)} copies are kept."
-            if kept
-            else "No copy of a signature is kept; nothing to do."
-        )
+        say(f"Nothing to remove: {len(kept)} copies are kept." if kept else NOTHING_KEPT)
     if as_json:
         show_json({"ok": True, "removed": _names(removed, folder), "kept": _names(kept, folder)})
 
@@ -118,13 +112,6 @@ def _names(paths: Collection[Path], folder: Path) -> list[str]:
 def _name(path: Path, folder: Path) -> str:
     """Return a copy's name: within the machine's folder, or whole where it is in a ceremony's."""
     return str(path.relative_to(folder) if path.is_relative_to(folder) else path)
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink()
-    except OSError as error:
-        raise UsageError(f"{path} cannot be removed: {error.strerror}", do="remove it by hand") from error
 
 
 def _why_kept(copy: KeptCopy, found: Mapping[str, Liveness]) -> str:

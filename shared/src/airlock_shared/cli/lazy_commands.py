@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from importlib import import_module
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -19,14 +20,19 @@ READER = "airlock.picture-reader"
 class LazyCommands(click.Group):
     """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
 
-    ``table`` maps a name to its line in the list of commands, in the order of the day; ``stations`` maps the first command
-    of each station of a ceremony to the station's heading, so that every command stands under exactly one. The command
-    ``trust-struct`` is ``trust_struct`` in the module ``trust_struct`` of ``package``.
+    ``stations`` maps the heading of each station of a ceremony to its commands, in the order of the day, each with its line
+    in the list. The command ``trust-struct`` is ``trust_struct`` in the module ``trust_struct`` of
+    ``package``. ``before`` is called when a command's words are read, before the command begins.
     """
 
     package: ClassVar[str] = ""
-    table: ClassVar[dict[str, str]] = {}
-    stations: ClassVar[dict[str, str]] = {}
+    stations: ClassVar[dict[str, dict[str, str]]] = {}
+    before: Callable[[click.Context], None] | None = None
+
+    @property
+    def table(self) -> dict[str, str]:
+        """Every command with its line in the list, in the order of the day."""
+        return {name: line for rows in self.stations.values() for name, line in rows.items()}
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Return the names in the order of the day."""
@@ -34,7 +40,8 @@ class LazyCommands(click.Group):
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Return the command of this name, or None."""
-        return _own(self.load(name), context.find_root().command_path) if name in self.table else None
+        program = context.find_root().command_path
+        return _own(self.load(name), program, self.before) if name in self.table else None
 
     def load(self, name: str) -> click.Command:
         """Import the command of this name."""
@@ -46,19 +53,9 @@ class LazyCommands(click.Group):
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands by the stations of a ceremony, without importing any."""
         column = max(map(len, self.table))
-        for heading, rows in self.by_station().items():
+        for heading, rows in self.stations.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(column), line) for name, line in rows.items()])
-
-    def by_station(self) -> dict[str, dict[str, str]]:
-        """Return the table's rows under the heading of their station."""
-        found: dict[str, dict[str, str]] = {}
-        rows: dict[str, str] = {}
-        for name, line in self.table.items():
-            if heading := self.stations.get(name):
-                rows = found[heading] = {}
-            rows[name] = line
-        return found
 
     def shell_complete(self, context: click.Context, incomplete: str) -> list[CompletionItem]:
         """Return the commands and options that begin so, without importing any command."""
@@ -68,13 +65,20 @@ class LazyCommands(click.Group):
         return found + click.Command.shell_complete(self, context, incomplete)
 
 
-def _own(command: click.Command, program: str) -> click.Command:
+def _own(command: click.Command, program: str, before: Callable[[click.Context], None] | None) -> click.Command:
     """Return a program's own copy of a command, whose help names the program; both halves share some commands."""
     own = copy(command)
     text = own.help or ""  # \\b is click's mark for lines that stay as they are
     own.help = text.replace("\\b\n", "\b\n").replace("PROGRAM", program)
     if isinstance(own, click.Group):
-        own.commands = {name: _own(member, program) for name, member in own.commands.items()}
+        own.commands = {name: _own(member, program, before) for name, member in own.commands.items()}
+    elif before is not None and (work := own.callback) is not None:
+
+        def both(*given: Any, **named: Any) -> Any:
+            before(click.get_current_context())
+            return work(*given, **named)
+
+        own.callback = both
     return own
 
 

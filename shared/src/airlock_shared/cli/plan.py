@@ -11,7 +11,19 @@ import click
 
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
-from airlock_shared.cli.console import INPUT, ask, explain, finish, json_option, rows, say, show, show_json
+from airlock_shared.cli.console import (
+    INPUT,
+    ask,
+    explain,
+    finish,
+    json_option,
+    output_option,
+    rows,
+    say,
+    show,
+    show_all,
+    show_json,
+)
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
@@ -44,8 +56,7 @@ def show_plan(file: Path, as_json: bool) -> None:
     if as_json:
         show_json(_as_json(plan))
         return
-    for line in plan_lines(plan):
-        show(line)
+    show_all(plan_lines(plan))
 
 
 def _as_json(plan: Plan) -> dict[str, object]:
@@ -89,26 +100,21 @@ def check_command(machine_faults: MachineFaults) -> click.Command:
             return [*plan_faults(plan), *found]
 
         data = read_input(file, max_bytes=MAX_BYTES)
-        _tell(file, data, find_mistakes(data, faults), as_json)
+        mistakes = find_mistakes(data, faults)
+        plan = None if mistakes else parse_plan(data)
+        if as_json:
+            told = {"ok": plan is not None, "file": str(file), "mistakes": [_mistake_json(each) for each in mistakes]}
+            show_json((_as_json(plan) if plan else {}) | told)
+        elif plan:
+            show(f"{safe(file.name)}: no mistakes")
+            show_all(fingerprint_lines("plan", plan.fingerprint))
+        for mistake in () if as_json else mistakes:
+            show_all(_mistake_lines(file.name, mistake))
+        if mistakes:
+            say(f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''} in {safe(file.name)}")
+            finish(ExitCode.USAGE)
 
     return check
-
-
-def _tell(file: Path, data: bytes, mistakes: list[Mistake], as_json: bool) -> None:
-    if as_json:
-        plan = {} if mistakes else _as_json(parse_plan(data))
-        show_json({**plan, "ok": not mistakes, "file": str(file), "mistakes": [_mistake_json(m) for m in mistakes]})
-    else:
-        for mistake in mistakes:
-            for line in _mistake_lines(file.name, mistake):
-                show(line)
-        if not mistakes:
-            show(f"{safe(file.name)}: no mistakes")
-            for line in fingerprint_lines("plan", parse_plan(data).fingerprint):
-                show(line)
-    if mistakes:
-        say(f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''} in {safe(file.name)}")
-        finish(ExitCode.USAGE)
 
 
 def _mistake_lines(name: str, mistake: Mistake) -> Iterator[str]:
@@ -151,7 +157,7 @@ def _mistake_json(mistake: Mistake) -> dict[str, object]:
 
 
 @click.command("new")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The plan to write.")
+@output_option("The plan to write.")
 @json_option
 def new_plan(output: Path, as_json: bool) -> None:
     r"""Write a plan by asking: the ceremony, its limits, who signs, and each step with its fields.

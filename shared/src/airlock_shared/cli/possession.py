@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.proofs import choose_step
-from airlock_shared.cli.console import json_option, plan_option, say, show, show_json
+from airlock_shared.cli.console import PATH, json_option, plan_option, say, say_all, show, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
@@ -25,7 +25,7 @@ def challenge_command(require: Callable[[Any, str], Deployment], how: str) -> cl
     @click.command("challenge")
     @plan_option
     @step_option
-    @click.option("-o", "--output", type=click.Path(path_type=Path), help="Also write the text to a new file.")
+    @click.option("-o", "--output", type=PATH, help="Also write the text to a new file.")
     @json_option
     @click.pass_obj
     def challenge(home: Any, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
@@ -53,5 +53,4 @@ def tell_challenge(challenge: Challenge, output: Path | None, how: str, *, as_js
         return
     show(text.decode())
     say()
-    for line in how.splitlines():
-        say(line)
+    say_all(how.splitlines())

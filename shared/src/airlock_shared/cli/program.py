@@ -24,13 +24,16 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
     as_json = "--json" in words
     try:
         code = _invoke(command, words)
-        _streams_end()
+        for stream in (sys.stdout, sys.stderr):  # what is still held back, while a failure can still be told
+            if stream is not None:
+                stream.flush()
     except AirlockError as error:
         code = _failed(error, as_json)
     except click.ClickException as error:
         code = _failed(_misused(error), as_json)
     except (click.exceptions.Abort, KeyboardInterrupt):
-        code = _interrupted()
+        _tell(f"\nInterrupted. {CONTINUE}")
+        code = int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         _forget(sys.stdout)
         code = int(ExitCode.INTERRUPTED)
@@ -47,10 +50,11 @@ def _invoke(command: click.Command, words: list[str]) -> int:
     if sys.stdout is None:
         raise UsageError("there is no stdout to write the result to", do="run the command with its output open")
     program = Path(sys.argv[0]).name
-    if _asked_by_a_shell(program):
-        from airlock_shared.cli.completion import complete
+    variable = completion_variable(program)
+    if asked := os.environ.get(variable):  # a shell asks what a line may go on with
+        from click.shell_completion import shell_complete
 
-        complete(command, program)
+        shell_complete(command, {}, program, variable, asked)
         return int(ExitCode.DONE)
     try:
         with command.make_context(program, list(words)) as context:
@@ -71,13 +75,6 @@ def _require_width() -> None:
                     f"this terminal is too narrow: it has {found} columns",
                     do=f"make it {WIDTH} columns wide, or its letters smaller, and run the command again",
                 )
-
-
-def _streams_end() -> None:
-    """Write what is still held back, while a failure can still be told."""
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
 
 
 def _forget(stream: TextIO) -> None:
@@ -109,19 +106,9 @@ def _failed(error: AirlockError, as_json: bool) -> int:
     return int(error.exit_code)
 
 
-def _interrupted() -> int:
-    _tell(f"\nInterrupted. {CONTINUE}")
-    return int(ExitCode.INTERRUPTED)
-
-
 def _tell(text: str) -> None:
     """Say how it ended, where that can be said: a disk that is full behind stderr changes no exit code."""
     try:
         say(text)
     except OSError:
         _forget(sys.stderr)
-
-
-def _asked_by_a_shell(program: str) -> bool:
-    """Return whether a shell asks what a line may go on with; click's own variable says so."""
-    return bool(os.environ.get(completion_variable(program)))

@@ -1,34 +1,37 @@
-"""What ``report make`` and ``report verify`` of both halves share: reading files, writing the folder, telling of it."""
+"""What ``report make`` and ``report verify`` of both halves share: reading files, writing the folder, telling of it.
+
+The evidence folder is ``report.html``, ``report.json``, ``artefacts/`` and perhaps ``report.pdf``. It is written whole or
+not at all, mode 0700, and never over an older one.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
-from airlock_shared.cli.console import INPUT, json_option, led, rows, say, show, show_json
+from airlock_shared.cli.console import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folder
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import read_input, require_new
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
+from airlock_shared.report.evidence.artefacts import DEPLOYMENT, FILES, HTML, JSON, PDF, PLAN, REQUESTS
 from airlock_shared.report.rows import headline
-from airlock_shared.report.verify import Judge, ScreensOf, make, verify
+from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-folder_option = click.option(
-    "-o", "--output", "folder", type=click.Path(path_type=Path), required=True, help="The evidence folder to write."
-)
+ARTEFACTS = "artefacts"
+MAX_BYTES = 256 << 20  # of one file: a transcript may be as long
+folder_option = click.option("-o", "--output", "folder", type=PATH, required=True, help="The evidence folder to write.")
 signatures_option = click.option("--signatures", "signatures_file", type=INPUT, help="The signatures document.")
 
 
@@ -74,7 +77,7 @@ def make_report(
         show_json({"ok": True, **facts, **_told(report.value)})
         return
     if not led():  # where it is led, its end says where everything is
-        show("\n".join(rows("Wrote ", safe(str(folder)))))
+        show_all(rows("Wrote ", safe(str(folder))))
     _tell(report.value, mark)
 
 
@@ -93,34 +96,27 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
           {example}
         """,
     )
-    @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+    @click.argument("folder", type=FOLDER)
     @signatures_option
     @json_option
     def verify_folder(folder: Path, signatures_file: Path | None, as_json: bool) -> None:
-        verify_report(folder, signatures_file, judge, screens_of, as_json=as_json)
+        report, html, files = read_folder(folder)
+        whole = read_input(signatures_file) if signatures_file is not None else None
+        found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
+        mark = hashlib.sha256(report).hexdigest()
+        pdf = (folder / PDF).exists()
+        if as_json:
+            facts = {"fingerprint": mark, "words": spoken(mark), "not_computed_again": list(found.open), "pdf": pdf}
+            show_json({"ok": True, **facts, **_told(found.value)})
+            return
+        show("The report matches its artefacts: every field, and every byte of the page.")
+        for sentence in found.open:
+            show_all(rows("not computed again: ", sentence))
+        if pdf:
+            show(f"not verified: {PDF}, a browser's copy of {HTML}")
+        _tell(found.value, mark)
 
     return verify_folder
-
-
-def verify_report(
-    folder: Path, signatures_file: Path | None, judge: Judge, screens_of: ScreensOf | None, *, as_json: bool
-) -> None:
-    """Verify an evidence folder and tell what it says. Raises as ``verify`` and ``read_folder``."""
-    report, html, files = read_folder(folder)
-    whole = read_input(signatures_file) if signatures_file is not None else None
-    found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
-    mark = hashlib.sha256(report).hexdigest()
-    pdf = (folder / PDF).exists()
-    if as_json:
-        facts = {"fingerprint": mark, "words": spoken(mark), "not_computed_again": list(found.open), "pdf": pdf}
-        show_json({"ok": True, **facts, **_told(found.value)})
-        return
-    show("The report matches its artefacts: every field, and every byte of the page.")
-    for sentence in found.open:
-        show("\n".join(rows("not computed again: ", sentence)))
-    if pdf:
-        show(f"not verified: {PDF}, a browser's copy of {HTML}")
-    _tell(found.value, mark)
 
 
 def _printed(folder: Path, printing: Printing) -> bool:
@@ -137,22 +133,63 @@ def _told(value: dict[str, Any]) -> dict[str, Any]:
     return {"ceremony": value["ceremony"]["id"], **own}
 
 
-def _apart(value: dict[str, Any]) -> str:
-    return ", ".join(value["part"]["not_in_it"]) or "none"
-
-
 def _tell(value: dict[str, Any], mark: str) -> None:
-    show("\n".join(rows("ceremony    ", f"{value['ceremony']['id']}: {value['ceremony']['title']}")))
+    show_all(rows("ceremony    ", f"{value['ceremony']['id']}: {value['ceremony']['title']}"))
     if value["rehearsal"]:
         show("REHEARSAL   nothing here is worth anything")
     if value["part"]:
-        show("\n".join(rows("PART        ", f"{value['part']['what']}; not in it: {_apart(value)}")))
+        apart = ", ".join(value["part"]["not_in_it"]) or "none"
+        show_all(rows("PART        ", f"{value['part']['what']}; not in it: {apart}"))
     show("complete    nothing that this report looks for is missing" if value["complete"] else headline(value))
     for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
         for sentence in sentences:
-            show("\n".join(rows(heading, sentence)))
+            show_all(rows(heading, sentence))
     for each in value["alive"]["signatures"]:
         told = f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
-        show("\n".join(rows("still alive ", told)))
-    for line in fingerprint_lines("report", mark):
-        show(line)
+        show_all(rows("still alive ", told))
+    show_all(fingerprint_lines("report", mark))
+
+
+# ---- the evidence folder on the disk ----------------------------------------------------------------------------------
+
+
+def write_folder(folder: Path, report: MadeReport, files: Mapping[str, bytes]) -> None:
+    """Write a new evidence folder. Raises ``UsageError`` when it exists, or cannot be written."""
+    require_new(folder)
+    made = make_folder(folder.with_name(f".{folder.name}.{secrets.token_hex(6)}"))
+    try:
+        make_folder(made / ARTEFACTS)
+        for name, data in files.items():
+            write_new(made / ARTEFACTS / name, data)
+        write_new(made / JSON, report.json)
+        write_new(made / HTML, report.html)
+        made.rename(folder)
+    except OSError as error:
+        raise UsageError(f"{folder} cannot be written: {error.strerror}", do="choose another name") from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def read_folder(folder: Path) -> tuple[bytes, bytes, dict[str, bytes]]:
+    """Return ``report.json``, ``report.html`` and the artefacts of an evidence folder.
+
+    Raises ``UsageError`` when there is none, ``DocumentError("REPORT-ARTEFACT")`` for a file that does not belong there.
+    """
+    inside = folder / ARTEFACTS
+    if not inside.is_dir() or inside.is_symlink():
+        raise UsageError(f"{folder} is not an evidence folder", do="give the folder that `report make` wrote")
+    for path in sorted(folder.iterdir()):
+        if path.name not in (JSON, HTML, PDF, ARTEFACTS):
+            raise _stray(path)
+    files = {}
+    for path in sorted(inside.iterdir()):
+        if path.name not in FILES:
+            raise _stray(path)
+        files[path.name] = read_input(path, max_bytes=MAX_BYTES)
+    read = [read_input(folder / name, max_bytes=MAX_BYTES) for name in (JSON, HTML)]
+    return read[0], read[1], files
+
+
+def _stray(path: Path) -> DocumentError:
+    return DocumentError("REPORT-ARTEFACT", "a file that does not belong in an evidence folder", got=path.name[:80],
+                         do="find out who put it there; the report does not cover it")  # fmt: skip

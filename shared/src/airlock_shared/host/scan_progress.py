@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from airlock_shared.host.files import append_line, read_input
-from airlock_shared.ur.part import MAX_TEXT
+from airlock_shared.ur.frames import MAX_TEXT
 
 MAX_KEPT_BYTES = 32 << 20
 

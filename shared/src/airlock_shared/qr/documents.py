@@ -18,7 +18,6 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError
-from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.decode import Message
@@ -95,13 +94,9 @@ def _text_of(document_json: bytes) -> bytes:
     return text.encode()
 
 
-def _plan_of(document_json: bytes) -> Plan:
-    return parse_plan(_text_of(document_json))
-
-
 CEREMONIES: dict[Any, Callable[[bytes], str]] = {  # a kind of document -> the name that its envelope bears
     DEPLOYMENT: lambda data: parse_deployment(data).name,
-    PLAN_TEXT: lambda data: _plan_of(data).id,
+    PLAN_TEXT: lambda data: parse_plan(_text_of(data)).id,
     HAND_OVER: lambda data: parse_hand_over(data)[0],
     REQUESTS: lambda data: parse_requests(data)[0].ceremony,
     SIGNATURES: lambda data: parse_signatures(data)[0].ceremony,

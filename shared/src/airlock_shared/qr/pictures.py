@@ -8,18 +8,19 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Sequence
 from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, require_new, write_new
-from airlock_shared.qr.symbol import QUIET, Matrix, bordered, matrix, side, version_for
+from airlock_shared.qr.symbol import QUIET, Matrix, bordered, symbols
 from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
-    from PIL import Image, ImageDraw
+    from PIL import Image
 
 PICTURE_PIXELS = 720  # about the side of a PNG's or GIF's picture: the height of a small screen
 _SHEET = (1240, 1754)  # A4 at 150 dots an inch
@@ -44,11 +45,9 @@ def picture(modules: Matrix, *, module_pixels: int) -> Image.Image:
 
 def pictures(texts: Sequence[str], version: int, *, pixels: int = PICTURE_PIXELS) -> list[Image.Image]:
     """Return the frames as pictures of one size, about ``pixels`` a side, in the smallest version that holds them all."""
-    shared = version_for(texts, version_at_most=version)
-    module = max(1, pixels // (side(shared) + 2 * QUIET))
-    return [
-        picture(matrix(text, version_at_most=version, version_at_least=shared), module_pixels=module) for text in texts
-    ]
+    drawn = symbols(texts, version)
+    module = max(1, pixels // (len(drawn[0]) + 2 * QUIET))
+    return [picture(each, module_pixels=module) for each in drawn]
 
 
 def write_sequence(transfer: Transfer, folder: Path, version: int) -> list[Path]:
@@ -103,52 +102,30 @@ def write_sheet(transfer: Transfer, path: Path, version: int) -> int:
 
 def sheet(transfer: Transfer, version: int) -> list[Image.Image]:
     """Return the pages: codes in a grid, each with its number, under the names that people compare."""
-    count = ideal_count(transfer, version)
-    parts = endless_texts(transfer, version)
-    texts = [next(parts) for _ in range(count)]
-    shared = version_for(texts, version_at_most=version)
-    cell = _PRINTED_MODULE * (side(shared) + 2 * QUIET)
-    columns, rows = max(1, (_SHEET[0] - 2 * _MARGIN) // cell), max(1, (_SHEET[1] - 2 * _MARGIN - _HEAD) // (cell + 30))
-    size = columns * rows
-    symbols = [matrix(text, version_at_most=version, version_at_least=shared) for text in texts]
-    total = -(-count // size)
-    return [
-        _page(
-            transfer,
-            symbols[at : at + size],
-            first=at + 1,
-            of=count,
-            columns=columns,
-            page=f"{at // size + 1} of {total}",
-        )
-        for at in range(0, count, size)
-    ]
-
-
-def _page(
-    transfer: Transfer, symbols: Sequence[Matrix], *, first: int, of: int, columns: int, page: str
-) -> Image.Image:
     from PIL import Image, ImageDraw, ImageFont
 
-    paper = Image.new("1", _SHEET, 1)
-    ink = ImageDraw.Draw(paper)
-    _write_head(ink, transfer, page)
-    for place, modules in enumerate(symbols):
-        code = picture(modules, module_pixels=_PRINTED_MODULE)
-        x = _MARGIN + place % columns * code.width
-        y = _MARGIN + _HEAD + place // columns * (code.height + 30)
-        paper.paste(code, (x, y + 30))
-        ink.text((x + QUIET * _PRINTED_MODULE, y + 14), f"{first + place} of {of}", 0, ImageFont.load_default(24))
-    return paper
-
-
-def _write_head(ink: ImageDraw.ImageDraw, transfer: Transfer, page: str) -> None:
-    from PIL import ImageFont
-
-    title = f"{safe(transfer.kind, limit=60)}   ceremony {safe(transfer.ceremony, limit=60)}   page {page}"
-    lines = [title, *spoken_rows(transfer.fingerprint), *textwrap.wrap(grouped(transfer.fingerprint), 62)]
-    for number, line in enumerate(lines):
-        ink.text((_MARGIN, _MARGIN + 34 * number), line, 0, ImageFont.load_default(26))
+    count = ideal_count(transfer, version)
+    drawn = symbols(list(islice(endless_texts(transfer, version), count)), version)
+    cell = _PRINTED_MODULE * (len(drawn[0]) + 2 * QUIET)
+    columns, rows = max(1, (_SHEET[0] - 2 * _MARGIN) // cell), max(1, (_SHEET[1] - 2 * _MARGIN - _HEAD) // (cell + 30))
+    size = columns * rows
+    names = f"{safe(transfer.kind, limit=60)}   ceremony {safe(transfer.ceremony, limit=60)}"
+    pages = []
+    for at in range(0, count, size):
+        paper = Image.new("1", _SHEET, 1)
+        ink = ImageDraw.Draw(paper)
+        title = f"{names}   page {at // size + 1} of {-(-count // size)}"
+        head = (title, *spoken_rows(transfer.fingerprint), *textwrap.wrap(grouped(transfer.fingerprint), 62))
+        for number, line in enumerate(head):
+            ink.text((_MARGIN, _MARGIN + 34 * number), line, 0, ImageFont.load_default(26))
+        for place, modules in enumerate(drawn[at : at + size]):
+            x = _MARGIN + place % columns * cell
+            y = _MARGIN + _HEAD + place // columns * (cell + 30)
+            paper.paste(picture(modules, module_pixels=_PRINTED_MODULE), (x, y + 30))
+            told = f"{at + place + 1} of {count}"
+            ink.text((x + QUIET * _PRINTED_MODULE, y + 14), told, 0, ImageFont.load_default(24))
+        pages.append(paper)
+    return pages
 
 
 def _encoded(image: Image.Image, kind: str) -> bytes:

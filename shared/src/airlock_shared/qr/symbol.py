@@ -7,7 +7,7 @@ the fountain code rather than by redundancy in each symbol, and one character of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from airlock_shared.errors import UsageError
 
@@ -78,6 +78,12 @@ def matrix(text: str, *, version_at_most: int, version_at_least: int = 1) -> Mat
     code.add_data(QRData(text.encode(), mode=MODE_ALPHA_NUM))
     code.make(fit=False)
     return [[bool(module) for module in row] for row in code.get_matrix()]
+
+
+def symbols(texts: Sequence[str], version: int) -> list[Matrix]:
+    """Return the symbols of several frames, all in the smallest version up to ``version`` that holds each of them."""
+    shared = version_for(texts, version_at_most=version)
+    return [matrix(text, version_at_most=version, version_at_least=shared) for text in texts]
 
 
 def bordered(modules: Matrix) -> Matrix:

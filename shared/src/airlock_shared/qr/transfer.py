@@ -10,9 +10,8 @@ from zlib import crc32
 from airlock_shared.errors import UsageError
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for
 from airlock_shared.ur.decode import TransferLimits
-from airlock_shared.ur.encode import frame_count, frames
 from airlock_shared.ur.envelope import UR_TYPE
-from airlock_shared.ur.fragments import choose_fragments
+from airlock_shared.ur.fountain import choose_fragments, frame_count, frames
 
 DEFAULT_PAUSE_MS = 200  # loses the fewest captures between two frames; shorter brings nothing
 

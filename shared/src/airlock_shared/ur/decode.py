@@ -12,10 +12,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.fountain import FountainPart
-from airlock_shared.ur.fragments import choose_fragments
-from airlock_shared.ur.part import Part, is_ur, parse_part
-from airlock_shared.ur.solve import Added, Solver
+from airlock_shared.ur.fountain import FountainPart, choose_fragments
+from airlock_shared.ur.frames import is_ur, parse_part
 from airlock_shared.wire.codec import damaged
 
 
@@ -63,6 +61,10 @@ class Message(NamedTuple):
         return self.cbor
 
 
+_Identity = tuple[str, tuple[int, int, int, int]]
+"""What all frames of one message have in common: its UR type, and :attr:`FountainPart.message`."""
+
+
 class Decoder:
     """Collects frames until ``result`` is there. ``restart`` forgets everything, at any moment."""
 
@@ -75,20 +77,18 @@ class Decoder:
         self.result: Message | None = None
         self.reason = ""
         self._counts = dict.fromkeys(Taken, 0)
-        self._begin_anew()
+        self._begin(None)
 
-    def _begin_anew(self) -> None:
-        self._message: tuple[str, tuple[int, int, int, int]] | None = None
-        self._solver = Solver(0)
+    def _begin(self, message: _Identity | None) -> None:
+        self._message = message
+        self._solver = Solver(message[1][0] if message else 0)
 
     @property
     def progress(self) -> Progress:
         """How far it is."""
-        counts = self._counts
         done, expected = self._solver.rank, self._solver.count
         percent = 100 * done // expected if expected else 0  # all are there: then the message is, too
-        repeated, foreign = counts[Taken.REPEATED], counts[Taken.FOREIGN]
-        mixed, bad = counts[Taken.MIXED], counts[Taken.BAD]
+        repeated, foreign, mixed, bad = list(self._counts.values())[1:]
         return Progress(done, repeated, foreign, mixed, bad, expected, percent)
 
     def receive(self, text: str) -> Taken:
@@ -107,23 +107,28 @@ class Decoder:
             self.reason = "a QR code that is not of a transfer (no ur:… text)"
             return Taken.FOREIGN
         part = parse_part(text)
-        return self._whole(part) if part.seq_num is None else self._one_of_many(part)
-
-    def _whole(self, part: Part) -> Taken:
-        self._bound(1, len(part.payload))
-        message = (part.type, (1, len(part.payload), zlib.crc32(part.payload), len(part.payload)))
-        return self._add(message, [0], part.payload)
-
-    def _one_of_many(self, part: Part) -> Taken:
-        self._bound(part.seq_len or 0, 0)  # before anything of the part is looked at
-        inner = FountainPart.from_cbor(part.payload)
-        if (part.seq_num, part.seq_len) != (inner.seq_num, inner.seq_len):
-            got = f"{part.seq_num}-{part.seq_len} and {inner.seq_num}-{inner.seq_len}"
-            raise damaged("QR-PART", "a frame has two different numbers", got=got)
+        if part.seq_num is None:  # a whole message is its own only fragment
+            inner = FountainPart(1, 1, len(part.payload), zlib.crc32(part.payload), part.payload)
+        else:
+            self._bound(part.seq_len or 0, 0)  # before anything of the part is looked at
+            inner = FountainPart.from_cbor(part.payload)
+            if (part.seq_num, part.seq_len) != (inner.seq_num, inner.seq_len):
+                got = f"{part.seq_num}-{part.seq_len} and {inner.seq_num}-{inner.seq_len}"
+                raise damaged("QR-PART", "a frame has two different numbers", got=got)
         self._bound(inner.seq_len, inner.message_len)
         message = (part.type, inner.message)
-        self._require_same(message)
-        return self._add(message, choose_fragments(inner.seq_num, inner.seq_len, inner.checksum), inner.data)
+        if self._message is not None and message != self._message:
+            do = "if the other screen shows something else now, start again"
+            raise damaged("QR-MIXED", "a frame of another message", do=do)
+        if self._message is None:
+            self._begin(message)
+        mask = 0
+        for index in choose_fragments(inner.seq_num, inner.seq_len, inner.checksum):
+            mask |= 1 << index
+        if not self._solver.add(mask, int.from_bytes(inner.data, "big")):
+            return Taken.REPEATED
+        self._finish(message)
+        return Taken.USEFUL
 
     def _bound(self, seq_len: int, message_bytes: int) -> None:
         if seq_len > self._limits.seq_len or message_bytes > self._limits.message_bytes:
@@ -131,32 +136,56 @@ class Decoder:
             expected = f"<= {self._limits.seq_len} frames, {self._limits.message_bytes} bytes"
             raise damaged("QR-LIMIT", "too long for codes", got=got, expected=expected, do="take it by file")
 
-    def _require_same(self, message: tuple[str, tuple[int, int, int, int]]) -> None:
-        if self._message is not None and message != self._message:
-            do = "if the other screen shows something else now, start again"
-            raise damaged("QR-MIXED", "a frame of another message", do=do)
-
-    def _add(self, message: tuple[str, tuple[int, int, int, int]], fragments: list[int], data: bytes) -> Taken:
-        self._require_same(message)
-        if self._message is None:
-            self._message = message
-            self._solver = Solver(message[1][0])
-        added = self._solver.add(fragments, int.from_bytes(data, "big"))
-        if added is Added.CONTRADICTS:
-            do = "if it happens again, start again: somebody may be mixing two messages"
-            raise damaged("QR-MIXED", "a frame that contradicts those before it", do=do)
-        if added is Added.KNOWN:
-            return Taken.REPEATED
-        self._finish()
-        return Taken.USEFUL
-
-    def _finish(self) -> None:
-        values = self._solver.values()
-        if values is None or self._message is None:
+    def _finish(self, message: _Identity) -> None:
+        if self._solver.rank < self._solver.count:
             return
-        ur_type, (_, length, checksum, width) = self._message
-        cbor = b"".join(value.to_bytes(width, "big") for value in values)[:length]
+        ur_type, (_, length, checksum, width) = message
+        cbor = b"".join(value.to_bytes(width, "big") for value in self._solver.values())[:length]
         if zlib.crc32(cbor) != checksum:
-            self._begin_anew()
+            self._begin(None)
             raise damaged("QR-CRC", "the message's checksum is wrong", do="start again: scan all its frames again")
         self.result = Message(ur_type, cbor)
+
+
+class Solver:
+    """The unmixing of mixed fragments: Gauss and Jordan's elimination over GF(2), one part at a time.
+
+    Equations over ``count`` unknown fragments, kept so that each solved unknown stands in no other equation. Every part that
+    says anything new raises the rank by one, so as many new parts as fragments are always enough, nothing is kept that is
+    not needed, and a part that contradicts the others is noticed. Sets and fragments are held as integers.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._rows: dict[
+            int, tuple[int, int]
+        ] = {}  # a solved unknown: the set of its equation, and the XOR of the values
+
+    @property
+    def rank(self) -> int:
+        """How many parts have said something new."""
+        return len(self._rows)
+
+    def add(self, mask: int, value: int) -> bool:
+        """Take one equation: the XOR of the unknowns in ``mask`` is ``value``; tell whether it says anything new.
+
+        Raises ``DocumentError("QR-MIXED")`` when it contradicts those before it.
+        """
+        for bit, (row, known) in self._rows.items():
+            if mask & bit:
+                mask ^= row
+                value ^= known
+        if not mask and value:
+            do = "if it happens again, start again: somebody may be mixing two messages"
+            raise damaged("QR-MIXED", "a frame that contradicts those before it", do=do)
+        solved = mask & -mask
+        if solved:
+            for bit, (row, known) in self._rows.items():
+                if row & solved:
+                    self._rows[bit] = (row ^ mask, known ^ value)
+            self._rows[solved] = (mask, value)
+        return bool(solved)
+
+    def values(self) -> list[int]:
+        """Return all unknowns in order, once as many parts as fragments have said something new."""
+        return [value for _, (_, value) in sorted(self._rows.items())]

@@ -68,8 +68,10 @@ def unwrap(cbor: bytes) -> Envelope:
     version, claimed, deflated = members
     if version != VERSION:
         raise _not_one("another version of the envelope", got=str(version), expected=str(VERSION))
-    content = _inflate(deflated)
-    ceremony, document = _content(content)
+    value = from_cbor(_inflate(deflated), max_items=MAX_ITEMS)
+    if type(value) is not list or len(value) != 2:
+        raise _not_one("not a ceremony's id and a document")
+    ceremony, document = value
     actual = fingerprint(document)
     if actual != claimed.hex():
         do = "stop: this is not the document that was shown. Scan it again, and compare the fingerprint on both screens"
@@ -91,13 +93,6 @@ def _inflate(deflated: bytes) -> bytes:
     if not unpacker.eof or unpacker.unused_data:
         raise damaged("QR-INFLATE", "a deflate stream that does not end where it should", do="scan it again")
     return content
-
-
-def _content(content: bytes) -> tuple[Any, Any]:
-    value = from_cbor(content, max_items=MAX_ITEMS)
-    if type(value) is not list or len(value) != 2:
-        raise _not_one("not a ceremony's id and a document")
-    return value[0], value[1]
 
 
 def _kind(document: Any) -> str:

@@ -1,39 +1,20 @@
-"""EIP-4527: what a wallet asks an offline signer to sign, and what it gets back.
+"""EIP-4527: what a wallet asks an offline signer to sign, what it gets back, and an account for a watch-only wallet.
 
 The data type is a plain integer, as every implementation writes it, not under the tag 401 that the EIP's text prints.
+Paths and accounts are BCR-2020-007's. What is read is read strictly: exactly these members, each of its type.
 """
 
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 from enum import IntEnum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from airlock_shared.ur.hdkey import (
-    HDKEY_TYPE,
-    KEYPATH_TAG,
-    KEYPATH_TYPE,
-    CoinInfo,
-    HDKey,
-    Keypath,
-    PathStep,
-)
-from airlock_shared.ur.members import field_error, is_uint, read_map, read_uuid, untag, write_uuid
-from airlock_shared.wire.cbor import Tagged, write
-
-__all__ = [
-    "HDKEY_TYPE",
-    "KEYPATH_TYPE",
-    "SIGNATURE_TYPE",
-    "SIGN_REQUEST_TYPE",
-    "CoinInfo",
-    "DataType",
-    "HDKey",
-    "Keypath",
-    "PathStep",
-    "SignRequest",
-    "Signature",
-]
+from airlock_shared.errors import DocumentError
+from airlock_shared.wire.cbor import Tagged, read, write
+from airlock_shared.wire.codec import damaged
+from airlock_shared.wire.members import DERIVATION_PATH
 
 SIGN_REQUEST_TYPE, SIGNATURE_TYPE = "eth-sign-request", "eth-signature"
 SIGNATURE_BYTES = 65
@@ -74,7 +55,7 @@ class SignRequest(NamedTuple):
             6: self.address,
             7: self.origin,
         }
-        return write({name: member for name, member in members.items() if member is not None})
+        return write(_present(members))
 
     @classmethod
     def from_cbor(cls, cbor: bytes) -> SignRequest:
@@ -117,7 +98,7 @@ class Signature(NamedTuple):
     def to_cbor(self) -> bytes:
         """Return the signature as the payload of ``ur:eth-signature``."""
         members = {1: write_uuid(self.request_id), 2: self.signature, 3: self.origin}
-        return write({name: member for name, member in members.items() if member is not None})
+        return write(_present(members))
 
     @classmethod
     def from_cbor(cls, cbor: bytes) -> Signature:
@@ -127,3 +108,160 @@ class Signature(NamedTuple):
             got, expected = f"{len(members[2])} bytes", f"{SIGNATURE_BYTES} bytes"
             raise field_error("not an Ethereum signature", got=got, expected=expected)
         return cls(members[2], read_uuid(members.get(1)), members.get(3))
+
+
+# ---- paths and accounts -------------------------------------------------------------------------------------------
+
+
+HDKEY_TYPE = "crypto-hdkey"
+KEYPATH_TAG, COIN_INFO_TAG = 304, 305
+_HDKEY_TAG = 303
+
+_MAX_STEPS = 10
+_MAX_CHILD = 1 << 31
+_MAX_UINT32 = (1 << 32) - 1
+
+
+class PathStep(NamedTuple):
+    """One step of a path; ``child`` is a number below 2**31, or ``None`` for all of them, written ``*``."""
+
+    child: int | None
+    hardened: bool
+
+
+class Keypath(NamedTuple):
+    """A derivation path, the fingerprint of the key that it starts from, and its depth, where they are known."""
+
+    steps: tuple[PathStep, ...]
+    source_fingerprint: int | None = None
+    depth: int | None = None
+
+    @classmethod
+    def of(cls, path: str, source_fingerprint: int | None = None) -> Keypath:
+        """Return the path of a text such as ``m/44'/60'/0'/0/0``. Raises ``DocumentError("QR-FIELD")``."""
+        if not DERIVATION_PATH.fullmatch(path):
+            raise field_error("not a derivation path", got=repr(path)[:80], expected="m/44'/60'/…")
+        steps = tuple(PathStep(int(name.rstrip("'")), name.endswith("'")) for name in path.split("/")[1:])
+        return cls(steps, source_fingerprint)
+
+    def __str__(self) -> str:
+        names = [("*" if step.child is None else str(step.child)) + "'" * step.hardened for step in self.steps]
+        return "/".join(["m", *names])
+
+    def to_map(self) -> dict[int, Any]:
+        """Return the path's CBOR map."""
+        flat: list[Any] = []
+        for step in self.steps:
+            flat += [[] if step.child is None else step.child, step.hardened]
+        return _present({1: flat, 2: self.source_fingerprint, 3: self.depth})
+
+    @classmethod
+    def from_map(cls, value: Any) -> Keypath:
+        """Return the path of a CBOR map. Raises ``DocumentError("QR-FIELD")``."""
+        members = read_map(value, "a keypath", {1: list}, {2: int, 3: int})
+        flat, fingerprint, depth = members[1], members.get(2), members.get(3)
+        if len(flat) % 2 or len(flat) > 2 * _MAX_STEPS:
+            raise field_error("not the steps of a path", got=f"{len(flat)} members", expected=f"<= {_MAX_STEPS} pairs")
+        if not is_uint(fingerprint, _MAX_UINT32) or not is_uint(depth, 255):
+            raise field_error("a fingerprint or depth out of range", got=f"{fingerprint}, {depth}")
+        if not flat and fingerprint is None:
+            raise field_error("a path with neither steps nor a fingerprint")
+        return cls(tuple(map(_step, flat[::2], flat[1::2])), fingerprint, depth)
+
+
+def _step(child: Any, hardened: Any) -> PathStep:
+    if type(hardened) is not bool:
+        raise field_error("a step that does not say whether it is hardened")
+    if child == []:
+        return PathStep(None, hardened)
+    if type(child) is not int or not 0 <= child < _MAX_CHILD:
+        raise field_error("a step that is no child number", got=repr(child)[:80], expected="0 to 2^31 - 1, or all")
+    return PathStep(child, hardened)
+
+
+class CoinInfo(NamedTuple):
+    """What a key is for: a coin of SLIP-44 (0 when not said), and its network (0 is the main one)."""
+
+    coin: int = 0
+    network: int = 0
+
+
+class HDKey(NamedTuple):
+    """A public key with what is needed to derive its children: compressed key (33 bytes), chain code (32 bytes)."""
+
+    key: bytes
+    chain_code: bytes | None = None
+    use: CoinInfo | None = None
+    origin: Keypath | None = None
+    children: Keypath | None = None
+    parent_fingerprint: int | None = None
+    name: str | None = None
+    note: str | None = None
+
+    def to_cbor(self) -> bytes:
+        """Return the key as the payload of ``ur:crypto-hdkey``."""
+        use = None
+        if self.use is not None:
+            use = Tagged(COIN_INFO_TAG, _present({1: self.use.coin or None, 2: self.use.network or None}))
+        origin, children = [path and Tagged(KEYPATH_TAG, path.to_map()) for path in (self.origin, self.children)]
+        members = {3: self.key, 4: self.chain_code, 5: use, 6: origin, 7: children, 8: self.parent_fingerprint}
+        return write(_present(members | {9: self.name, 10: self.note}))
+
+
+def _present(members: dict[int, Any]) -> dict[int, Any]:
+    return {name: member for name, member in members.items() if member is not None}
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------
+
+
+MAX_ITEMS = 256
+UUID_TAG = 37
+
+_DO = "check that the other wallet speaks EIP-4527, and scan again"
+
+
+def untag(cbor: bytes, tag: int) -> Any:
+    """Return the value of a payload; the type's own tag may stand in front of it. Raises ``DocumentError("QR-CBOR")``."""
+    value = read(cbor, max_items=MAX_ITEMS)
+    return value.value if type(value) is Tagged and value.tag == tag else value
+
+
+def read_map(value: Any, what: str, required: Mapping[int, type], optional: Mapping[int, type]) -> dict[int, Any]:
+    """Return a map with these members and no others. Raises ``DocumentError("QR-FIELD")``."""
+    if type(value) is not dict:
+        raise field_error(f"{what} is not a map", got=type(value).__name__)
+    known = {**required, **optional}
+    if unknown := [name for name in value if name not in known]:
+        raise field_error(f"{what} has unknown members", got=repr(unknown)[:80], expected=repr(list(known)))
+    if missing := [name for name in required if name not in value]:
+        raise field_error(f"{what} lacks members", got=repr(list(value))[:80], expected=repr(missing))
+    for name, member in value.items():
+        if type(member) is not known[name]:
+            expected = known[name].__name__
+            raise field_error(f"member {name} of {what} has a wrong type", got=type(member).__name__, expected=expected)
+    return value
+
+
+def is_uint(number: int | None, most: int) -> bool:
+    """Tell whether a number that may be missing is not out of range."""
+    return number is None or 0 <= number <= most
+
+
+def read_uuid(value: Tagged | None) -> uuid.UUID | None:
+    """Return a request's id, if there is one. Raises ``DocumentError("QR-FIELD")``."""
+    if value is None:
+        return None
+    if value.tag != UUID_TAG or type(value.value) is not bytes or len(value.value) != 16:
+        raise field_error("a request's id that is no UUID", expected=f"16 bytes with tag {UUID_TAG}")
+    return uuid.UUID(bytes=value.value)
+
+
+def write_uuid(value: uuid.UUID | None) -> Tagged | None:
+    """Return a request's id as it is written."""
+    return None if value is None else Tagged(UUID_TAG, value.bytes)
+
+
+def field_error(what: str, *, got: str = "", expected: str = "", do: str = _DO) -> DocumentError:
+    """Return the error of a registered type that is not as its definition says."""
+    return damaged("QR-FIELD", what, got=got, expected=expected, do=do)

@@ -1,14 +1,140 @@
-"""The parts of a message that needs several frames (BCR-2024-001, "Part Serialization" and "The Encoder")."""
+"""The parts of a message that needs several frames (BCR-2024-001): how it is cut, and which fragments a part mixes.
+
+A message is one still code, or an endless run of parts of which any sufficient number will do. Sender and receiver derive
+the choice from the part's number and the message's checksum alone, so nothing of it is sent. Both must do the same
+floating-point operations in the same order, or they mix other fragments than the other thinks.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import zlib
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from functools import lru_cache, reduce
+from operator import add
+from typing import NamedTuple, TypeVar
 
-from airlock_shared.ur.fragments import choose_fragments, partition
+from airlock_shared.ur.frames import Part, part_text
 from airlock_shared.wire.cbor import read, write
 from airlock_shared.wire.codec import damaged
+
+_MASK = (1 << 64) - 1
+_TWO_64 = 2.0**64
+
+
+class Xoshiro256:
+    """The generator; its state is the SHA-256 of the seed, as four big-endian words."""
+
+    def __init__(self, seed: bytes) -> None:
+        digest = hashlib.sha256(seed).digest()
+        self._state = tuple(int.from_bytes(digest[i : i + 8], "big") for i in (0, 8, 16, 24))
+
+    def next(self) -> int:
+        """Return the next 64 bits."""
+        a, b, c, d = self._state
+        product = b * 5 & _MASK
+        result = (product << 7 & _MASK | product >> 57) * 9 & _MASK
+        shifted = b << 17 & _MASK
+        c ^= a
+        d ^= b
+        b ^= c
+        a ^= d
+        c ^= shifted
+        self._state = (a, b, c, d << 45 & _MASK | d >> 19)
+        return result
+
+    def next_double(self) -> float:
+        """Return the next number of [0, 1], as C++ divides a 64-bit integer by 2**64: the ends are both possible."""
+        return self.next() / _TWO_64
+
+    def next_int(self, low: int, high: int) -> int:
+        """Return the next integer of ``low`` to ``high``, both included."""
+        return low + min(int(self.next_double() * (high - low + 1)), high - low)
+
+
+# ---- the choice ---------------------------------------------------------------------------------------------------
+
+
+class Sampler:
+    """Chooses an index, each as often as its weight says."""
+
+    def __init__(self, weights: Sequence[float]) -> None:
+        count = len(weights)
+        total = reduce(add, weights, 0.0)  # not sum(): newer Pythons correct its rounding
+        scaled = [weight * count / total for weight in weights]
+        small = [i for i in reversed(range(count)) if scaled[i] < 1]
+        large = [i for i in reversed(range(count)) if scaled[i] >= 1]
+        self._chances = [1.0] * count
+        self._aliases = [0] * count
+        while small and large:
+            less, more = small.pop(), large.pop()
+            self._chances[less] = scaled[less]
+            self._aliases[less] = more
+            scaled[more] += scaled[less] - 1
+            (small if scaled[more] < 1 else large).append(more)
+
+    def next(self, random: Xoshiro256) -> int:
+        """Return the next index; it draws twice."""
+        first, second = random.next_double(), random.next_double()
+        index = min(int(len(self._chances) * first), len(self._chances) - 1)
+        return index if second < self._chances[index] else self._aliases[index]
+
+
+_T = TypeVar("_T")
+
+
+def fragment_length(message_bytes: int, at_least: int, at_most: int) -> int:
+    """Return the length that gives the fewest fragments of ``at_least`` to ``at_most`` bytes.
+
+    Raises ``ValueError`` for bounds that no length can keep, or an empty message.
+    """
+    if not 0 < at_least <= at_most or message_bytes < 1:
+        message = f"no fragment of {message_bytes} bytes is {at_least} to {at_most} bytes long"
+        raise ValueError(message)
+    most = max(message_bytes // at_least, 1)
+    count = min(_pieces(message_bytes, at_most), most)
+    return _pieces(message_bytes, count)
+
+
+def _pieces(whole: int, piece: int) -> int:
+    return -(-whole // piece)
+
+
+def partition(message: bytes, length: int) -> list[bytes]:
+    """Return the message in fragments of one length; the last is filled with zeros."""
+    return [message[at : at + length].ljust(length, b"\0") for at in range(0, len(message), length)]
+
+
+def choose_fragments(seq_num: int, seq_len: int, checksum: int) -> list[int]:
+    """Return the indexes of the fragments that part ``seq_num`` (from 1) of ``seq_len`` fragments mixes.
+
+    The first ``seq_len`` parts are the fragments themselves; each later one mixes a drawn number of drawn fragments.
+    """
+    if seq_num <= seq_len:
+        return [seq_num - 1]
+    random = Xoshiro256(seq_num.to_bytes(4, "big") + checksum.to_bytes(4, "big"))
+    degree = choose_degree(seq_len, random)
+    return shuffled(range(seq_len), random, degree)
+
+
+def choose_degree(seq_len: int, random: Xoshiro256) -> int:
+    """Return how many fragments a part mixes: 1 to ``seq_len``, ``n`` with a weight of 1/n."""
+    return _degrees(seq_len).next(random) + 1
+
+
+@lru_cache(maxsize=8)  # a transfer has one length; a foreign frame may bring another
+def _degrees(seq_len: int) -> Sampler:
+    return Sampler([1 / degree for degree in range(1, seq_len + 1)])
+
+
+def shuffled(items: Sequence[_T], random: Xoshiro256, count: int) -> list[_T]:
+    """Return ``count`` items in a drawn order (Fisher and Yates)."""
+    remaining = list(items)
+    return [remaining.pop(random.next_int(0, len(remaining) - 1)) for _ in range(count)]
+
+
+# ---- the parts ----------------------------------------------------------------------------------------------------
+
 
 _NUMBERS = 4
 _MAX_ITEMS = 8  # the array and its five, and a little more, so that a longer array is named as what it is
@@ -57,3 +183,27 @@ def parts(message: bytes, length: int, *, first: int = 1) -> Iterator[FountainPa
         for index in choose_fragments(seq_num, len(fragments), checksum):
             mixed ^= fragments[index]
         yield FountainPart(seq_num, len(fragments), len(message), checksum, mixed.to_bytes(length, "big"))
+
+
+# ---- the frames --------------------------------------------------------------------------------------------------------
+
+MIN_FRAGMENT = 10  # bytes, as in the reference implementation: below it the part's own numbers outweigh it
+
+
+def frames(ur_type: str, cbor: bytes, *, fragment_bytes: int, first: int = 1) -> Iterator[str]:
+    """Yield the frame texts of a message in lower case, each with at most ``fragment_bytes`` bytes of it.
+
+    A message that fits is yielded once, whole; a longer one without end, from part ``first``: the first
+    :func:`frame_count` parts are its fragments, the later ones mixtures. Raises ``ValueError`` for less than ten bytes.
+    """
+    length = fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes)
+    if length >= len(cbor):
+        yield part_text(Part(ur_type, None, None, cbor))
+        return
+    for part in parts(cbor, length, first=first):
+        yield part_text(Part(ur_type, part.seq_num, part.seq_len, part.to_cbor()))
+
+
+def frame_count(cbor: bytes, fragment_bytes: int) -> int:
+    """Return how many frames say a message once; one is a still code."""
+    return -(-len(cbor) // fragment_length(len(cbor), MIN_FRAGMENT, fragment_bytes))

@@ -1,17 +1,16 @@
-"""A long text, a screen at a time: no line scrolls away before somebody pressed Enter below it.
+"""A long text, a screen at a time: no line scrolls away before somebody pressed a key below it.
 
-Enter turns a page and answers nothing.
+The keys are those of a review's pages; they turn a page and answer nothing.
 """
 
 from __future__ import annotations
 
-import sys
-import termios
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from airlock_shared.cli import keyboard
-from airlock_shared.cli.console import filled, led, paint, say
+from airlock_shared.cli.console import filled, led, say
+from airlock_shared.cli.single_keys import ENDED, FORWARD, SingleKeys, key_line
 from airlock_shared.errors import Declined
 
 _BESIDE_ROWS = 4
@@ -23,11 +22,7 @@ def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say) -> 
 
     Raises ``Declined`` when the input ends below a screen that nobody has read.
     """
-    screens, keys = _screens(lines, keyboard.screen_rows() if led() else None)
-    for number, screen in enumerate(screens, 1):
-        _tell_all(screen, tell)
-        if keys:
-            _await_enter(f"-- {number} of {len(screens)} -- Enter: on --")
+    _show(lines, tell, keyboard.screen_rows() if led() else None, stays=0)
 
 
 def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:
@@ -35,57 +30,36 @@ def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say)
 
     Raises as :func:`show_by_screens`.
     """
-    screens, _ = _screens(lines, keyboard.screen_rows())
+    _show(lines, tell, keyboard.screen_rows(), stays=1)
+
+
+def _show(lines: Sequence[str], tell: Callable[[str], None], rows_there: int | None, *, stays: int) -> None:
+    """Tell lines in screens of so many rows, of which the last ``stays`` are not turned; without rows, in one piece."""
+    screens = [lines]
+    if rows_there is not None:
+        rows = [row for line in lines for row in filled(line).split("\n")]
+        size = max(rows_there - _BESIDE_ROWS, 1)
+        screens = [rows[at : at + size] for at in range(0, len(rows), size)]
     for number, screen in enumerate(screens, 1):
-        _tell_all(screen, tell)
-        if number < len(screens):
-            _await_enter(f"-- {number} of {len(screens)} -- Enter: on --")
+        for line in screen:
+            tell(line)
+        if rows_there is not None and number <= len(screens) - stays:
+            _await_key(f"{number} of {len(screens)}")
 
 
 def turn_page() -> None:
-    """At a terminal, wait for Enter below what stands there, which the next stop of a led ceremony would push away."""
+    """At a terminal, wait for a key below what stands there, which the next stop of a led ceremony would push away."""
     if keyboard.screen_rows() is not None:
         with suppress(Declined):  # nobody reads on; what was done is done
-            _await_enter("-- Enter: on --")
+            _await_key()
 
 
-def _screens(lines: Sequence[str], rows_there: int | None) -> tuple[list[Sequence[str]], bool]:
-    """Return the lines in screens of so many rows, and whether there are screens; without rows, all in one piece."""
-    if rows_there is None:
-        return [lines], False
-    rows = [row for line in lines for row in filled(line).split("\n")]
-    size = max(rows_there - _BESIDE_ROWS, 1)
-    return [rows[at : at + size] for at in range(0, len(rows), size)], True
-
-
-def _tell_all(lines: Sequence[str], tell: Callable[[str], None]) -> None:
-    for line in lines:
-        tell(line)
-
-
-def _await_enter(text: str) -> None:
-    with _without_echo():
-        keyboard.forget_typed()
-        paint(text, err=True, end="")
-        line = keyboard.typed_line()
-    if not line:
-        say()
-        raise Declined("not read: the input has ended", do="run the command again where somebody can answer")
-    paint(f"\r{' ' * len(text)}\r", err=True, end="")
-
-
-@contextmanager
-def _without_echo() -> Iterator[None]:
-    """Show nothing of what is typed inside, as below a screen that is read; nothing where stdin is no terminal."""
-    if not keyboard.at_a_terminal():
-        yield
-        return
-    terminal = sys.stdin.fileno()
-    before = termios.tcgetattr(terminal)
-    silent = [*before]
-    silent[3] &= ~termios.ECHO
-    termios.tcsetattr(terminal, termios.TCSADRAIN, silent)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+def _await_key(place: str = "") -> None:
+    with SingleKeys() as keys:
+        keys.forget()
+        with key_line(place):
+            while (key := keys.key()) != FORWARD:
+                if key == ENDED:
+                    raise Declined(
+                        "not read: the input has ended", do="run the command again where somebody can answer"
+                    )

@@ -7,7 +7,7 @@ from itertools import groupby
 
 import click
 
-from airlock_shared.cli.console import json_option, rows, show, show_json
+from airlock_shared.cli.console import json_option, rows, show_all, show_json
 from airlock_shared.cli.explain.explanations import Explanation, named, nearest
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import safe
@@ -33,12 +33,10 @@ def explain_command(text: str, everything: Callable[[], list[Explanation]]) -> c
         if as_json:
             show_json([as_object(item) for item in found])
         elif code is None:
-            for line in listed(found):
-                show(line)
+            show_all(listed(found))
         else:
             for item in found:
-                for line in explained(item):
-                    show(line)
+                show_all(explained(item))
 
     return explain
 

@@ -7,40 +7,30 @@ import sys
 import time
 
 from airlock_shared.cli.console import paint, say
-from airlock_shared.qr.symbol import matrix, version_for
+from airlock_shared.qr.symbol import symbols
 from airlock_shared.qr.terminal import LARGEST_IN_TERMINAL, draw, hint, version_that_fits
 from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, cycle_texts, ideal_count
 
 MOST_PARTS = 100  # twenty seconds a round; what is longer goes faster by a page
+NO_TERMINAL = "use a terminal, or show the page instead: --as page"
+TOO_MANY = f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
 
 
-def fitting(transfer: Transfer, version: int | None) -> int | None:
-    """Return the version up to ``version`` with which this terminal shows a transfer, or None when it cannot."""
+def fitting(transfer: Transfer, version: int | None) -> tuple[int | None, str]:
+    """Return the version up to ``version`` with which this terminal shows a transfer, or None and what to do."""
     if not sys.stdout.isatty():
-        return None
+        return None, NO_TERMINAL
     columns, rows = os.get_terminal_size(sys.stdout.fileno())
     fits = version_that_fits(rows, columns)
     if fits is None:
-        return None
+        return None, hint(rows, columns)
     fits = min(fits, version or LARGEST_IN_TERMINAL)
-    return fits if ideal_count(transfer, fits) <= MOST_PARTS else None
-
-
-def advice() -> str:
-    """Return what to do when a transfer cannot be shown in the terminal."""
-    if not sys.stdout.isatty():
-        return "use a terminal, or show the page instead: --as page"
-    columns, rows = os.get_terminal_size(sys.stdout.fileno())
-    if version_that_fits(rows, columns) is None:
-        return hint(rows, columns)
-    return f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
+    return (fits, "") if ideal_count(transfer, fits) <= MOST_PARTS else (None, TOO_MANY)
 
 
 def play(transfer: Transfer, version: int) -> None:
     """Draw a transfer: a still code once, a longer one over and over until Ctrl-C, which is its normal end."""
-    texts = cycle_texts(transfer, version)
-    shared = version_for(texts, version_at_most=version)
-    drawn = [draw(matrix(text, version_at_most=version, version_at_least=shared)) for text in texts]
+    drawn = [draw(each) for each in symbols(cycle_texts(transfer, version), version)]
     if len(drawn) == 1:
         paint(drawn[0])
         return

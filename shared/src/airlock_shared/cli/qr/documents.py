@@ -6,43 +6,38 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import click
-
-from airlock_shared.cli.console import json_option, say, show_json
+from airlock_shared.cli.console import json_option, output_option, say, say_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.options import restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
-from airlock_shared.cli.qr.transfer import HOWS, How, density_option, show_transfer
+from airlock_shared.cli.qr.transfer import Showing, show_transfer
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, transfer_of
+from airlock_shared.qr.transfer import Transfer
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
 
 Command = Callable[..., Any]
 
 
-def showing_options(command: Command) -> Command:
-    """Add the options of ``show``: ``how``, ``output``, ``version`` and ``as_json``."""
-    how = click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")
-    output = click.option("-o", "--output", type=click.Path(path_type=Path), help="A new file, or for png a folder.")
-    return how(output(density_option(json_option(command))))
-
-
 def scanning_options(command: Command) -> Command:
     """Add the options of ``scan``: ``output``, ``restart`` and ``as_json``."""
-    output = click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The file to write.")
-    return output(restart_option(json_option(command)))
+    return output_option("The file to write.")(restart_option(json_option(command)))
 
 
-def show_file(home: Path, file: Path, how: How | None, output: Path | None, version: int | None, as_json: bool) -> None:
+def show_file(home: Path, file: Path, showing: Showing) -> None:
     """Show the document in a file. Raises ``DocumentError``, ``PlanError`` or ``UsageError``."""
     data = read_input(file)
     transfer = transfer_of(data)
-    for line in fingerprint_lines("plan", parse_plan(data).fingerprint) if transfer.kind == PLAN_TEXT else ():
-        say(line)
-    shown = show_transfer(transfer, how=how, output=output, folder=home / "qr", version=version, as_json=as_json)
-    if as_json:
+    say_all(fingerprint_lines("plan", parse_plan(data).fingerprint) if transfer.kind == PLAN_TEXT else ())
+    show_result(transfer, home, showing)
+
+
+def show_result(transfer: Transfer, home: Path, showing: Showing) -> None:
+    """Show a transfer, and print a command's JSON result if it is asked for. Raises as ``show_transfer``."""
+    shown = show_transfer(transfer, home, showing)
+    if showing.as_json:
         show_json({"ok": True} | shown.as_json())
 
 
@@ -67,5 +62,4 @@ def scan_to_file(
 
 def outgoing(home: Path, data: bytes, *, as_json: bool) -> dict[str, Any]:
     """Show a document that a command has made, in the terminal or as a page; return the members of a JSON result."""
-    transfer = transfer_of(data)
-    return show_transfer(transfer, how=None, output=None, folder=home / "qr", version=None, as_json=as_json).as_json()
+    return show_transfer(transfer_of(data), home, Showing(as_json=as_json)).as_json()

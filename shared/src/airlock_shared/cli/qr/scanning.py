@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.cli.console import ask_yes, led, paint, say
+from airlock_shared.cli.console import ask_yes, led, paint, say, say_all
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.qr.names import name_lines
@@ -99,10 +99,8 @@ def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: 
         document = received(message, *kinds)
         if known is None:
             return document
-        for line in name_lines(document.kind, document.ceremony, document.fingerprint):
-            say(line)
-        for line in fingerprint_lines("plan", document.plan) if document.plan else ():
-            say(line)
+        say_all(name_lines(document.kind, document.ceremony, document.fingerprint))
+        say_all(fingerprint_lines("plan", document.plan) if document.plan else ())
         also = [parse_deployment(document.data)] if document.kind == FORMAT else []
         ask_yes(
             "A second person reads the other machine's screen aloud. Are they the same?",

@@ -6,13 +6,14 @@ Codes are drawn on stdout, everything else is said on stderr. No server is start
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.console import say
+from airlock_shared.cli.console import PATH, json_option, say, say_all
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.qr import animation
 from airlock_shared.cli.qr.names import name_lines
@@ -48,38 +49,35 @@ class ShownTransfer(NamedTuple):
 # ---- showing --------------------------------------------------------------------------------------------------------
 
 
-def show_transfer(
-    transfer: Transfer,
-    *,
-    how: How | None,
-    output: Path | None,
-    folder: Path,
-    version: int | None,
-    as_json: bool = False,
-) -> ShownTransfer:
-    """Show a transfer; without ``how``, in the terminal when it fits there, otherwise as a page in ``folder``.
+class Showing(NamedTuple):
+    """What a command was told: ``how`` to show, in which file, the largest ``version`` of a code, and ``as_json``."""
+
+    how: How | None = None
+    output: Path | None = None
+    version: int | None = None
+    as_json: bool = False
+
+
+def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTransfer:
+    """Show a transfer as ``showing`` says; without ``how``, in the terminal when it fits there, otherwise as a page.
 
     With ``as_json`` stdout is not for codes, and the caller prints the JSON. Ctrl-C ends an animation in the terminal: that
     is its normal end. Raises ``UsageError`` for what is too long, a terminal that is too small, or a file that exists.
     """
-    for line in name_lines(transfer.kind, transfer.ceremony, transfer.fingerprint):
-        say(line)
-    fits = None if as_json or output is not None else animation.fitting(transfer, version)
-    how = how or ("page" if fits is None else "terminal")
+    say_all(name_lines(transfer.kind, transfer.ceremony, transfer.fingerprint))
+    fits, do = None, "leave out --json and -o"
+    if showing.output is None and not showing.as_json:
+        fits, do = animation.fitting(transfer, showing.version)
+    how = showing.how or ("page" if fits is None else "terminal")
     if how == "terminal":
         if fits is None:
-            do = "leave out --json and -o" if as_json or output is not None else animation.advice()
             raise UsageError("the code cannot be shown in the terminal", do=do)
         animation.play(transfer, fits)
         return ShownTransfer(transfer, how, ideal_count(transfer, fits), None)
-    return _in_file(transfer, how, output, folder, version)
-
-
-def _in_file(transfer: Transfer, how: How, output: Path | None, folder: Path, version: int | None) -> ShownTransfer:
-    density = _density(transfer, version)
-    path = output or _default_path(transfer, how, folder, version)
+    density = _density(transfer, showing.version)
+    path = showing.output or _default_path(transfer, how, home / "qr", showing.version)
     shown = ShownTransfer(transfer, how, ideal_count(transfer, density), path)
-    if output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
+    if showing.output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
         say(f"{safe(str(path))} is there already")
     else:
         with working("Drawing the codes"):
@@ -119,12 +117,21 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
         pictures.write_sheet(transfer, path, version)
 
 
-def density_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add ``--density`` to a command, as ``version``."""
-    words = "Density of the codes: the version of the QR code (default: 20)."
-    kind = click.Choice([str(each) for each in DENSITIES])
-    return click.option("--density", "version", type=kind, callback=_number, help=words)(command)
+Command = Callable[..., None]
 
 
-def _number(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    return None if value is None else int(value)
+def showing_options(command: Command) -> Command:
+    """Add the options of ``show``; the command gets them as ``showing``."""
+
+    @click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")
+    @click.option("-o", "--output", type=PATH, help="A new file, or for png a folder.")
+    @click.option("--density", type=click.Choice([str(each) for each in DENSITIES]),
+                  help="Density of the codes: the version of the QR code (default: 20).")  # fmt: skip
+    @json_option
+    @wraps(command)
+    def with_showing(
+        *given: Any, how: How | None, output: Path | None, density: str | None, as_json: bool, **others: Any
+    ) -> None:
+        command(*given, showing=Showing(how, output, int(density) if density else None, as_json), **others)
+
+    return with_showing

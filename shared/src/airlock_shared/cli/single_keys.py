@@ -10,8 +10,11 @@ import os
 import select
 import sys
 import termios
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
+
+from airlock_shared.cli.console import paint
 
 FORWARD, BACK, NONE, ENDED = "forward", "back", "none", "ended"
 """What a key means; ``ENDED``: there is no terminal any more, or the wait was ended."""
@@ -54,3 +57,16 @@ class SingleKeys:
         except OSError:  # the terminal was closed
             return ENDED
         return _KEYS.get(pressed, NONE) if pressed else ENDED
+
+
+@contextmanager
+def key_line(place: str = "", back: bool = False, last: str = "") -> Iterator[None]:
+    """Say in the last row which keys there are, and leave the row empty afterwards."""
+    words = [*([place] if place else []), "Enter: on", *(["b: back"] if back else []), *([last] if last else [])]
+    text = f"-- {' -- '.join(words)} --"
+    paint(text, err=True, end="")
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # the terminal was closed
+            paint("\r" + " " * len(text) + "\r", err=True, end="")
