@@ -248,6 +248,7 @@ class Desk:
     def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
         from airlock_online.clients.builder import builder_of
+        from airlock_online.readback.contract_views import delegation_on_chain
         from airlock_online.readback.read_back import read_back
         from airlock_online.readback.referral_lookup import from_chain
         from airlock_shared.catalogue.intents import structs_of
@@ -262,10 +263,11 @@ class Desk:
             return []
         builder = builder_of(deployment, self.http, self.config)
         chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
+        delegate = partial(delegation_on_chain, self.node, deployment) if self.node else None
         events, structs = self.journal.events(digest), structs_of(deployment)
         contradiction = self.journal.contradiction(digest)
         doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
-        return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs)
+        return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs, delegate)
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""

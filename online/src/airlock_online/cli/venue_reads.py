@@ -103,7 +103,8 @@ def compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[st
     """
     require_named(what, reply, **asked, **also)
     if named(reply, **asked) is None:
-        say(f"The {what} does not name what it is about ({', '.join(asked)}): it proves nothing.")
+        asked_about = ", ".join(asked)
+        say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
 
 
 def show_rows(told: Iterable[ToldValue]) -> None:

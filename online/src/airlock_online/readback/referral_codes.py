@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Read, ReadBack, Scene, unreadable
 from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, about_code, code_in, shown, told_owners
 from airlock_shared.catalogue.referral_code import code_bytes, code_letters, code_text
 from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
-
-_BY_THE_CHAIN = ", by the chain"
 
 
 def adopted(scene: Scene, *, account: str) -> list[Expectation]:
@@ -21,12 +19,13 @@ def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
     what, promised = f"referral code of {safe(trader)}", _code(wanted)
     read = scene.ask_about(scene.config.reads.referral, {"trader": trader})
-    expectations = [] if code_in(read) is not None else [unreadable(what, promised, read)]
-    for source, found in (("", code_in(read)), (_BY_THE_CHAIN, _chain(scene, wanted, trader).adopted)):
-        if found is not None:
-            told = _code(found) if any(found) else "no code"
-            expectations.append(Expectation(what + source, promised, told, found == wanted))
-    return expectations
+
+    def judged(source: str, found: bytes | None) -> list[Expectation]:
+        told = _code(found) if found and any(found) else "no code"
+        return [] if found is None else [Expectation(what + source, promised, told, found == wanted)]
+
+    by_builder = read.judged(judged("", code_in(read.data))) or [unreadable(what, promised, read.data)]
+    return by_builder + judged(BY_THE_CHAIN, _chain(scene, wanted, trader).adopted)
 
 
 def registered(scene: Scene) -> list[Expectation]:
@@ -50,17 +49,19 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     wanted = [("owner", owner)] + ([("pending owner", pending)] if pending is not None else [])
-    read = about_code(scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)}), code)
+    told = scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)})
+    read = Read(about_code(told, code), code_in(told) == code)
     seen = _chain(scene, code, "")
     expectations = []
-    for source, told in (("", told_owners(read)), (_BY_THE_CHAIN, (seen.owner, seen.pending))):
-        for (label, promised), found in zip(wanted, told, strict=False):
+    for source, told_by in (("", told_owners(read.data)), (BY_THE_CHAIN, (seen.owner, seen.pending))):
+        for (label, promised), found in zip(wanted, told_by, strict=False):
             what, wished = f"{label} of {name}{source}", shown(safe(promised))
             if found is not None:
                 same = found.lower() == promised.lower()
-                expectations.append(Expectation(what, wished, shown(found), same))
+                judged = [Expectation(what, wished, shown(found), same)]
+                expectations += judged if source else read.judged(judged)
             elif not source:
-                expectations.append(unreadable(what, wished, read))
+                expectations.append(unreadable(what, wished, read.data))
     return expectations
 
 
