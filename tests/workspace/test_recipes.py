@@ -86,7 +86,7 @@ def _that_hold_a_scale() -> set[str]:
 def _of_a_command() -> set[str]:
     """Return the files of ``airlock-online nonce``: its module, and the tables that have a line for it."""
     tables = (path for path in _product() if path.parent.name == "cli" and '\n    "nonce": "' in path.read_text())
-    return {"online/src/airlock_online/cli/nonce.py", *map(_relative, tables)}
+    return {"online/src/airlock_online/cli/reads.py", *map(_relative, tables)}
 
 
 OWN_OF_A_VENUE = "A venue's own struct, with its endpoint"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,7 +14,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import WIDTH
 
-# name -> its line in the list of commands; the module of the same name is imported only when it is used
+# name -> its line in the list of commands; its module is imported only when it is used
 COMMANDS = {
     "plan": "Write, check or show a ceremony plan.",
     "actions": "List the actions that a plan can ask for, with their fields.",
@@ -48,6 +49,9 @@ COMMANDS = {
     "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
 }
 
+READS = ("ready", "meta", "pairs", "positions", "nonce", "delegation", "referral", "relay")
+"""The commands of the module ``reads``."""
+
 STATIONS = {  # the first command of each, and the heading above it
     "plan": "Days before",
     "deployment": "The venue",
@@ -71,6 +75,8 @@ class OnlineCommands(LazyCommands):
 
     def load(self, name: str) -> click.Command:
         """Import a command; ``rehearse`` is of another distribution, which says by an entry point that it is there."""
+        if name in READS:
+            return getattr(import_module("airlock_online.cli.reads"), name)  # type: ignore[no-any-return]
         return _rehearse() if name == "rehearse" else super().load(name)
 
 

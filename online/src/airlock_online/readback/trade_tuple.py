@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from airlock_online.clients.builder_reads import moment_text
 from airlock_online.clients.echo import named
-from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human, utc_text
+from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human
 
 _DIGITS_AT_MOST = 78  # of a uint256
 
@@ -103,8 +104,3 @@ def trade_text(trade: Trade | None) -> str:
     if trade.open_price is not None:
         text += f", open price {amount_text(trade.open_price, PRICE)}"
     return text if trade.opened is None else f"{text}, opened {moment_text(trade.opened)}"
-
-
-def moment_text(time: int) -> str:
-    """Return a unix time for a person, in seconds or in milliseconds by its magnitude."""
-    return utc_text(time * 1000 if looks_like_seconds(time) else time)
