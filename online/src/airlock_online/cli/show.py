@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,6 @@ from airlock_online.home import OnlineHome
 from airlock_shared.cli.console import INPUT
 from airlock_shared.cli.master_fingerprint import read_fingerprint
 from airlock_shared.cli.qr.documents import show_file, showing_options
-from airlock_shared.cli.qr.transfer import How
 from airlock_shared.errors import UsageError
 
 
@@ -24,15 +24,7 @@ from airlock_shared.errors import UsageError
 @showing_options
 @click.pass_obj
 def show(
-    home: OnlineHome,
-    file: Path,
-    wallet: str | None,
-    step: str | None,
-    fingerprint: int | None,
-    how: How | None,
-    output: Path | None,
-    version: int | None,
-    as_json: bool,
+    home: OnlineHome, /, file: Path, wallet: str | None, step: str | None, fingerprint: int | None, **how: Any
 ) -> None:
     r"""Show FILE as QR codes: a deployment, a plan, requests or signatures.
 
@@ -46,8 +38,8 @@ def show(
       airlock-online show requests.json --for keystone --step desk-key
     """
     if wallet is not None:
-        show_step(home, file, step, fingerprint, how, output, version, as_json)
+        show_step(home, file, step, fingerprint, **how)
         return
     if step is not None or fingerprint is not None:
         raise UsageError("--step and --master-fingerprint are for another wallet", do="add --for keystone")
-    show_file(home.folder, file, how, output, version, as_json)
+    show_file(home.folder, file, **how)

@@ -6,6 +6,7 @@ The builder's word first, and where a node is configured the chain's beside it, 
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Read, ReadBack, Scene, unreadable
 from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, about_code, code_in, shown, told_owners
@@ -17,15 +18,10 @@ from airlock_shared.text.safe import safe
 def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
-    what, promised = f"referral code of {safe(trader)}", _code(wanted)
-    read = scene.ask_about(scene.config.reads.referral, {"trader": trader})
-
-    def judged(source: str, found: bytes | None) -> list[Expectation]:
-        told = _code(found) if found and any(found) else "no code"
-        return [] if found is None else [Expectation(what + source, promised, told, found == wanted)]
-
-    by_builder = read.judged(judged("", code_in(read.data))) or [unreadable(what, promised, read.data)]
-    return by_builder + judged(BY_THE_CHAIN, _chain(scene, wanted, trader).adopted)
+    read, chain = scene.ask_about(scene.config.reads.referral, {"trader": trader}), _chain(scene, wanted, trader)
+    what = f"referral code of {safe(trader)}"
+    by_builder, by_chain = _by_both(what, wanted, read, code_in(read.data), chain.adopted)
+    return by_builder + by_chain
 
 
 def registered(scene: Scene) -> list[Expectation]:
@@ -48,21 +44,31 @@ def accepted(scene: Scene) -> list[Expectation]:
 def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None) -> list[Expectation]:
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
-    wanted = [("owner", owner)] + ([("pending owner", pending)] if pending is not None else [])
     told = scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)})
-    read = Read(about_code(told, code), code_in(told) == code)
-    seen = _chain(scene, code, "")
-    expectations = []
-    for source, told_by in (("", told_owners(read.data)), (BY_THE_CHAIN, (seen.owner, seen.pending))):
-        for (label, promised), found in zip(wanted, told_by, strict=False):
-            what, wished = f"{label} of {name}{source}", shown(safe(promised))
-            if found is not None:
-                same = found.lower() == promised.lower()
-                judged = [Expectation(what, wished, shown(found), same)]
-                expectations += judged if source else read.judged(judged)
-            elif not source:
-                expectations.append(unreadable(what, wished, read.data))
-    return expectations
+    read, chain = Read(about_code(told, code), code_in(told) == code), _chain(scene, code, "")
+    at_builder = told_owners(read.data)
+    rows = [_by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)]
+    if pending is not None:
+        rows.append(_by_both(f"pending owner of {name}", pending, read, at_builder[1], chain.pending))
+    return [each for source in zip(*rows, strict=True) for row in source for each in row]
+
+
+Told = TypeVar("Told", str, bytes)
+
+
+def _by_both(
+    what: str, wanted: Told, read: Read, by_builder: Told | None, by_chain: Told | None
+) -> tuple[list[Expectation], list[Expectation]]:
+    """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
+
+    def judged(source: str, found: Told | None) -> list[Expectation]:
+        if found is None:
+            return []
+        same = found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
+        return [Expectation(what + source, _text(wanted), _text(found), same)]
+
+    unread = [unreadable(what, _text(wanted), read.data)]
+    return read.judged(judged("", by_builder)) or unread, judged(BY_THE_CHAIN, by_chain)
 
 
 def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
@@ -70,8 +76,11 @@ def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
     return scene.chain(code, trader) if scene.chain else ReferralFacts("no node")
 
 
-def _code(value: bytes) -> str:
-    return f"{safe(code_text(value))} ({code_points(code_letters(value))}; raw 0x{value.hex()})"
+def _text(value: str | bytes) -> str:
+    if isinstance(value, str):
+        return shown(safe(value))
+    points = code_points(code_letters(value))
+    return f"{safe(code_text(value))} ({points}; raw 0x{value.hex()})" if any(value) else "no code"
 
 
 READ_BACK: ReadBack = {
