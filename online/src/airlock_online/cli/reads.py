@@ -26,7 +26,6 @@ from airlock_online.clients.builder_reads import (
     Column,
     ToldValue,
     entries,
-    moment_text,
     of_pair,
     pair_rows,
     relayed,
@@ -43,6 +42,7 @@ from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.readback.contract_views import delegation_on_chain
 from airlock_online.readback.delegates import able_now
 from airlock_online.readback.referral_lookup import disagreements, look, seen_lines, settled
+from airlock_online.readback.trade_tuple import moment_text
 from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
 from airlock_shared.cli.console import finish, json_option, led, rows, say, show, show_json

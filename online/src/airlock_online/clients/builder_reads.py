@@ -144,13 +144,9 @@ def _digits(value: object) -> str:
 
 def _number_text(digits: str, unit: Unit) -> str:
     if unit is UNIX_S and int(digits):
-        return f"{moment_text(int(digits))} (unix {'s' if looks_like_seconds(int(digits)) else 'ms'} {digits})"
+        scale, unit_told = (1000, "s") if looks_like_seconds(int(digits)) else (1, "ms")
+        return f"{utc_text(int(digits) * scale)} (unix {unit_told} {digits})"
     return f"{to_human(int(digits), unit)} {unit.name} (raw {digits})" if unit.is_amount else digits
-
-
-def moment_text(time: int) -> str:
-    """Return a unix time for a person; whether a venue tells seconds or milliseconds shows by the magnitude."""
-    return utc_text(time * 1000 if looks_like_seconds(time) else time)
 
 
 # ---- the pair catalogue ----------------------------------------------------------------------------------------------

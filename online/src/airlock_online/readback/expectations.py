@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.contract_views import DelegationRead
-from airlock_online.readback.referral_lookup import ReferralFacts
 from airlock_online.readback.trade_tuple import whole
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
+
+if TYPE_CHECKING:
+    from airlock_online.readback.contract_views import DelegationRead
+    from airlock_online.readback.referral_lookup import ReferralFacts
 
 
 class Expectation(NamedTuple):
@@ -34,7 +36,7 @@ class Expectation(NamedTuple):
 BY_THE_CHAIN = ", by the chain"
 """After what an expectation is about, where the operator's node was asked, and not the builder."""
 
-ChainRead = Callable[[bytes, str], ReferralFacts]
+ChainRead = Callable[[bytes, str], "ReferralFacts"]
 """Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
 
 

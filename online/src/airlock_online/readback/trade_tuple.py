@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from airlock_online.clients.builder_reads import moment_text
 from airlock_online.clients.echo import named
-from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human
+from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human, utc_text
 
 _DIGITS_AT_MOST = 78  # of a uint256
 
@@ -60,6 +59,11 @@ def same_moment(one: int, other: int) -> bool:
     """Tell whether two unix times are one: a venue may sign milliseconds, and tell seconds in a read or an event."""
     seconds = {time if looks_like_seconds(time) else time // 1000 for time in (one, other)}
     return one == other or (looks_like_seconds(one) != looks_like_seconds(other) and len(seconds) == 1)
+
+
+def moment_text(time: int) -> str:
+    """Return a unix time for a person; whether a venue tells seconds or milliseconds shows by the magnitude."""
+    return utc_text(time * 1000 if looks_like_seconds(time) else time)
 
 
 def is_about(read: dict[str, Any], trader: str) -> bool | None:
