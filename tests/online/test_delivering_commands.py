@@ -25,7 +25,7 @@ from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.wire.codec import parse_json
 from online.delivering_machine import TRADER_KEY
-from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
+from online.online_command import APPROVAL, CLOSE, CODE, DELEGATE, OPEN, TRIGGER, TWAP, OnlineCommand
 
 PART = CLOSE.replace("500", "200")
 ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}
@@ -66,6 +66,17 @@ def test_every_route_is_delivered_followed_and_read_back_in_one_submission(
     assert once(machine)
     sender = "rpc" if by_rpc else "relay"
     assert sum(count for key, count in machine.services.posts[sender].items() if key) == 1
+
+
+def test_a_delegate_is_read_back_from_the_contract_itself(machine: OnlineCommand) -> None:
+    ended = machine("submit", machine.signatures(key=DELEGATE), "--json")
+    assert ended.code == 0, ended.err
+    [told] = [line for line in ended.lines if "state" in line]
+    by_chain = [each for each in told["read_back"] if each["what"].endswith(", by the chain")]
+    assert [(each["promised"], each["kept"]) for each in by_chain] == [(by_chain[0]["found"], True)]
+    key = "0x2222222222222222222222222222222222222222"
+    shown = machine("delegation", DEFAULT_TRADER, key)
+    assert "by the chain enabled until 2100-01-01" in " ".join(shown.out.split())
 
 
 def test_what_was_submitted_is_not_sent_again_and_tells_its_outcome(machine: OnlineCommand) -> None:

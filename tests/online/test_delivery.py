@@ -723,6 +723,17 @@ def test_a_reverted_relay_is_a_failure(desk: DeliveringMachine) -> None:
     assert TX in outcome.reason
 
 
+@pytest.mark.parametrize("word", ["confirmed", "reverted"])
+def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMachine, word: str) -> None:
+    asked: list[str] = []
+    desk.world = desk.world._replace(on_asked=lambda _, answer: asked.append(answer), patience_s=0)
+    nameless = reply(200, {"ok": True, "data": {"status": word, "transactionHash": TX, "blockNumber": 7}})
+    outcome, _ = relay(desk, {RELAY: [TAKEN], RELAYED: [nameless]})
+    assert outcome.state is OrderState.ACCEPTED
+    assert f"by the service's word, which names nothing: {word}" in asked
+    assert desk.types == ["RelayAccepted"]
+
+
 def test_another_relayer_s_words_can_be_used(desk: DeliveringMachine) -> None:
     template = desk.world.relayer._replace(
         submit_path="/v1/send", status_path="/v1/{id}/state", body={"sig": "signature"}

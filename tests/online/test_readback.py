@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -10,17 +11,20 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
+from airlock_online.readback.contract_views import DelegationRead, ExpiryOnChain
 from airlock_online.readback.expectations import ChainRead, Expectation, expectation_lines
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_lookup import ReferralFacts
 from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
+from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, field
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import columns, is_visible
 from online.loopback import Answer, Wire, http, reply
 
 NOW = 1_790_000_000_000
 EXPIRY = 1_800_000_000
-OPENED = 1_789_000_000
+OPENED_S = 1_789_000_000
 TRADER, KEY = "0x" + "11" * 20, "0x" + "22" * 20
 DELEGATION, REFERRAL, POSITIONS = "/v2/reads/delegation", "/v2/reads/referral", "/v2/positions"
 OF_CODES = ("referral-register", "referral-transfer", "referral-accept")
@@ -51,6 +55,8 @@ def judged(
     replaces: str = "",
     chain: ChainRead | None = None,
     echo: bool = True,
+    structs: Mapping[str, Intent] = CATALOGUE,
+    delegation_on_chain: DelegationRead | None = None,
     **reads: Answer | object,
 ) -> list[Expectation]:
     """Return the promises of a request whose reads answer with these data, or with these very replies.
@@ -67,7 +73,8 @@ def judged(
     }
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
-        return read_back(asked, events, BuilderClient(wire.url, client), OnlineConfig(), NOW, chain)
+        builder = BuilderClient(wire.url, client)
+        return read_back(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:
@@ -169,7 +176,7 @@ def trade(**changed: object) -> dict[str, object]:
     own: dict[str, object] = {
         "trader": TRADER, "pairIndex": "1", "index": "2", "initialPosToken": "70000000", "positionSizeUSDC": "700000000",
         "openPrice": "32000000000000", "buy": True, "leverage": "100000000000", "tp": "0", "sl": "0",
-        "timestamp": str(OPENED),
+        "timestamp": str(OPENED_S),
     }  # fmt: skip
     return own | changed
 
@@ -183,10 +190,10 @@ def ended(kind: str, **changed: object) -> tuple[OrderEvent, ...]:
 
 
 CLOSE = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "collateralToCloseUsdc": "30"}
-CLOSING = {"_trader": TRADER, "_pairIndex": "1", "_index": "2", "_openTimestamp": str(OPENED), "_amount": "30000000"}
+CLOSING = {"_trader": TRADER, "_pairIndex": "1", "_index": "2", "_openTimestamp": str(OPENED_S), "_amount": "30000000"}
 EXECUTED, INCREASED, STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
 OTHER_SLOT, OTHER_PAIR = trade(index="3"), trade(pairIndex="4")
-REOPENED = trade(timestamp=str(OPENED + 5))
+REOPENED = trade(timestamp=str(OPENED_S + 5))
 
 
 @pytest.mark.parametrize(
@@ -225,8 +232,9 @@ def test_a_close_by_exposure_is_judged_alike() -> None:
     [promise] = judged("close-coin", fields, CLOSING, ended(EXECUTED), positions=holding(trade()))
     assert promise == Expectation(
         "the position on pair 1, slot 2",
-        "0.5 coins closed, 70 USDC (raw 70000000) of collateral left",
-        "long, collateral 70 USDC (raw 70000000), open price 3200 USD (raw 32000000000000), opened 2026-09-10 00:26:40 UTC",
+        "0.5 coins closed",
+        "long, collateral 70 USDC (raw 70000000), open price 3200 USD (raw 32000000000000), opened 2026-09-10 00:26:40 UTC; "
+        "the venue's event told 70 USDC (raw 70000000) of collateral",
         True,
     )
 
@@ -289,7 +297,7 @@ def test_an_open_is_judged_by_the_slot_that_the_event_tells(
 
 
 TRIGGER = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "kind": "take_profit"}
-TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str(OPENED)}
+TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str(OPENED_S)}
 
 
 @pytest.mark.parametrize(
@@ -353,6 +361,128 @@ def test_a_limit_order_is_judged_by_its_prices(order: dict[str, object] | None, 
     orders = [{"order": {"pairIndex": "1", "index": "0"} | order}] if order else []
     assert kept(judged("limit-update", fields, positions={"trades": [], "orders": orders})) == verdicts
     assert kept(judged("limit-update", fields, positions={"trades": []})) == [None, None]
+
+
+# ---- what a venue's profile chooses ---------------------------------------------------------------------------------
+
+IN_MS = {
+    name: struct._replace(
+        fields=tuple(field(each.path, OPENED_MS) if each.kind == OPENED else each for each in struct.fields)
+    )
+    for name, struct in CATALOGUE.items()
+}
+"""The structs of a venue whose profile says that it signs the moment of an opening in milliseconds."""
+
+SIGNED_MS = OPENED_S * 1000 + 7
+CLOSING_MS = CLOSING | {"_openTimestamp": str(SIGNED_MS)}
+
+
+@pytest.mark.parametrize("told_at", [SIGNED_MS, str(SIGNED_MS), OPENED_S, str(OPENED_S)])
+def test_a_full_close_that_was_not_carried_out_is_broken_where_the_venue_signs_milliseconds(told_at: object) -> None:
+    still_there = holding(trade(timestamp=told_at))
+    gone = ended(EXECUTED, initialPosToken="0", timestamp=told_at)
+    assert kept(judged("close", CLOSE, CLOSING_MS, gone, structs=IN_MS, positions=still_there)) == [False]
+    assert kept(judged("close", CLOSE, CLOSING_MS, gone, structs=IN_MS, positions=holding())) == [True]
+
+
+@pytest.mark.parametrize("told_at", [SIGNED_MS, str(SIGNED_MS), OPENED_S])
+def test_a_partial_close_that_was_carried_out_is_kept_where_the_venue_signs_milliseconds(told_at: object) -> None:
+    left = holding(trade(timestamp=told_at))
+    for event_at in (SIGNED_MS, OPENED_S):
+        events = ended(EXECUTED, timestamp=event_at)
+        [promise] = judged("close", CLOSE, CLOSING_MS, events, structs=IN_MS, positions=left)
+        assert promise.kept is True
+        assert "opened 2026-09-10 00:26:40 UTC" in promise.found
+
+
+def test_a_position_opened_at_another_millisecond_is_another_position() -> None:
+    reopened = holding(trade(timestamp=SIGNED_MS + 1))
+    gone = ended(EXECUTED, initialPosToken="0", timestamp=SIGNED_MS)
+    assert kept(judged("close", CLOSE, CLOSING_MS, gone, structs=IN_MS, positions=reopened)) == [True]
+
+
+# ---- what was promised is the plan's ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("told", ["70000000", "1", "100000000"])
+@pytest.mark.parametrize(
+    ("action", "kind", "promised"),
+    [
+        ("close", EXECUTED, "30 USDC closed"),
+        ("increase", INCREASED, "20 USDC (raw 20000000) of collateral added"),
+        ("open", EXECUTED, "a long position"),
+    ],
+)
+def test_what_was_promised_is_the_plan_s_whatever_the_venue_s_event_tells(
+    action: str, kind: str, promised: str, told: str
+) -> None:
+    fields, message = EVERY[action]
+    [promise] = judged(action, fields, message, ended(kind, initialPosToken=told), positions=holding(trade()))
+    assert promise.promised == promised
+    assert action == "open" or "the venue's event told" in promise.found
+
+
+# ---- a read that names nothing ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("expiry", [EXPIRY, EXPIRY + 1, 0])
+def test_a_delegation_that_names_nobody_is_told_by_the_service_s_word_and_ends_nothing(expiry: int) -> None:
+    promises = judged("delegate", DELEGATE, echo=False, delegation=ENABLED | {"expiry": expiry})
+    assert [promise.found.startswith("by the service's word, ") for promise in promises] == [True] * 3
+    assert "enabled until" in promises[0].found
+    assert set(kept(promises)) == {None}
+    [promise] = judged("delegate-remove", DELEGATE, echo=False, delegation={"isEnabled": False})
+    assert promise[2:] == ("by the service's word, which names nothing: not enabled", None)
+
+
+def test_every_read_that_names_nothing_is_told_by_the_service_s_word() -> None:
+    every: dict[str, dict[str, Any]] = {
+        "close": {"positions": {"trades": []}},
+        "open": {"positions": {"trades": []}},
+        "limit-update": {
+            "positions": {"trades": [], "orders": [{"order": {"pairIndex": "1", "index": "0", "price": 1}}]}
+        },
+        "referral-set-code": {"referral": {"code": "DESK"}},
+        "referral-accept": {"referral": {"owner": KEY, "pendingOwner": ""}},
+    }
+    for action, reads in every.items():
+        fields, message = EVERY[action]
+        promises = judged(action, fields, message, echo=False, **reads)
+        assert [promise.found.startswith("by the service's word, ") for promise in promises] == [True] * len(promises)
+        assert set(kept(promises)) == {None}
+
+
+# ---- delegates, by the chain -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delegation", [ENABLED, {}, {"isEnabled": True}])
+@pytest.mark.parametrize(
+    ("action", "expiry", "verdict"),
+    [
+        ("delegate", EXPIRY, True),
+        ("delegate-set", EXPIRY, True),
+        ("delegate", EXPIRY + 1, False),
+        ("delegate", 0, False),
+        ("delegate-remove", 0, True),
+        ("delegate-remove", EXPIRY, False),
+    ],
+)
+def test_a_delegate_is_read_back_from_the_chain_too(
+    action: str, expiry: int, verdict: bool, delegation: dict[str, object]
+) -> None:
+    def on_chain(trader: str, delegate: str) -> ExpiryOnChain:
+        assert (trader, delegate) == (TRADER, KEY)
+        return ExpiryOnChain("the chain", expiry)
+
+    promises = judged(action, DELEGATE, echo=False, delegation_on_chain=on_chain, delegation=delegation)
+    assert promises[-1].what.endswith(", by the chain")
+    assert promises[-1].kept is verdict
+    assert set(kept(promises[:-1])) == {None}
+
+
+def test_a_chain_that_does_not_tell_of_a_delegate_adds_nothing() -> None:
+    silent = judged("delegate", DELEGATE, delegation_on_chain=lambda *_: ExpiryOnChain("c"), delegation=ENABLED)
+    assert silent == judged("delegate", DELEGATE, delegation=ENABLED)
 
 
 # ---- what no read tells --------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded
 from airlock_shared.cli.program import run
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
+from online.node import Failure, Node
 from shared.make_payloads import DESK, TREASURY
 
 HASH = "0x" + "ab" * 32
@@ -231,6 +232,39 @@ def test_a_delegation_is_shown_with_what_is_not_told(ask: Ask, capsys: pytest.Ca
     assert [line.split("  ")[-1].strip() for line in shown(capsys).splitlines()[2:6]] == [
         "yes", "2027-03-31 00:00:00 UTC (unix s 1806451200)", NOT_TOLD, "no",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("expiry", "row"),
+    [
+        (4102444800, "enabled until 2100-01-01 00:00:00 UTC (unix s 4102444800)"),
+        (0, "not enabled"),
+        (None, "not told: "),
+    ],
+)
+def test_the_operator_s_node_is_asked_of_a_delegate_too(
+    ask: Ask,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    expiry: int | None,
+    row: str,
+) -> None:
+    names_nobody = told(LIVE, "/v2/reads/delegation")
+    answer: object = Failure(3, "reverted", "0x") if expiry is None else f"0x{expiry:064x}"
+    with Node({"eth_chainId": hex(84532), "eth_call": answer}) as node:
+        monkeypatch.setenv("AIRLOCK_RPC", node.url)
+        assert ask(names_nobody, "delegation", TREASURY, DESK) == 0
+        [call] = [params[0] for method, params in node.asked if method == "eth_call"]
+    assert call["data"] == "0x21ae831b" + "".join(each[2:].lower().rjust(64, "0") for each in (TREASURY, DESK))
+    out, err = capsys.readouterr()
+    assert f"by the chain {row}" in " ".join(out.split())
+    assert "by the service's word alone" in " ".join(err.split())
+
+
+def test_a_position_s_moment_in_milliseconds_is_shown_as_one(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
+    trade = {"trader": TREASURY, "pairIndex": 0, "index": 0, "timestamp": "1789000000007"}
+    assert ask(told({"trades": [{"trade": trade}], "orders": []}, "/v2/positions"), "positions", TREASURY) == 0
+    assert "2026-09-10 00:26:40 UTC (unix ms 1789000000007)" in " ".join(shown(capsys).split())
 
 
 def test_a_relayed_transaction_is_read_by_its_hash(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:

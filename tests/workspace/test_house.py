@@ -50,6 +50,9 @@ def test_a_folder_of_commands_holds_one_file_a_command_and_what_they_share_holds
     commands = {name.replace("-", "_") for name in COMMAND_FOLDERS[package].program.table} - {
         "rehearse"
     }  # another house's
+    if reads := set(getattr(COMMAND_FOLDERS[package], "READS", ())):  # which are one module
+        assert set(_commands_of(f"{package}.reads")) == reads
+        commands = commands - reads | {"reads"}
     files = {name.removeprefix(f"{package}.") for name in modules() if name.startswith(f"{package}.")} - {"main"}
     assert commands - files == set(), "a command without a file of its name"
     shared = files - commands

@@ -41,6 +41,10 @@ def default_home() -> Path:
     return home_of(HOME_VARIABLE, ".airlock-online")
 
 
+def _deployment_in(path: Path) -> Deployment:
+    return with_venue(parse_deployment(read_input(path)))
+
+
 class TranscriptMarks:
     """The marks of sendings in a transcript: ``sending`` before each, and what ``outcome`` says of it afterwards."""
 
@@ -126,7 +130,7 @@ class OnlineHome:
                 f"no deployment named {name!r} was fetched on this machine",
                 do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
             )
-        return with_venue(parse_deployment(read_input(path)))
+        return _deployment_in(path)
 
     def choose_deployment(self, name: str | None) -> Deployment:
         """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
@@ -143,13 +147,13 @@ class OnlineHome:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        return [with_venue(parse_deployment(read_input(path))) for path in current(self.folder / "deployments")]
+        return [_deployment_in(path) for path in current(self.folder / "deployments")]
 
     def deployment_of(self, fingerprint: str) -> Deployment | None:
         """Return the deployment with this fingerprint, replaced or not; None when it was not fetched on this machine."""
         replaced = (self.folder / "deployments").glob(f"*.{fingerprint[:16]}.replaced.json")
-        kept = (with_venue(parse_deployment(read_input(path))) for path in replaced)
-        return next((each for each in (*self.deployments(), *kept) if each.fingerprint == fingerprint), None)
+        known = (*self.deployments(), *map(_deployment_in, replaced))
+        return next((each for each in known if each.fingerprint == fingerprint), None)
 
     def rehearses(self) -> bool:
         """Tell whether nothing but rehearsals were fetched: a pipe may then answer what only compares."""
@@ -159,9 +163,13 @@ class OnlineHome:
         """Return where the deployment of this name is kept."""
         return self.folder / "deployments" / f"{name}.json"
 
+    def requests_path(self, fingerprint: str) -> Path:
+        """Return where the requests document of this fingerprint is kept."""
+        return self.folder / "requests" / f"{fingerprint}.json"
+
     def keep_requests(self, fingerprint: str, data: bytes) -> Path:
         """Keep a requests document, so that its signatures can be submitted with no other file; return its path."""
-        path = self.folder / "requests" / f"{fingerprint}.json"
+        path = self.requests_path(fingerprint)
         make_folder(path.parent)
         if not path.exists():
             write_new(path, data)
@@ -193,7 +201,7 @@ class OnlineHome:
 
     def require_requests(self, fingerprint: str) -> tuple[Header, list[Request], str]:
         """Return the requests document of this fingerprint. Raises ``UsageError`` when this machine did not prepare it."""
-        path = self.folder / "requests" / f"{fingerprint}.json"
+        path = self.requests_path(fingerprint)
         if not path.exists():
             raise UsageError(
                 "these signatures are for a requests document that this machine did not prepare",

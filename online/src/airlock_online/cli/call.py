@@ -11,13 +11,13 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
-from airlock_online.cli.prepare import ask_venue, keep, look_before
+from airlock_online.cli.prepare import asked_venue, keep
 from airlock_online.cli.preparing import fields_of, prepare_plan
-from airlock_online.clients.builder import BuilderClient, Method, builder_of
+from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.kept_payloads import KeptPayloads
-from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send, is_built
+from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built
 from airlock_online.speech.sections import BuildPaths
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
@@ -45,7 +45,17 @@ TIMES = {"deadlineMs": UNIX_MS, "expirySeconds": UNIX_S}
 @json_option
 @click.pass_obj
 def call(
-    home: OnlineHome, /, method: str, path: str, values: tuple[str, ...], name: str | None, as_json: bool, **rest: Any
+    home: OnlineHome,
+    /,
+    method: str,
+    path: str,
+    values: tuple[str, ...],
+    name: str | None,
+    plan_file: Path | None,
+    step_id: str | None,
+    output: Path | None,
+    as_json: bool,
+    **fee_values: Any,
 ) -> None:
     r"""Ask the builder for any PATH with the given fields, and print its answer.
 
@@ -63,8 +73,7 @@ def call(
     require_harmless(asked_method, path, home.config().reads.relay)
     asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
-    plan_file, step_id, output = rest.pop("plan_file"), rest.pop("step_id"), rest.pop("output")
-    fees = read_fee_options(rest)
+    fees = read_fee_options(fee_values)
     if plan_file is not None and step_id is not None:
         _take(home, asked, parse_plan(read_input(plan_file)), step_id, name, output, fees, as_json)
         return
@@ -95,16 +104,10 @@ def _take(
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
     steps = [step.id] if output is None else list(plan.steps)
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
-    with connections(home) as http, payloads.alone():
-        gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
-        config = home.config()
-        builder = builder_of(deployment, http, config)
-        sources = Sources(builder, config, gas_and_fees)
-        ask_venue(sources, deployment)
-        look_before(home, plan, steps, sources, deployment, fees.rpc, http)
+    with asked_venue(home, plan, steps, deployment, fees) as (sources, _), payloads.alone():
         prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)
         if output is None:
-            _tell_kept(plan, step, payloads, config.builds, as_json=as_json)
+            _tell_kept(plan, step, payloads, sources.config.builds, as_json=as_json)
         else:
             keep(home, plan, deployment, prepared, output, as_json)
             payloads.forget(*steps)

@@ -19,6 +19,7 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.cli.tally import ToldOutcome, tally_lines
+from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
@@ -33,7 +34,11 @@ from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record
+from airlock_online.readback.contract_views import delegation_on_chain
 from airlock_online.readback.expectations import Expectation, expectation_lines, untold
+from airlock_online.readback.read_back import read_back
+from airlock_online.readback.referral_lookup import from_chain
+from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.console import INPUT, explain, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -68,7 +73,6 @@ class Desk:
         self._step = ""
         self._told: list[ToldOutcome] = []
         self._last: dict[str, list[str]] = {}
-        self._routes: dict[str, str] = {}
         self._requests: dict[str, dict[str, Request]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
@@ -92,12 +96,8 @@ class Desk:
             marks=home.marks(journal.journal_id, self.config),
         )
 
-    def context(
-        self, step: str, digest: str, answered: Callable[[], None] = lambda: None, *, route: str = ""
-    ) -> DeliveryContext:
-        """Return the context of one order: what comes of it is told with its step. ``route``: where it was sent by that."""
-        if route:
-            self._routes[digest] = route
+    def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
+        """Return the context of one order: what comes of it is told with its step."""
         return self._context._replace(
             on_event=lambda event: self._event(step, digest, event),
             on_notice=lambda text: self._notice(step, text),
@@ -120,7 +120,7 @@ class Desk:
 
     def event_as_json(self, digest: str, event: OrderEvent) -> dict[str, object]:
         """Return an event as it is told with ``--json``, our clock as it is now."""
-        return event_json(event, now_ms=now_ms(), route=self._route_of(digest))
+        return event_json(event, now_ms=now_ms(), route=self.journal.get(digest).record.route)
 
     def _event(self, step: str, digest: str, event: OrderEvent) -> None:
         with self._writing:
@@ -128,15 +128,10 @@ class Desk:
                 show(json.dumps({"step": step, "digest": digest, **self.event_as_json(digest, event)}))
             else:
                 self._heading(step)
-                lines = list(event_lines(event, now_ms=now_ms(), route=self._route_of(digest)))
+                route = self.journal.get(digest).record.route
+                lines = list(event_lines(event, now_ms=now_ms(), route=route))
                 self._last[step] = lines
                 show("\n".join(lines[:1] if led() else lines))  # where it is led, the last one comes to be read
-
-    def _route_of(self, digest: str) -> str:
-        """Return the route of a submission that has an event; what it was sent by does not change any more."""
-        if digest not in self._routes:
-            self._routes[digest] = self.journal.get(digest).record.route
-        return self._routes[digest]
 
     def _notice(self, step: str, text: str) -> None:
         with self._writing:
@@ -247,11 +242,6 @@ class Desk:
 
     def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
-        from airlock_online.clients.builder import builder_of
-        from airlock_online.readback.read_back import read_back
-        from airlock_online.readback.referral_lookup import from_chain
-        from airlock_shared.catalogue.intents import structs_of
-
         record = self.journal.get(digest).record
         try:
             request = self._requests_of(record).get(record.step)
@@ -262,10 +252,11 @@ class Desk:
             return []
         builder = builder_of(deployment, self.http, self.config)
         chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
+        delegate = partial(delegation_on_chain, self.node, deployment) if self.node else None
         events, structs = self.journal.events(digest), structs_of(deployment)
         contradiction = self.journal.contradiction(digest)
         doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
-        return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs)
+        return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs, delegate)
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""

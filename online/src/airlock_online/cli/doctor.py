@@ -60,54 +60,41 @@ def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     yield closure_line(REQUIREMENTS)
     yield home_line(home.folder)
     yield disk_line(home.folder, world)
-    yield _config_line(home)
-    yield from _services_lines(home)
-    yield from _http_lines(home)
+    yield from _config_lines(home)
     yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
     yield transcript_line(home.transcript)
     yield from library_lines(world)
     yield camera_line(world)
 
 
-def _config_line(home: OnlineHome) -> Observed:
-    path = home.folder / "config.toml"
-    try:
-        home.config()
-    except AirlockError as error:
-        return fault("configuration", "config.toml", error.what, error.do, error.exit_code)
-    return Observed("configuration", "config.toml", "valid" if path.exists() else "none; every value has a default")
+def _config_lines(home: OnlineHome) -> Iterator[Observed]:
+    """Say whether the configuration is valid, and how the services speak and are reached.
 
-
-def _services_lines(home: OnlineHome) -> Iterator[Observed]:
-    """Say which file tells how the services speak, how much differs from what ships, and the fingerprint of the whole."""
+    Which file tells how they speak, how much of it differs from what ships, and the fingerprint of the whole.
+    """
+    group, path = "configuration", home.folder / "config.toml"
     try:
         config = home.config()
-    except AirlockError:  # its line says what is wrong
+    except AirlockError as error:
+        yield fault(group, "config.toml", error.what, error.do, error.exit_code)
         return
-    count = len(config.services_differ)
-    file = config.venue.services
+    yield Observed(group, "config.toml", "valid" if path.exists() else "none; every value has a default")
+    count, file, settings = len(config.services_differ), config.venue.services, config.http
     where = safe(file) if file else "config.toml" if count else "as ships"
     differs = f"; {count} of its values differ from what ships" if count else ""
-    yield Observed("configuration", "services", f"{where}{differs}; fingerprint {config.services_fingerprint}")
-
-
-def _http_lines(home: OnlineHome) -> Iterator[Observed]:
-    try:
-        settings = home.config().http
-    except AirlockError:  # its line says what is wrong
-        return
+    yield Observed(group, "services", f"{where}{differs}; fingerprint {config.services_fingerprint}")
     if settings.ca_file:
         try:
             known = len(tls_context(settings.ca_file).get_ca_certs())
             found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
-            yield Observed("configuration", "ca_file", found)
+            yield Observed(group, "ca_file", found)
         except AirlockError as error:
-            yield fault("configuration", "ca_file", error.what, error.do, error.exit_code)
+            yield fault(group, "ca_file", error.what, error.do, error.exit_code)
     if settings.proxy:
-        yield Observed("configuration", "proxy", f"{safe(settings.proxy)}, for all but this machine")
+        yield Observed(group, "proxy", f"{safe(settings.proxy)}, for all but this machine")
     if settings.plain_http:
         found = "http:// addresses beyond this machine are allowed: they can be read and changed on the way"
-        yield Observed("configuration", "plain_http", found, LOOK, "use https, and take plain_http out of config.toml")
+        yield Observed(group, "plain_http", found, LOOK, "use https, and take plain_http out of config.toml")
 
 
 def _reached(home: OnlineHome, deployments: list[Deployment]) -> Iterator[Observed]:

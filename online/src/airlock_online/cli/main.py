@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
@@ -69,6 +70,9 @@ STATIONS = {
     },
 }
 
+READS = ("ready", "meta", "pairs", "positions", "nonce", "delegation", "referral", "relay")
+"""The commands of the module ``reads``."""
+
 
 class OnlineCommands(LazyCommands):
     """The commands of this half."""
@@ -78,6 +82,8 @@ class OnlineCommands(LazyCommands):
 
     def load(self, name: str) -> click.Command:
         """Import a command; ``rehearse`` is of another distribution, which says by an entry point that it is there."""
+        if name in READS:
+            return getattr(import_module("airlock_online.cli.reads"), name)  # type: ignore[no-any-return]
         return _rehearse() if name == "rehearse" else super().load(name)
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from airlock_online.cli.connections import connections
-from airlock_online.cli.fee_options import fee_options, read_fee_options
+from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
 from airlock_online.cli.preparing import prepare_plan
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
@@ -102,19 +103,14 @@ def prepare(
     plan = parse_plan(read_input(plan_file))
     steps = _range(plan, steps_range) if steps_range else _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
-    with connections(home) as http:
-        given = read_fee_options(fee_values)
-        gas_and_fees = given.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
-        config = home.config()
-        builder = builder_of(deployment, http, config)
-        sources = Sources(builder, config, gas_and_fees)
-        ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
-        look_before(home, plan, steps, sources, deployment, given.rpc, http)
-        situation = Situation(plan, deployment, now_ms())
-        if url := given.rpc or config.rpc.url:
-            for line in nonce_lines((plan.steps[step] for step in steps), RpcClient(url, http)):
-                say(line)
-        for line in pace_lines([plan.steps[step] for step in steps], situation, config.limits.builder):
+    given = read_fee_options(fee_values)
+    with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as (sources, http):
+        situation, chosen = Situation(plan, deployment, now_ms()), [plan.steps[step] for step in steps]
+        url = given.rpc or sources.config.rpc.url
+        for line in (
+            *(nonce_lines(chosen, RpcClient(url, http)) if url else ()),
+            *pace_lines(chosen, situation, sources.config.limits.builder),
+        ):
             say(line)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
@@ -236,11 +232,31 @@ def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepare
     return unjudged
 
 
-def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool = False) -> None:
-    """Ask whether the builder is ready, and say when its meta document is not what was pinned: that goes on being used.
+@contextmanager
+def asked_venue(
+    home: OnlineHome,
+    plan: Plan,
+    steps: Sequence[str],
+    deployment: Deployment,
+    fees: FeeOptions,
+    *,
+    even_if_not_ready: bool = False,
+) -> Iterator[tuple[Sources, Http]]:
+    """Yield what steps are prepared with, after the venue was asked how it is, and about the codes of these steps.
 
-    Raises ``ServiceError`` when it calls itself not ready.
+    Raises ``ServiceError`` when the builder calls itself not ready.
     """
+    with connections(home) as http:
+        gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
+        config = home.config()
+        sources = Sources(builder_of(deployment, http, config), config, gas_and_fees)
+        _ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
+        _look_before(home, plan, steps, sources, deployment, fees.rpc, http)
+        yield sources, http
+
+
+def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool) -> None:
+    """Ask whether the builder is ready, and say when its meta document is not what was pinned: that goes on being used."""
     readiness = sources.builder.ready()
     if not readiness.ready and not even_if_not_ready:
         components = safe(str(readiness.components), limit=400)
@@ -252,7 +268,7 @@ def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bo
         say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
 
 
-def look_before(
+def _look_before(
     home: OnlineHome,
     plan: Plan,
     steps: Sequence[str],

@@ -73,7 +73,7 @@ def make_command(
         answer, signed, _ = parse_signatures(files[SIGNATURES])
         home.note_signing_head(answer, now_ms())
         digests = {item.digest for item in signed if item.result == "signed"}
-        kept = home.folder / "requests" / f"{answer.requests}.json"
+        kept = home.requests_path(answer.requests)
         if REQUESTS not in files and kept.exists():
             files |= read_artefacts({REQUESTS: kept})
     elif REQUESTS not in files:

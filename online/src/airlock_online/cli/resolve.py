@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk
-from airlock_online.cli.resolving_ways import Ways
+from airlock_online.cli.resolving_ways import take
 from airlock_online.delivery.chain_evidence import USED
 from airlock_online.delivery.open_outcomes import open_outcome
 from airlock_online.delivery.outcome import OrderOutcome, error_of
-from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.submit import follow
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
@@ -33,16 +33,7 @@ from airlock_shared.units import utc_text
 @click.option("--by", metavar="NAME", help="Who says so.")
 @json_option
 @click.pass_obj
-def resolve(
-    home: OnlineHome,
-    digest: str | None,
-    tracking_id: str | None,
-    transaction: str | None,
-    search: bool,
-    note: str | None,
-    by: str | None,
-    as_json: bool,
-) -> None:
+def resolve(home: OnlineHome, /, digest: str | None, by: str | None, as_json: bool, **given: Any) -> None:
     r"""Show what is known of DIGEST, or of everything that has not ended.
 
     It asks each service once, and records each outcome that the answers prove.
@@ -53,27 +44,19 @@ def resolve(
     Example:
       airlock-online resolve
     """
-    given = {"--tracking-id": tracking_id, "--transaction": transaction, "--search": search or None, "--note": note}
-    ways = [name for name, value in given.items() if value is not None]
-    if (ways and digest is None) or (note is None) != (by is None):
+    ways = {name: value for name, value in given.items() if value not in (None, False)}
+    if (ways and digest is None) or ("note" in ways) != (by is not None):
         raise UsageError(
             "these options are about one DIGEST, and a note needs its author", do="give DIGEST, and --by with --note"
         )
     reports, codes = [], []
     with open_desk(home, 0, as_json=as_json) as desk:
-        events: list[dict[str, object]] = []  # of the ways: of what is asked afterwards, each report has its own
-        if digest is not None and ways:
-            given_now = desk.journal.get(digest)
-            Ways(desk, given_now, _context(given_now, desk, events, as_json=as_json)).take(
-                tracking_id=tracking_id, transaction=transaction, search=search, note=note, by=by
-            )
         if digest is not None:
             chosen = [desk.journal.get(digest)]
         else:
             chosen = [known for known in desk.journal.submissions() if known.state not in FINAL]
         for known in chosen:
-            report, code = _resolve(known, desk, events, as_json=as_json)
-            events = []
+            report, code = _resolve(known, desk, ways, by or "", as_json=as_json)
             reports.append(report)
             codes.append(code)
             if not as_json:
@@ -85,19 +68,18 @@ def resolve(
     finish(worst(codes))
 
 
-def _context(known: Submission, desk: Desk, events: list[dict[str, object]], *, as_json: bool) -> DeliveryContext:
-    """Return the context of one submission. With ``--json`` its events are kept for the one document that is printed."""
-    context = desk.context(known.record.step, known.record.digest)
-    if not as_json:
-        return context
-    return context._replace(on_event=lambda event: events.append(desk.event_as_json(known.record.digest, event)))
-
-
 def _resolve(
-    known: Submission, desk: Desk, events: list[dict[str, object]], *, as_json: bool
+    known: Submission, desk: Desk, ways: Mapping[str, Any], by: str, *, as_json: bool
 ) -> tuple[dict[str, Any], ExitCode]:
     digest, asked = known.record.digest, []
-    context = _context(known, desk, events, as_json=as_json)._replace(
+    context = desk.context(known.record.step, digest)
+    events: list[dict[str, object]] = []  # with ``--json`` they are in the one document that is printed
+    if as_json:
+        context = context._replace(on_event=lambda event: events.append(desk.event_as_json(digest, event)))
+    if ways:
+        take(ways, by, known, desk, context)
+        known = desk.journal.get(digest)
+    context = context._replace(
         on_asked=lambda question, answer: asked.append({"asked": question, "answered": answer}),
         on_notice=lambda _: None,
     )

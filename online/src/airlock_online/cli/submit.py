@@ -17,6 +17,7 @@ from airlock_online.delivery.parallel import Job, run_parallel
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import submit as deliver
 from airlock_online.home import OnlineHome
+from airlock_online.preparing.gas_and_fees import require_chain
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.console import finish, json_option, led, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -119,8 +120,6 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
 
 def _by_rpc(delivery: Delivery, deployment: Deployment, desk: Desk) -> Delivery:
     """Return the delivery on its way to the operator's node. Raises ``UsageError`` without one, or on another chain."""
-    from airlock_online.preparing.gas_and_fees import require_chain
-
     if desk.node is None:
         raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
     require_chain(desk.node, deployment)

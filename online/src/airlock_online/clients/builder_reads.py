@@ -25,6 +25,7 @@ from airlock_shared.units import (
     UNIX_S,
     USDC,
     Unit,
+    looks_like_seconds,
     to_human,
     utc_text,
 )
@@ -143,7 +144,8 @@ def _digits(value: object) -> str:
 
 def _number_text(digits: str, unit: Unit) -> str:
     if unit is UNIX_S and int(digits):
-        return f"{utc_text(int(digits) * 1000)} (unix s {digits})"
+        scale, unit_told = (1000, "s") if looks_like_seconds(int(digits)) else (1, "ms")
+        return f"{utc_text(int(digits) * scale)} (unix {unit_told} {digits})"
     return f"{to_human(int(digits), unit)} {unit.name} (raw {digits})" if unit.is_amount else digits
 
 

@@ -29,30 +29,30 @@ def read_pairs(builder: BuilderClient, path: str, number: str = "index") -> list
     told = builder.read(path)
     if type(told) is list:
         return told
-    entries = _by_index(told, number) or _list_in(told, path)
+    entries = _entries(told, path, number)
     pages, first = _number(told, _PAGES), _number(told, _PAGE)
     if pages is not None and pages > 1:
+        start = 1 if first is None else first
         if pages > PAGES_AT_MOST:
             raise _not_whole(path, f"it counts {pages} pages, and at most {PAGES_AT_MOST} are read")
-        start = 1 if first is None else first
         if start not in (0, 1):
             raise _not_whole(path, f"the first reply calls itself page {start}")
         for page in range(start + 1, start + pages):
             more = builder.read(path, {"page": page})
             if _number(more, _PAGE) not in (page, None):
                 raise _not_whole(path, f"page {page} was asked for, and page {_number(more, _PAGE)} came")
-            entries += _by_index(more, number) or _list_in(more, path)
+            entries += _entries(more, path, number)
     _require_whole(path, told, entries, paged=pages is not None)
     return entries
 
 
-def _by_index(told: Any, number: str) -> list[Any]:
-    """Return the entries of an object that has each pair under its index; none for another.
+def _entries(told: Any, path: str, number: str) -> list[Any]:
+    """Return the entries of an object that has each pair under its index, or of one with one list in it.
 
-    Raises ``ServiceError`` for an entry that has another index of its own.
+    Raises ``ServiceError`` for an entry that has another index of its own, and for an object with no list or several.
     """
-    holders = [told, *told.values()] if type(told) is dict else []
-    for held in holders:
+    members = list(told.values()) if type(told) is dict else []
+    for held in [told, *members]:
         if type(held) is dict and held and all(k.isdecimal() and type(v) is dict for k, v in held.items()):
             if wrong := next((key for key, entry in held.items() if str(entry.get(number, key)) != key), None):
                 raise ServiceError(
@@ -60,11 +60,7 @@ def _by_index(told: Any, number: str) -> list[Any]:
                     do="ask the venue which of the two is the pair's index",
                 )
             return [{number: int(key), **entry} for key, entry in held.items()]
-    return []
-
-
-def _list_in(told: Any, path: str) -> list[Any]:
-    lists = [value for value in told.values() if type(value) is list] if type(told) is dict else []
+    lists = [value for value in members if type(value) is list]
     if len(lists) != 1:
         found = "no list" if not lists else f"{len(lists)} lists"
         raise ServiceError(

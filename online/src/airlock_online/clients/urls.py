@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from urllib.parse import quote, urlsplit
 
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
 
-@lru_cache(4096)  # a followed order asks for the same address every second
 def join(base_url: str, path: str) -> str:
     """Return the address of a path under a base address, keeping the base's own path.
 

@@ -1,9 +1,9 @@
-"""What was promised of delegates, read back from the builder's read of a delegation."""
+"""What was promised of delegates, read back from the builder's read of a delegation, and from the chain beside it."""
 
 from __future__ import annotations
 
 from airlock_online.clients.reply_values import delegation_told
-from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Read, ReadBack, Scene, unreadable
 from airlock_online.readback.trade_tuple import whole
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, span_text, utc_text
@@ -15,15 +15,15 @@ def registered(scene: Scene) -> list[Expectation]:
     what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
     expiry = whole(asked["expirySeconds"])
     promised = f"enabled until {_moment(expiry, scene.now_ms)}"
-    read = _delegation(scene)
-    enabled = read.get("isEnabled") if type(read) is dict else None
-    if type(read) is not dict or type(enabled) is not bool:
-        return [unreadable(what, promised, read)]
-    until = whole(read.get("expiry"))
+    on_chain = _by_the_chain(scene, what, promised, expiry)
+    read, enabled = _delegation(scene)
+    if enabled is None:
+        return [unreadable(what, promised, read.data), *on_chain]
+    until = whole(read.data.get("expiry"))
     found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
     kept = False if not enabled else None if until is None else until == expiry
-    told = [_permission(what, label, read.get(name)) for label, name in _PERMISSIONS.items()]
-    return [Expectation(what, promised, found, kept), *told]
+    told = [_permission(what, label, read.data.get(name)) for label, name in _PERMISSIONS.items()]
+    return [*read.judged([Expectation(what, promised, found, kept), *told]), *on_chain]
 
 
 _PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDelegatedAction"}
@@ -69,19 +69,34 @@ def removed(scene: Scene) -> list[Expectation]:
     """Expect that a delegate that was removed is not enabled, and that no permission of it is told to be left."""
     asked = scene.request.fields
     what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
-    read = _delegation(scene)
-    enabled = read.get("isEnabled") if type(read) is dict else None
-    if type(read) is not dict or type(enabled) is not bool:
-        return [unreadable(what, "not enabled", read)]
-    left = [label for label, name in _PERMISSIONS.items() if read.get(name) is True]
+    on_chain = _by_the_chain(scene, what, "not enabled", 0)
+    read, enabled = _delegation(scene)
+    if enabled is None:
+        return [unreadable(what, "not enabled", read.data), *on_chain]
+    left = [label for label, name in _PERMISSIONS.items() if read.data.get(name) is True]
     found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
-    return [Expectation(what, "not enabled", found, not enabled and not left)]
+    return [*read.judged([Expectation(what, "not enabled", found, not enabled and not left)]), *on_chain]
 
 
-def _delegation(scene: Scene) -> object:
+def _delegation(scene: Scene) -> tuple[Read, bool | None]:
+    """Return the builder's read of the delegation, and whether it says that the delegate is enabled."""
     asked = scene.request.fields
     fields = {"trader": asked["trader"], "delegate": asked["delegate"]}
-    return delegation_told(scene.ask_about(scene.config.reads.delegation, fields), scene.config.delegation_reply)
+    read = scene.ask_about(scene.config.reads.delegation, fields)
+    told = delegation_told(read.data, scene.config.delegation_reply)
+    enabled = told.get("isEnabled") if type(told) is dict else None
+    return read._replace(data=told), enabled if type(enabled) is bool else None
+
+
+def _by_the_chain(scene: Scene, what: str, promised: str, expiry: int | None) -> list[Expectation]:
+    """Expect the same of the contract; nothing without a node, nor where the contract does not tell it."""
+    asked = scene.request.fields
+    read = scene.delegation_on_chain
+    until = read(asked["trader"], asked["delegate"]).expiry_s if read else None
+    if until is None:
+        return []
+    found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
+    return [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
 
 
 def _moment(unix_s: int | None, now_ms: int) -> str:

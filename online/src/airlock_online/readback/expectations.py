@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.referral_lookup import ReferralFacts
 from airlock_online.readback.trade_tuple import whole
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
+
+if TYPE_CHECKING:
+    from airlock_online.readback.contract_views import DelegationRead
+    from airlock_online.readback.referral_lookup import ReferralFacts
 
 
 class Expectation(NamedTuple):
@@ -30,8 +33,25 @@ class Expectation(NamedTuple):
     kept: bool | None
 
 
-ChainRead = Callable[[bytes, str], ReferralFacts]
+BY_THE_CHAIN = ", by the chain"
+"""After what an expectation is about, where the operator's node was asked, and not the builder."""
+
+ChainRead = Callable[[bytes, str], "ReferralFacts"]
 """Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
+
+
+class Read(NamedTuple):
+    """The data of a read, or the ``ServiceError`` in its place. ``names``: its reply names what was asked for."""
+
+    data: Any
+    names: bool
+
+    def judged(self, expectations: list[Expectation]) -> list[Expectation]:
+        """Return expectations that were judged by this read: by one that names nothing they are told, and stay open."""
+        if self.names:
+            return expectations
+        word = "by the service's word, which names nothing: "
+        return [each._replace(found=f"{word}{each.found}", kept=None) for each in expectations]
 
 
 class Scene(NamedTuple):
@@ -47,28 +67,33 @@ class Scene(NamedTuple):
     now_ms: int
     chain: ChainRead | None = None
     structs: Mapping[str, Intent] = CATALOGUE
+    delegation_on_chain: DelegationRead | None = None
 
-    def signed(self, *kinds: str) -> Any:
-        """Return what was signed as a leaf of one of these kinds, as the payload has it; None where there is none."""
-        return value_of(
-            self.structs[self.request.payload["primaryType"]].fields, self.request.payload["message"], *kinds
-        )
+    def signed(self, kind: str) -> Any:
+        """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""
+        payload = self.request.payload
+        return value_of(self.structs[payload["primaryType"]].fields, payload["message"], kind)
 
-    def opened_s(self) -> int | None:
-        """Return when the position was opened to which the intent is bound (unix seconds)."""
-        opened_ms = whole(self.signed(OPENED_MS))
-        return whole(self.signed(OPENED)) if opened_ms is None else opened_ms // 1000
+    def opened(self) -> int | None:
+        """Return when the position was opened to which the intent is bound: unix time, in the unit that is signed."""
+        seconds = whole(self.signed(OPENED))
+        return whole(self.signed(OPENED_MS)) if seconds is None else seconds
 
-    def ask_about(self, path: str, fields: Mapping[str, str]) -> Any:
-        """Return a read's data when it names what was asked for; else the ``ServiceError`` that says what it names."""
-        read = self.builder.read_or_error(path, fields)
-        if isinstance(read, ServiceError) or type(read) is not dict or named(read, **fields) is True:
-            return read
-        return ServiceError(f"the reply is not about {', '.join(fields)} that were asked for, or does not name them")
+    def ask_about(self, path: str, fields: Mapping[str, str]) -> Read:
+        """Return a read by the builder, and whether its reply names what was asked for."""
+        data = self.builder.read_or_error(path, fields)
+        return read_of(data, named(data, **fields), ", ".join(fields))
 
     def last(self, kind: str) -> OrderEvent | None:
         """Return the last event of a type, or None."""
         return next((event for event in reversed(self.events) if event.type == kind), None)
+
+
+def read_of(data: Any, names: bool | None, asked: str) -> Read:
+    """Return a read whose reply names what was ``asked``; one that names something else is the ``ServiceError`` of it."""
+    if type(data) is dict and names is False:
+        return Read(ServiceError(f"the reply is not about the {asked} that was asked for"), names=False)
+    return Read(data, names is True)
 
 
 ReadBack = dict[str, Callable[[Scene], list[Expectation]]]

@@ -6,21 +6,23 @@ that ended the order (the specification, "Events"), where the event has one for 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable, untold
+from airlock_online.readback.expectations import Expectation, Read, ReadBack, Scene, read_of, unreadable, untold
 from airlock_online.readback.trade_tuple import (
     Trade,
     amount_text,
     is_about,
     read_trade,
+    same_moment,
     trade_text,
     trades_in,
     waiting_order,
     whole,
 )
 from airlock_shared.catalogue.kinds import PAIR
-from airlock_shared.errors import Refusal, ServiceError
+from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
 
@@ -34,7 +36,7 @@ class _Slot(NamedTuple):
     trader: str
     pair: int | None
     slot: int | None
-    opened_s: int | None = None
+    opened: int | None = None
 
     @property
     def name(self) -> str:
@@ -44,64 +46,86 @@ class _Slot(NamedTuple):
         """Return the position, or None; one that was opened at another moment is another position."""
         for trade in trades:
             if (trade.pair, trade.slot) == (self.pair, self.slot):
-                return trade if None in (self.opened_s, trade.opened_s) or self.opened_s == trade.opened_s else None
+                if self.opened is not None and trade.opened is not None and not same_moment(self.opened, trade.opened):
+                    return None
+                return trade
         return None
 
 
 def opened(scene: Scene) -> list[Expectation]:
     """Return the expectation of an open: a position of its side, in the slot that the event tells."""
     pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("long"), scene.signed("trader")
-    what, promised = f"a position on pair {pair}", f"a {'long' if buy else 'short'} position"
-    trades, read = _positions(scene, trader)
-    if trades is None:
-        return [unreadable(what, promised, read)]
+    promised = f"a {'long' if buy else 'short'} position"
     told = _told(scene, EXECUTED)
     if told is None or told.pair != pair:
+        what, read = f"a position on pair {pair}", _positions(scene, trader)
+        trades = trades_in(read.data)
+        if trades is None:
+            return [unreadable(what, promised, read.data)]
         some = any(trade.pair == pair and trade.buy in (buy, None) for trade in trades)
         found = "such a position, but no event gives its slot" if some else "no such position"
-        return [Expectation(what, promised, found, None if some else False)]
-    place = _Slot(trader, pair, told.slot, told.opened_s)
-    mine = place.among(trades)
-    kept = False if mine is None else None if mine.buy is None else mine.buy == buy
-    return [Expectation(place.name, promised, trade_text(mine), kept)]
+        return read.judged([Expectation(what, promised, found, None if some else False)])
+
+    def judge(mine: Trade | None) -> _Judged:
+        return "", False if mine is None else None if mine.buy is None else mine.buy == buy
+
+    return _judged(scene, _Slot(trader, pair, told.slot, told.opened), promised, judge)
 
 
 def closed(scene: Scene) -> list[Expectation]:
     """Return the expectation of a close: the position gone, or as much of it left as the event tells."""
     asked, place = scene.request.fields, _signed_place(scene)
-    told = _result(scene, EXECUTED, place)
     in_usdc = asked.get("collateralToCloseUsdc")
-    amount = f"{in_usdc} USDC" if in_usdc else f"{asked['coinExposure']} coins"
-    left = f", {amount_text(told.collateral, USDC)} of collateral left" if told else ""
-    promised = f"{safe(amount)} closed{left}"
-    trades, read = _positions(scene, place.trader)
-    if trades is None:
-        return [unreadable(place.name, promised, read)]
-    mine = place.among(trades)
-    expected = told.collateral if told else None
-    if mine is None:
-        return [Expectation(place.name, promised, trade_text(None), not expected)]
-    if expected is None or (mine.collateral is None and expected):
-        return [Expectation(place.name, promised, f"{trade_text(mine)}; what it was before is not known", None)]
-    return [Expectation(place.name, promised, trade_text(mine), mine.collateral == expected)]
+    promised = f"{safe(in_usdc)} USDC closed" if in_usdc else f"{safe(asked['coinExposure'])} coins closed"
+    told = _result(scene, EXECUTED, place)
+
+    def judge(mine: Trade | None) -> _Judged:
+        if mine is None:
+            return _told_by(told), not told
+        if told == 0:
+            return _told_by(told), False
+        return _as_told(mine, told)
+
+    return _judged(scene, place, promised, judge)
 
 
 def increased(scene: Scene) -> list[Expectation]:
     """Return the expectation of an increase: the position holds at least what was added, and what the event tells."""
-    place = _signed_place(scene)
-    added, told = whole(scene.signed("collateral-added")), _result(scene, INCREASED, place)
-    expected = told.collateral if told else None
-    promised = f"{amount_text(added, USDC)} of collateral added"
-    promised += f", {amount_text(expected, USDC)} in all" if expected is not None else ""
-    trades, read = _positions(scene, place.trader)
+    place, added = _signed_place(scene), whole(scene.signed("collateral-added"))
+    told = _result(scene, INCREASED, place)
+
+    def judge(mine: Trade | None) -> _Judged:
+        if mine is None or (mine.collateral is not None and added is not None and mine.collateral < added):
+            return _told_by(told), False
+        return _as_told(mine, told)
+
+    return _judged(scene, place, f"{amount_text(added, USDC)} of collateral added", judge)
+
+
+_Judged = tuple[str, bool | None]
+"""What is to be said beside a position that was found, and whether what was promised is kept."""
+
+
+def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | None], _Judged]) -> list[Expectation]:
+    """Return the expectation of a position, judged by how it is now."""
+    read = _positions(scene, place.trader)
+    trades = trades_in(read.data)
     if trades is None:
-        return [unreadable(place.name, promised, read)]
+        return [unreadable(place.name, promised, read.data)]
     mine = place.among(trades)
-    if mine is None or (mine.collateral is not None and added is not None and mine.collateral < added):
-        return [Expectation(place.name, promised, trade_text(mine), False)]
-    if expected is None or mine.collateral is None:
-        return [Expectation(place.name, promised, f"{trade_text(mine)}; what it was before is not known", None)]
-    return [Expectation(place.name, promised, trade_text(mine), mine.collateral == expected)]
+    beside, kept = judge(mine)
+    return read.judged([Expectation(place.name, promised, trade_text(mine) + beside, kept)])
+
+
+def _as_told(mine: Trade, told: int | None) -> _Judged:
+    """Judge a position by the collateral that the venue's event told."""
+    if told is None or mine.collateral is None:
+        return "; what it was before is not known", None
+    return _told_by(told), mine.collateral == told
+
+
+def _told_by(told: int | None) -> str:
+    return "" if told is None else f"; the venue's event told {amount_text(told, USDC)} of collateral"
 
 
 def trigger(scene: Scene) -> list[Expectation]:
@@ -115,12 +139,8 @@ def trigger(scene: Scene) -> list[Expectation]:
         expectations += [
             Expectation("the trigger replaced", _entity(replaced), _entity(old), kept if _is_entity(old) else None)
         ]
-    trades, read = _positions(scene, place.trader)
     promised = "open, so that the trigger can close it"
-    if trades is None:
-        return [*expectations, unreadable(place.name, promised, read)]
-    mine = place.among(trades)
-    return [*expectations, Expectation(place.name, promised, trade_text(mine), mine is not None)]
+    return [*expectations, *_judged(scene, place, promised, lambda mine: ("", mine is not None))]
 
 
 def _is_entity(value: object) -> bool:
@@ -136,7 +156,7 @@ def pending(scene: Scene) -> list[Expectation]:
     asked = scene.request.fields
     place = _Slot(asked["trader"], whole(asked.get("pairIndex")), whole(asked.get("tradeIndex")))
     what = place.name if place.slot is not None else f"a position on pair {place.pair}"
-    trades, _ = _positions(scene, place.trader)
+    trades = trades_in(_positions(scene, place.trader).data)
     now = f"; now: {trade_text(place.among(trades))}" if trades is not None and place.slot is not None else ""
     return [Expectation(what, f"{scene.request.action}, when the order is filled", f"{PENDING}{now}", None)]
 
@@ -145,8 +165,8 @@ def limit_updated(scene: Scene) -> list[Expectation]:
     """Return what is expected of a changed limit order: its price, and take profit and stop loss where asked for."""
     asked = scene.request.fields
     pair, slot = whole(asked.get("pairIndex")), whole(asked.get("orderIndex"))
-    _, read = _positions(scene, asked["trader"])
-    order = waiting_order(read, pair, slot)
+    read = _positions(scene, asked["trader"])
+    order = waiting_order(read.data, pair, slot)
     expectations = []
     for name, member in (("price", "price"), ("takeProfit", "tp"), ("stopLoss", "sl")):
         if name not in asked:
@@ -156,11 +176,10 @@ def limit_updated(scene: Scene) -> list[Expectation]:
         if order == {}:
             expectations.append(untold(what, promised, "no such order is pending; it may have been executed"))
         elif found is None:
-            expectations.append(unreadable(what, promised, read))
+            expectations.append(unreadable(what, promised, read.data))
         else:
-            expectations.append(
-                Expectation(what, promised, amount_text(found, PRICE), _raw_price(asked[name]) == found)
-            )
+            same = _raw_price(asked[name]) == found
+            expectations += read.judged([Expectation(what, promised, amount_text(found, PRICE), same)])
     return expectations
 
 
@@ -171,19 +190,16 @@ def _raw_price(text: str) -> int | None:
         return None
 
 
-def _positions(scene: Scene, trader: str) -> tuple[list[Trade] | None, object]:
-    """Return the trader's positions, None when they cannot be read, and what the read gave."""
-    read = scene.builder.read_or_error(scene.config.reads.positions, {"trader": trader})
-    if type(read) is dict and not is_about(read, trader):
-        read = ServiceError("the reply does not name the trader that was asked for")
-    return trades_in(read), read
+def _positions(scene: Scene, trader: str) -> Read:
+    """Return the read of the trader's positions."""
+    data = scene.builder.read_or_error(scene.config.reads.positions, {"trader": trader})
+    return read_of(data, is_about(data, trader) if type(data) is dict else None, "trader")
 
 
 def _signed_place(scene: Scene) -> _Slot:
     """Return the position that was signed, and the moment that binds the intent to it, if any."""
-    return _Slot(
-        scene.signed("trader"), whole(scene.signed(PAIR)), whole(scene.signed("position-slot")), scene.opened_s()
-    )
+    slot = whole(scene.signed("position-slot"))
+    return _Slot(scene.signed("trader"), whole(scene.signed(PAIR)), slot, scene.opened())
 
 
 def _told(scene: Scene, kind: str) -> Trade | None:
@@ -191,10 +207,10 @@ def _told(scene: Scene, kind: str) -> Trade | None:
     return read_trade(event.payload.get("t")) if event else None
 
 
-def _result(scene: Scene, kind: str, place: _Slot) -> Trade | None:
-    """Return the resulting trade that the event tells, when it is of this position and tells its collateral."""
+def _result(scene: Scene, kind: str, place: _Slot) -> int | None:
+    """Return the resulting collateral that the event tells, when it is of this position."""
     told = _told(scene, kind)
-    return told if told and told.collateral is not None and place.among([told]) else None
+    return told.collateral if told and place.among([told]) else None
 
 
 READ_BACK: ReadBack = {

@@ -13,6 +13,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback import delegates, positions, referral_codes
+from airlock_online.readback.contract_views import DelegationRead
 from airlock_online.readback.expectations import ChainRead, Expectation, ReadBack, Scene, untold
 from airlock_online.readback.trade_tuple import whole
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
@@ -28,15 +29,17 @@ def read_back(
     now_ms: int,
     chain: ChainRead | None = None,
     structs: Mapping[str, Intent] = CATALOGUE,
+    delegation_on_chain: DelegationRead | None = None,
 ) -> list[Expectation]:
     """Return what a request that succeeded had promised, and what is found; ``now_ms`` is our clock, unix ms.
 
-    ``chain`` reads a referral code by the operator's node, None without one; ``structs`` are the venue's.
+    ``chain`` reads a referral code by the operator's node, and ``delegation_on_chain`` a delegate; None without a node.
+    ``structs`` are the venue's.
 
     Reads alone, and raises nothing for what a service answers. The caller has checked the request.
     """
     judge = _BY_ACTION.get(request.action, _nothing_reads)
-    return judge(Scene(request, events, builder, config, now_ms, chain, structs))
+    return judge(Scene(request, events, builder, config, now_ms, chain, structs, delegation_on_chain))
 
 
 def _twap_cancelled(scene: Scene) -> list[Expectation]:

@@ -6,27 +6,22 @@ The builder's word first, and where a node is configured the chain's beside it, 
 from __future__ import annotations
 
 from functools import partial
+from typing import TypeVar
 
-from airlock_online.readback.expectations import Expectation, ReadBack, Scene, unreadable
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Read, ReadBack, Scene, unreadable
 from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, about_code, code_in, shown, told_owners
 from airlock_shared.catalogue.referral_code import code_bytes, code_letters, code_text
 from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
 
-_BY_THE_CHAIN = ", by the chain"
-
 
 def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
-    what, promised = f"referral code of {safe(trader)}", _code(wanted)
-    read = scene.ask_about(scene.config.reads.referral, {"trader": trader})
-    expectations = [] if code_in(read) is not None else [unreadable(what, promised, read)]
-    for source, found in (("", code_in(read)), (_BY_THE_CHAIN, _chain(scene, wanted, trader).adopted)):
-        if found is not None:
-            told = _code(found) if any(found) else "no code"
-            expectations.append(Expectation(what + source, promised, told, found == wanted))
-    return expectations
+    read, chain = scene.ask_about(scene.config.reads.referral, {"trader": trader}), _chain(scene, wanted, trader)
+    what = f"referral code of {safe(trader)}"
+    by_builder, by_chain = _by_both(what, wanted, read, code_in(read.data), chain.adopted)
+    return by_builder + by_chain
 
 
 def registered(scene: Scene) -> list[Expectation]:
@@ -49,19 +44,31 @@ def accepted(scene: Scene) -> list[Expectation]:
 def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None) -> list[Expectation]:
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
-    wanted = [("owner", owner)] + ([("pending owner", pending)] if pending is not None else [])
-    read = about_code(scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)}), code)
-    seen = _chain(scene, code, "")
-    expectations = []
-    for source, told in (("", told_owners(read)), (_BY_THE_CHAIN, (seen.owner, seen.pending))):
-        for (label, promised), found in zip(wanted, told, strict=False):
-            what, wished = f"{label} of {name}{source}", shown(safe(promised))
-            if found is not None:
-                same = found.lower() == promised.lower()
-                expectations.append(Expectation(what, wished, shown(found), same))
-            elif not source:
-                expectations.append(unreadable(what, wished, read))
-    return expectations
+    told = scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)})
+    read, chain = Read(about_code(told, code), code_in(told) == code), _chain(scene, code, "")
+    at_builder = told_owners(read.data)
+    rows = [_by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)]
+    if pending is not None:
+        rows.append(_by_both(f"pending owner of {name}", pending, read, at_builder[1], chain.pending))
+    return [each for source in zip(*rows, strict=True) for row in source for each in row]
+
+
+Told = TypeVar("Told", str, bytes)
+
+
+def _by_both(
+    what: str, wanted: Told, read: Read, by_builder: Told | None, by_chain: Told | None
+) -> tuple[list[Expectation], list[Expectation]]:
+    """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
+
+    def judged(source: str, found: Told | None) -> list[Expectation]:
+        if found is None:
+            return []
+        same = found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
+        return [Expectation(what + source, _text(wanted), _text(found), same)]
+
+    unread = [unreadable(what, _text(wanted), read.data)]
+    return read.judged(judged("", by_builder)) or unread, judged(BY_THE_CHAIN, by_chain)
 
 
 def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
@@ -69,8 +76,11 @@ def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
     return scene.chain(code, trader) if scene.chain else ReferralFacts("no node")
 
 
-def _code(value: bytes) -> str:
-    return f"{safe(code_text(value))} ({code_points(code_letters(value))}; raw 0x{value.hex()})"
+def _text(value: str | bytes) -> str:
+    if isinstance(value, str):
+        return shown(safe(value))
+    points = code_points(code_letters(value))
+    return f"{safe(code_text(value))} ({points}; raw 0x{value.hex()})" if any(value) else "no code"
 
 
 READ_BACK: ReadBack = {

@@ -13,20 +13,19 @@ from typing import NamedTuple
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
 from airlock_online.clients.http import Http
-from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, ReferralViews
+from airlock_online.readback.contract_views import ContractViews
 from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.text.safe import safe
 
 NOBODY = ""
 NO_CODE = bytes(32)
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
-_NO_ADDRESS = "0x" + "00" * 20
 
 
 class ReferralFacts(NamedTuple):
@@ -62,7 +61,7 @@ _LABELS = {"owner": "owner", "pending": "pending owner", "private": "private", "
 
 def from_builder(builder: BuilderClient, config: OnlineConfig, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
-    read = about_code(builder.read_or_error(config.reads.referral, {"code": code_text(code)}), code, required=False)
+    read = about_code(builder.read_or_error(config.reads.referral, {"code": code_text(code)}), code)
     owner, pending = told_owners(read)
     private = read.get("isPrivate", read.get("private")) if type(read) is dict else None
     seen = ReferralFacts("the builder", owner, pending, private if type(private) is bool else None)
@@ -82,30 +81,16 @@ def from_chain(
     """Return what the pinned Referral contract tells a node by its views. Raises nothing for what the node answers."""
     seen = ReferralFacts(f"the chain, by {node.name}")
     try:
-        if (chain := node.chain_id()) != deployment.chain_id:
-            return seen._replace(trouble=f"it serves chain {chain}, but chain {deployment.chain_id} is pinned")
-        contract, troubles = checksum_address(deployment.domains["referral"].contract), list[str]()
-
-        def view(signature: str, argument: bytes) -> bytes | None:
-            data = keccak256(signature.encode())[:4] + argument.rjust(32, b"\0")
-            try:
-                word = node.call(RpcCall(_NO_ADDRESS, contract, "0x" + data.hex()))
-            except RpcError:
-                word = b""
-            if len(word) != 32:
-                troubles.append(f"the contract has no view {signature}")
-                return None
-            return word
-
-        seen = seen._replace(
-            owner=_address_in(view(views.owner, code)),
-            pending=_address_in(view(views.pending_owner, code)),
-            private=_flag_in(view(views.private, code)),
-            adopted=view(views.adopted, parse_address(trader)) if trader else None,
+        contract = ContractViews(node, deployment, "referral")
+        return seen._replace(
+            owner=_address_in(contract.word(views.owner, code)),
+            pending=_address_in(contract.word(views.pending_owner, code)),
+            private=_flag_in(contract.word(views.private, code)),
+            adopted=contract.word(views.adopted, parse_address(trader)) if trader else None,
+            trouble="; ".join(contract.troubles),
         )
     except ServiceError as error:
         return seen._replace(trouble=error.what)
-    return seen._replace(trouble="; ".join(troubles))
 
 
 def look(
@@ -143,12 +128,9 @@ def told_owners(read: object) -> tuple[str | None, str | None]:
     return (_told_address(read, "owner"), _told_address(read, "pendingOwner")) if type(read) is dict else (None, None)
 
 
-def about_code(read: object, code: bytes, *, required: bool = True) -> object:
-    """Return a code's read when it names that very code, else the ``ServiceError`` that says so.
-
-    ``required`` is False where nothing follows from the read: one that names no code then passes.
-    """
-    if type(read) is dict and code_in(read) not in ((code,) if required else (code, None)):
+def about_code(read: object, code: bytes) -> object:
+    """Return a code's read; the ``ServiceError`` that says so when it names another code. One that names none passes."""
+    if type(read) is dict and code_in(read) not in (code, None):
         return ServiceError(f"the reply does not name the code {safe(code_text(code))}, which was asked for")
     return read
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from airlock_online.clients.echo import named
-from airlock_shared.units import PRICE, USDC, Unit, to_human, utc_text
+from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human, utc_text
 
 _DIGITS_AT_MOST = 78  # of a uint256
 
 
 class Trade(NamedTuple):
-    """A position: pair, slot, and what is known of the rest, in raw units; ``opened_s`` in unix seconds."""
+    """A position: pair, slot, and what is known of the rest, in raw units; ``opened`` is a unix time in the venue's unit."""
 
     pair: int
     slot: int
     collateral: int | None
     open_price: int | None
     buy: bool | None
-    opened_s: int | None
+    opened: int | None
 
 
 def whole(value: object) -> int | None:
@@ -41,8 +41,8 @@ def read_trade(value: object) -> Trade | None:
     pair, slot, buy = whole(value.get("pairIndex")), whole(value.get("index")), value.get("buy")
     if pair is None or slot is None:
         return None
-    collateral, price, opened_s = (whole(value.get(name)) for name in ("initialPosToken", "openPrice", "timestamp"))
-    return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, opened_s)
+    collateral, price, opened = (whole(value.get(name)) for name in ("initialPosToken", "openPrice", "timestamp"))
+    return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, opened)
 
 
 def trades_in(read: Any) -> list[Trade] | None:
@@ -55,15 +55,31 @@ def trades_in(read: Any) -> list[Trade] | None:
     return known if len(known) == len(trades) else None
 
 
-def is_about(read: dict[str, Any], trader: str) -> bool:
-    """Tell whether a positions read names the trader that was asked for: itself, or by each of its entries."""
+def same_moment(one: int, other: int) -> bool:
+    """Tell whether two unix times are one: a venue may sign milliseconds, and tell seconds in a read or an event."""
+    seconds = {time if looks_like_seconds(time) else time // 1000 for time in (one, other)}
+    return one == other or (looks_like_seconds(one) != looks_like_seconds(other) and len(seconds) == 1)
+
+
+def moment_text(time: int) -> str:
+    """Return a unix time for a person; whether a venue tells seconds or milliseconds shows by the magnitude."""
+    return utc_text(time * 1000 if looks_like_seconds(time) else time)
+
+
+def is_about(read: dict[str, Any], trader: str) -> bool | None:
+    """Tell whether a positions read names the trader that was asked for: itself, or by each of its entries.
+
+    False when it names another one, None when it leaves one out.
+    """
     members = [(kind, read.get(f"{kind}s")) for kind in ("trade", "order")]
     entries = [
         e.get(kind) if type(e) is dict else e for kind, told in members for e in (told if type(told) is list else [])
     ]
     whose = [named(entry, trader=trader) for entry in entries]
     itself = named(read, trader=trader)
-    return False not in (*whose, itself) and (itself is True or (bool(whose) and None not in whose))
+    if False in (*whose, itself):
+        return False
+    return True if itself is True or (whose and None not in whose) else None
 
 
 def waiting_order(read: Any, pair: int | None, slot: int | None) -> dict[str, Any] | None:
@@ -91,4 +107,4 @@ def trade_text(trade: Trade | None) -> str:
     text = f"{side}, collateral {amount_text(trade.collateral, USDC)}"
     if trade.open_price is not None:
         text += f", open price {amount_text(trade.open_price, PRICE)}"
-    return text if trade.opened_s is None else f"{text}, opened {utc_text(trade.opened_s * 1000)}"
+    return text if trade.opened is None else f"{text}, opened {moment_text(trade.opened)}"

@@ -67,10 +67,8 @@ def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: Del
         told = hashes_named(data, context.replies.relay.transaction)
         for each in told:
             require_named("relay's answer", {"hash": each}, hash=tx_hash)
-        if not told:
-            raise ServiceError(f"{_WHO} does not name the transaction that it answers about")
         status = status_word(data, context.replies.words, context.replies.relay.status)
-        return by_word_alone(status) or _take(status, data, tx_hash, call, tracker, context)
+        return by_word_alone(status, names=bool(told)) or _take(status, data, tx_hash, call, tracker, context)
 
     return until_final(f"the relay: the status of {tx_hash}", ask, context)
 

@@ -58,11 +58,12 @@ def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
     def ask() -> PollAnswer:
         url = join(base_url, context.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
         data = told_by(url, context.http.poll(url, {}), context)
-        if (told := id_in(data, context)) != tracker.tracking_id:
-            raise ServiceError(f"the relayer answered about {safe(told)!r}, which Airlock did not ask about")
         reply = context.replies.relayer
+        names = value_at(data, reply.id) is not None
+        if names and (told := id_in(data, context)) != tracker.tracking_id:
+            raise ServiceError(f"the relayer answered about {safe(told)!r}, which Airlock did not ask about")
         status = status_word(data, context.replies.words, reply.status, "data." if reply.envelope else "")
-        return by_word_alone(status) or _take(status, data, tracker, context)
+        return by_word_alone(status, names=names) or _take(status, data, tracker, context)
 
     return until_final(f"the relayer: the status of {safe(tracker.tracking_id)}", ask, context)
 

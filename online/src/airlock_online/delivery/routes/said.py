@@ -20,8 +20,14 @@ _SAY_WHY = ("error", "errors", "errorMessage", "decodedError", "revertReason", "
 _SAY_NO = (("success", False), ("ok", False), ("reverted", True), ("failed", True))
 
 
-def by_word_alone(status: StatusWord) -> PollAnswer | None:
-    """Return the answer of an explained word that ends the asking and nothing else; None for every other."""
+def by_word_alone(status: StatusWord, *, names: bool) -> PollAnswer | None:
+    """Return the answer of a word that ends nothing: of a reply that ``names`` nothing, or that explains a failure.
+
+    What was asked for stood in the address, and the reply came from there: that is the service's word, and no proof. None
+    for every other.
+    """
+    if not names:
+        return PollAnswer(f"by the service's word, which names nothing: {status.told}", False, odd=True)
     if not status.word or status.meaning not in (REVERTED, FAILED):
         return None
     return PollAnswer(

@@ -17,7 +17,7 @@ from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
-from airlock_online.delivery.routes.said import unproven
+from airlock_online.delivery.routes.said import by_word_alone, unproven
 from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -89,7 +89,8 @@ def _ask(record: Record, tracker: Tracker, context: DeliveryContext) -> str:
 
     def ask() -> PollAnswer:
         told = inside(document_of(_WHO, url, context.http.poll(url, {}), (200,)))
-        if (named := value_at(told, places.twap)) is None or str(named) != twap_id:
+        named = value_at(told, places.twap)
+        if named is not None and str(named) != twap_id:
             raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
         tx_hash = next(iter(hashes_named(told, places.transaction)), None)
         block = block_number(value_at(told, places.block))
@@ -98,6 +99,8 @@ def _ask(record: Record, tracker: Tracker, context: DeliveryContext) -> str:
         if places.queued and value_at(told, places.queued) is True:
             return PollAnswer("a transaction, and that it is only queued: these contradict each other", False, odd=True)
         said = StatusWord(CONFIRMED, f"transaction {tx_hash.lower()} in block {block}", False, CANCELLED)
+        if by_word := by_word_alone(said, names=named is not None):
+            return by_word
         if why := unproven(said, told, block, tx_hash, context):
             return PollAnswer(why, False, odd=True)
         if nonce_now(record, context) is not True:

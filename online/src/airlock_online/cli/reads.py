@@ -1,0 +1,409 @@
+"""What the builder reads, for a person: ``ready``, ``meta``, ``pairs``, ``positions``, ``nonce`` and their like.
+
+Each asks the builder of a fetched deployment. ``--json`` gives the reply word for word beside what was read in it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property, wraps
+from typing import Any
+
+import click
+
+from airlock_online.cli.connections import connections
+from airlock_online.clients import builder_reads
+from airlock_online.clients.builder import BuilderClient, builder_of
+from airlock_online.clients.builder_reads import (
+    DELEGATION,
+    NONCE,
+    NOT_TOLD,
+    ORDER,
+    POSITION,
+    Column,
+    ToldValue,
+    entries,
+    of_pair,
+    pair_rows,
+    relayed,
+)
+from airlock_online.clients.echo import named, require_named
+from airlock_online.clients.nonce_reads import flag_told, question_of, to_name
+from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.reply_values import delegation_told, hashes_named, status_word
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.clock import now_ms
+from airlock_online.config import OnlineConfig
+from airlock_online.home import OnlineHome
+from airlock_online.preparing.deployment_fetch import decisive_differences
+from airlock_online.readback.contract_views import delegation_on_chain
+from airlock_online.readback.delegates import able_now
+from airlock_online.readback.referral_lookup import disagreements, look, seen_lines, settled
+from airlock_online.readback.trade_tuple import moment_text
+from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
+from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
+from airlock_shared.cli.console import finish, json_option, led, rows, say, show, show_json
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
+from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.text.confusables import code_points
+from airlock_shared.text.safe import safe
+
+_NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_VERDICTS = {True: "yes", False: "NO", None: "not known"}
+
+
+class VenueRead:
+    """A read of the venue by a command: whose builder is asked, and how the answer is shown.
+
+    Nothing is looked up before it is needed, so that wrong words are refused first. Raises ``UsageError`` when there is no
+    such deployment, and for a wrong configuration.
+    """
+
+    def __init__(self, home: OnlineHome, name: str | None, *, as_json: bool) -> None:
+        self.home, self.name, self.as_json = home, name, as_json
+
+    @cached_property
+    def deployment(self) -> Deployment:
+        """The deployment of the name that was given, or the only one."""
+        return self.home.choose_deployment(self.name)
+
+    @cached_property
+    def config(self) -> OnlineConfig:
+        """The configuration, with how the venue's services speak."""
+        return self.home.config()
+
+    @contextmanager
+    def builder(self) -> Iterator[BuilderClient]:
+        """Open the deployment's builder."""
+        deployment, config = self.deployment, self.config
+        with connections(self.home) as http:
+            yield builder_of(deployment, http, config)
+
+    def ask(self, read: str, fields: Mapping[str, str] = {}, below: str = "") -> Any:
+        """Return the reply of a read by its name in the configuration, ``[reads]``; ``below`` goes on its path."""
+        with self.builder() as builder:
+            return builder.read(getattr(self.config.reads, read) + below, fields)
+
+    def on_chain(self, fields: Mapping[str, str]) -> list[ToldValue]:
+        """Return what the operator's node tells of a delegation; nothing without a node."""
+        if not self.config.rpc.url:
+            return []
+        with connections(self.home) as http:
+            seen = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
+        if seen.expiry_s is None:
+            return [ToldValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")]
+        until = f"enabled until {moment_text(seen.expiry_s)} (unix s {seen.expiry_s})"
+        return [ToldValue("by the chain", str(seen.expiry_s), until if seen.expiry_s else "not enabled")]
+
+    def show_one(
+        self,
+        heading: str,
+        reply: object,
+        columns: Iterable[Column],
+        read: object,
+        *,
+        beside: Iterable[ToldValue] = (),
+        judged: Mapping[str, tuple[bool | None, str]] = {},
+    ) -> None:
+        """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word.
+
+        ``read`` is the reply in Airlock's own words; ``beside`` is what others tell of it; ``judged`` is what follows, with
+        the reason where it is no, or not known.
+        """
+        told = [*builder_reads.rows(read, columns), *beside]
+        if self.as_json:
+            why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
+            shown = {"ok": True, "told": builder_reads.as_json(told), "reply": reply}
+            show_json(shown | ({"judged": why} if judged else {}))
+            return
+        show(heading)
+        for label, (answer, reason) in judged.items():
+            told.append(ToldValue(label, answer, f"{_VERDICTS[answer]}{': ' if reason else ''}{reason}"))
+        show_rows(told)
+
+
+def reading(command: Callable[..., None]) -> click.Command:
+    """Return a read as a command with what every read has, which deployment and JSON: its function gets a ``VenueRead``."""
+    own = vars(command).pop("__click_params__", [])
+
+    @click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
+    @json_option
+    @click.pass_obj
+    @wraps(command)
+    def asked(home: OnlineHome, /, name: str | None, as_json: bool, **given: Any) -> None:
+        command(VenueRead(home, name, as_json=as_json), **given)
+
+    vars(asked)["__click_params__"] += own
+    return click.command(command.__name__)(asked)
+
+
+def compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:
+    """Compare what a reply names with what was asked, and say it where it leaves one out; ``also`` is seldom named.
+
+    Raises ``ServiceError`` when it names something else.
+    """
+    require_named(what, reply, **asked, **also)
+    if named(reply, **asked) is None:
+        asked_about = ", ".join(asked)
+        say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
+
+
+def show_rows(told: Iterable[ToldValue]) -> None:
+    """Show what was read, a row a line, untrusted text escaped."""
+    for row in told:
+        for line in rows(f"  {row.label:<24} ", row.text):
+            show(line)
+
+
+def account_of(text: str) -> str:
+    """Return an account that was typed, in EIP-55. Raises ``UsageError`` for what is no address."""
+    try:
+        return checksum_address(parse_address(text))
+    except Refusal as refusal:
+        raise UsageError(
+            f"{refusal.what}: {refusal.got}", do="give the account's whole address, as in 0x…"
+        ) from refusal
+
+
+@reading
+@click.option("--builder", help="Base URL of a builder service, instead of a fetched deployment's.")
+def ready(at: VenueRead, builder: str | None) -> None:
+    r"""Ask the builder whether it is ready, and show the breakdown when it is not (exit code 8).
+
+    \b
+    Example:
+      airlock-online ready
+    """
+    if builder is not None and at.name is not None:
+        raise UsageError("--builder and --deployment name two builders", do="give one of them")
+    url = builder or at.deployment.base_urls["builder"]
+    with connections(at.home) as http:
+        readiness = BuilderClient(url, http).ready()
+    if at.as_json:
+        show_json({"ok": readiness.ready, "components": readiness.components})
+    else:
+        show("ready" if readiness.ready else "not ready")
+        for name, value in () if led() and readiness.ready else readiness.components.items():
+            show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
+    if not readiness.ready:
+        raise ServiceError("the builder is not ready", status=503, do="wait for its dependencies, then try again")
+
+
+def _in_words(value: Any) -> str:
+    """Return what the builder tells of a component in words, as JSON where it is no table of plain values."""
+    if not isinstance(value, dict):
+        return json.dumps(value)
+    return ", ".join(f"{name} {item if isinstance(item, str) else json.dumps(item)}" for name, item in value.items())
+
+
+@reading
+def meta(at: VenueRead) -> None:
+    r"""Show the venue's own description now, and whether it is still as fetched (exit code 3 if not).
+
+    \b
+    Example:
+      airlock-online meta
+    """
+    with at.builder() as builder:
+        told = builder.meta()
+    changed = decisive_differences(told.data, at.deployment, at.config.meta)
+    if at.as_json and not changed:
+        show_json({"ok": True, "deployment": at.deployment.name, "reply": told.data})
+    if not at.as_json:
+        for line in deployment_lines(at.deployment):
+            show(line)
+    if changed:
+        raise Refusal(
+            "PIN-DEPLOYMENT",
+            f"the venue's meta document has changed since it was fetched for {at.deployment.name}",
+            got="; ".join(f"{difference.where}: {difference.now}" for difference in changed),
+            expected="; ".join(f"{difference.where}: {difference.pinned}" for difference in changed),
+            do="sign nothing; ask the venue why, then fetch and trust the deployment again on both machines",
+        )
+    say("The venue's meta document is unchanged.")
+
+
+@reading
+def pairs(at: VenueRead) -> None:
+    r"""List the pairs that the venue has now.
+
+    \b
+    Example:
+      airlock-online pairs
+    """
+    with at.builder() as builder:
+        reply = read_pairs(builder, at.config.reads.pairs, at.config.meta.pair_number)
+    table = pair_rows(reply, at.config.meta, at.deployment)
+    if at.as_json:
+        show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})
+        return
+    show(f"{'index':>9}  {'name':<20} {'kind':<9} {'leverage':<12} remarks")
+    for row in table:
+        remarks = row.remarks if row.pinned else f"{row.remarks}, not as pinned".removeprefix(", ")
+        show(f"{row.number:>9}  {row.name:<20} {row.kind:<9} {row.leverages:<12} {remarks}".rstrip())
+
+
+@reading
+@click.argument("trader")
+def positions(at: VenueRead, trader: str) -> None:
+    r"""List the open positions and the pending limit orders of TRADER.
+
+    \b
+    Example:
+      airlock-online positions 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D
+    """
+    account = account_of(trader)
+    reply = at.ask("positions", {"trader": account})
+    trades, orders = entries(reply, "trades"), entries(reply, "orders")
+    if trades is None and orders is None:
+        raise ServiceError(
+            "the positions read has an unknown shape",
+            do="look at `airlock-online call`; set positions in config.toml, [reads]",
+        )
+    for entry in (reply, *(trade.get("trade") for trade in trades or [] if type(trade) is dict)):
+        require_named("positions read", entry, trader=account)
+    tables = {}
+    for kind, found, columns in (("positions", trades, POSITION), ("orders", orders, ORDER)):
+        told = [of_pair(entry, columns, at.deployment) for entry in found or []]
+        tables[kind] = [builder_reads.as_json(each) for each in told]
+        if at.as_json:
+            continue
+        show(f"{kind} of {account}: {NOT_TOLD if found is None else len(told)}")
+        for number, each in enumerate(told, start=1):
+            show(f"{kind.removesuffix('s')} {number}")
+            show_rows(each)
+    if at.as_json:
+        show_json({"ok": True, "trader": account, **tables, "reply": reply})
+
+
+@reading
+@click.argument("account")
+@click.argument("nonce")
+@click.option("--space", type=click.Choice(["trading", "referral"]), default="trading", show_default=True,
+              help="Which contract's nonces.")  # fmt: skip
+def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
+    r"""Show whether NONCE is used for ACCOUNT, in the nonce space of a contract.
+
+    \b
+    Example:
+      airlock-online nonce 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D 7
+    """
+    if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
+        raise UsageError("the nonce is not a whole number below 2^256", do="give it in decimal digits")
+    trader = account_of(account)
+    reply = at.ask("nonce", question_of(trader, nonce, space))
+    compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
+    read = {"used": flag_told(reply, at.config.nonce_reply)}
+    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE, read)
+
+
+@reading
+@click.argument("trader")
+@click.argument("delegate")
+def delegation(at: VenueRead, trader: str, delegate: str) -> None:
+    r"""Show what DELEGATE may do for TRADER and until when, and whether it can do it now by this machine's clock.
+
+    \b
+    Example:
+      airlock-online delegation 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D \
+        0x52908400098527886E0F7030069857D2E4169EE7
+    """
+    fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
+    reply = at.ask("delegation", fields)
+    compare("delegation read", reply, fields)
+    told = delegation_told(reply, at.config.delegation_reply)
+    heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
+    beside = at.on_chain(fields)
+    at.show_one(heading, reply, DELEGATION, told, beside=beside, judged=able_now(told, now_ms()))
+
+
+@reading
+@click.argument("code")
+@click.option("--trader", help="Also show which code this account has adopted.")
+@click.option("--rpc", help="A node's JSON-RPC address, instead of the configured one.")
+def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> None:
+    r"""Show whether the referral code CODE exists, who owns it, and who is its pending owner.
+
+    It asks the builder and, with a node ([rpc] url, AIRLOCK_RPC or --rpc), the Referral contract itself. Exit code 8
+    when the two disagree, or neither gives the owner.
+
+    \b
+    Example:
+      airlock-online referral TREASURY --trader 0x…
+    """
+    wanted, account = _read_code(code), "" if trader is None else account_of(trader)
+    with at.builder() as builder, connections(at.home) as http:
+        seen = look(builder, at.deployment, at.config, rpc, http, wanted, account)
+    apart, known = disagreements(seen), settled(seen)
+    clear = not apart and known.owner is not None
+    contract = checksum_address(at.deployment.domains["referral"].contract)
+    if at.as_json:
+        letters = code_letters(wanted)
+        show_json(
+            {
+                "ok": clear,
+                "code": {
+                    "text": code_text(wanted),
+                    "hex": "0x" + wanted.hex(),
+                    "code_points": code_points(letters),
+                    "characters": len(letters),
+                    "warnings": code_flags(wanted),
+                },
+                "deployment": at.deployment.name,
+                "contract": contract,
+                "trader": account,
+                "exists": known.exists,
+                "seen": [one.as_json() for one in seen],
+                "disagreements": apart,
+            }
+        )
+    else:
+        lines = [f"referral code {safe(code_text(wanted))}", *code_lines(wanted, "  ")]
+        lines += [f"  on deployment {at.deployment.name}, contract", f"  {contract}"]
+        lines += seen_lines(seen, account, "  ")
+        for text in apart:
+            lines += rows("  DISAGREE  ", text)
+        if len(seen) > 1 and not apart and not any(one.trouble for one in seen):
+            lines.append("  both say the same")
+        for line in lines:
+            show(line)
+    if apart:
+        say("Sign nothing about this code until the venue has explained which of the two is right.")
+    elif not clear and not at.as_json:
+        raise ServiceError("no source gives the owner of the code",
+                           do="set [reads] referral in config.toml, or give a node with --rpc")  # fmt: skip
+    finish(ExitCode.DONE if clear else ExitCode.SERVICE)
+
+
+def _read_code(text: str) -> bytes:
+    try:
+        return code_bytes(text)
+    except Refusal as refusal:
+        raise UsageError(refusal.what, do=f"give {refusal.expected}") from refusal
+
+
+@reading
+@click.argument("tx_hash", metavar="HASH")
+def relay(at: VenueRead, tx_hash: str) -> None:
+    r"""Show the outcome of the relayed transaction HASH. A hash that the relay does not know is shown as pending.
+
+    \b
+    Example:
+      airlock-online relay 0xb10e…27
+    """
+    if not _HASH.fullmatch(tx_hash):
+        raise UsageError("that is not a transaction hash", do="give 0x and 64 hex digits")
+    asked = tx_hash.lower()
+    reply = at.ask("relay", below=f"/{asked}")
+    places, members = at.config.relay_reply, reply if type(reply) is dict else {}
+    about = {"hash": next(iter(hashes_named(members, places.transaction)), None), **members}
+    compare("relay's read", about, {"hash": asked})
+    at.show_one(f"transaction {asked}", reply, relayed(places), reply)
+    told = status_word(members, at.config.words.meanings, places.status)
+    if (told.word or told.unknown) and not at.as_json:
+        say(f"{told.told}.")
