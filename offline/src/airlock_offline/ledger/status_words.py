@@ -157,22 +157,6 @@ STATUS_WORDS: dict[int, Meaning] = {
 }
 
 
-def too_old(version: str, least: tuple[int, int, int]) -> AppTooOld:
-    """Return the error of an app that is older than the oldest one that we sign with."""
-    return AppTooOld(
-        f"the Ethereum app is {version!r}; we sign with {'.'.join(map(str, least))} or newer",
-        do="update it with Ledger Wallet on another machine, then verify its address again",
-    )
-
-
-def not_released(version: str) -> NotReleased:
-    """Return the error of an app that is a development build."""
-    return NotReleased(
-        f"the Ethereum app is {version!r}, a development build; we sign with releases",
-        do="install the released app with Ledger Wallet on another machine, then verify its address again",
-    )
-
-
 def wrong_model(found: str, told_for: str, *, listed: bool) -> WrongModel:
     """Return the error of a Ledger of another model than ``told_for``: that of the pages ``listed``, or ``--model``."""
     product, other = MODELS[found].product if found else "model that USB does not name", MODELS[told_for].product

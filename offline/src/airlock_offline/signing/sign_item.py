@@ -22,6 +22,8 @@ from airlock_offline.signing.held_signals import held_signals
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
 from airlock_offline.signing.review import verdict_lines
+from airlock_shared.catalogue.authorizations import for_ledger
+from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.case import Case, Check, IntentCase, Situation
 from airlock_shared.checks.clock import Clock, time_is_stated
@@ -268,14 +270,9 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     signer, filled = case.step.signer, case.request.transaction
     if not isinstance(case, IntentCase):
         if filled is None:
-            from airlock_shared.catalogue.authorizations import for_ledger
-
             return app.sign_authorization(signer.path, for_ledger(case.request.payload)), "authorization"
-        from airlock_offline.ledger.commands.uploads import provide_token
-        from airlock_shared.catalogue.eip1559 import unsigned_bytes
-
         if token := case.told_token:
-            provide_token(app, token)
+            app.provide_token(token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
