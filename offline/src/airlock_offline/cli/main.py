@@ -106,10 +106,6 @@ def confine_command(context: click.Context) -> None:
     if context.command_path.split()[1:] == LEADS:
         return
     state = context.find_root().obj
-    if context.params.get("pdf"):
-        from airlock_offline.printing import begin_printing
-
-        state.printing = begin_printing(context.params["folder"])
     state.confinement = confine(needs_of(context, state.home))
 
 

@@ -9,6 +9,7 @@ import click
 from airlock_offline.cli.report_pages import model_of, screens_of
 from airlock_offline.config import read_config
 from airlock_offline.home import OfflineHome
+from airlock_offline.printing import begin_printing
 from airlock_shared.cli.console import INPUT, json_option, plan_option
 from airlock_shared.cli.report import (
     add_deployment,
@@ -26,12 +27,22 @@ from airlock_shared.report.evidence.screens import write_screens
 from airlock_shared.report.reexamined import judge
 
 
+class PrintedCommand(click.Command):
+    """A command whose browser's process is begun before the command is confined, which is when its work begins."""
+
+    def invoke(self, context: click.Context) -> None:
+        """Begin that process where ``--pdf`` asks for it, then run the command."""
+        if context.params["pdf"]:
+            context.find_root().obj.printing = begin_printing(context.params["folder"])
+        super().invoke(context)
+
+
 @click.group("report")
 def report() -> None:
     """Make the report of a ceremony, or verify one from its artefacts."""
 
 
-@report.command("make")
+@report.command("make", cls=PrintedCommand)
 @plan_option
 @click.option("--requests", "requests_file", type=INPUT, help="The requests that were signed.")
 @signatures_option
@@ -49,7 +60,7 @@ def make_command(
     signatures_file: Path | None,
     online_transcript: Path | None,
     folder: Path,
-    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined: cli/main.py)
+    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined)
     as_json: bool,
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.
