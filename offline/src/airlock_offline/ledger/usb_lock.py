@@ -11,11 +11,12 @@ import hashlib
 import os
 import re
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from airlock_shared.errors import DeviceError, UsageError
-from airlock_shared.host.files import lock, open_lock
+from airlock_shared.host.files import locked, open_lock
 
 ROOT = Path("/")
 _LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface
@@ -81,22 +82,19 @@ class DeviceLock:
     def __init__(self, path: str, folder: Path | None = None) -> None:
         """Lock the device at ``path``. Raises ``HeldByAnother`` when another Airlock has it, or nobody can lock it."""
         folder = folder or Path(tempfile.gettempdir())
-        name = f"airlock-ledger-{os.getuid()}-{hashlib.sha256(path.encode()).hexdigest()[:16]}.lock"
-        self._descriptor: int | None = None
-        try:
-            self._descriptor = open_lock(folder / name)
-            free = lock(self._descriptor, folder / name, wait=False)
-        except UsageError as error:
-            self.release()
-            raise HeldByAnother(error.what, do=error.do) from error
-        if not free:
-            self.release()
+        file = folder / f"airlock-ledger-{os.getuid()}-{hashlib.sha256(path.encode()).hexdigest()[:16]}.lock"
+
+        def busy(_descriptor: int) -> None:
             raise HeldByAnother(
                 f"another airlock-offline is using the Ledger at {path}", do="let it finish, or end it; then try again"
             )
 
+        self._held = ExitStack()
+        try:
+            self._held.enter_context(locked(open_lock(file), file, busy))
+        except UsageError as error:
+            raise HeldByAnother(error.what, do=error.do) from error
+
     def release(self) -> None:
         """Let go; a second call changes nothing."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._held.close()

@@ -7,11 +7,13 @@ check decides is a setting.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
+from airlock_shared.wire.toml import parse_toml
 
 FILE = "config.toml"
 MAX_BYTES = 64 << 10
@@ -56,8 +58,6 @@ def settings_of(path: Path, settings: C, environment: Mapping[tuple[str, str], s
 
 
 def _table(path: Path) -> dict[str, Any]:
-    from airlock_shared.wire.toml import parse_toml
-
     if not path.exists():
         return {}
     try:
@@ -82,7 +82,5 @@ def _replaced(defaults: Any, values: Any, where: str) -> Any:
 
 
 def _instead(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # here, because every start of the offline half comes by
-
     meant = get_close_matches(name, known, 1)
     return f"did you mean {meant[0]}?" if meant else f"use one of {list(known)}"
