@@ -12,12 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.host.observed import (
-    LOOK,
-    REFUSED,
-    MachineProbes,
-    Observed,
-)
+from airlock_shared.host.observed import LOOK, REFUSED, MachineProbes, Observed
 from airlock_shared.text.safe import safe
 
 KINDS = {"wlan": "Wi-Fi", "bluetooth": "Bluetooth", "nfc": "NFC", "wwan": "mobile", "uwb": "ultra-wideband",
