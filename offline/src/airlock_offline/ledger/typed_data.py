@@ -45,11 +45,12 @@ _FIXED_LEVEL = 0x01
 
 
 class Leaf(NamedTuple):
-    """One value that the device hashes and shows: the field's name, its atomic type, and the canonical value."""
+    """One value that the device hashes and shows: its field's name and atomic type, the canonical value, and its path."""
 
     name: str
     type: str
     value: Value
+    path: str
 
 
 class ArrayCount(NamedTuple):
@@ -117,18 +118,18 @@ def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:
     """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order, with the array counts."""
     structs = streamed_structs(typed_data)
 
-    def walk(name: str, type_name: str, value: Value) -> Iterator[Leaf | ArrayCount]:
+    def walk(path: tuple[str, ...], type_name: str, value: Value) -> Iterator[Leaf | ArrayCount]:
         if array := split_array(type_name):
             yield ArrayCount(len(value))
             for element in value:
-                yield from walk(name, array[0], element)
+                yield from walk(path, array[0], element)
         elif type_name in structs:
             for member in structs[type_name]:
-                yield from walk(member.name, member.type, value[member.name])
+                yield from walk((*path, member.name), member.type, value[member.name])
         else:
-            yield Leaf(name, type_name, value)
+            yield Leaf(path[-1], type_name, value, ".".join(path))
 
-    return walk("", root, typed_data.domain if root == DOMAIN_TYPE else typed_data.message)
+    return walk((), root, typed_data.domain if root == DOMAIN_TYPE else typed_data.message)
 
 
 # ---- definitions --------------------------------------------------------------------------------------------------

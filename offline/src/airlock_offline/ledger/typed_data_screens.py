@@ -7,12 +7,11 @@ Reject page, a Flex's More) are not among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from airlock_offline.ledger.drawing.line_breaks import counted_lines, cut_lines, lines_of, pages_of, title_line
 from airlock_offline.ledger.models import NAME_GAP_PX, Buttons, Touch, screen_of
-from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
+from airlock_offline.ledger.typed_data import Leaf, leaves
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
 
@@ -84,12 +83,9 @@ def typed_data_fields(typed_data: TypedData, model: str) -> list[ScreenField]:
     result = []
     for root in (DOMAIN_TYPE, typed_data.primary_type):
         result.append(ScreenField("Review struct", root))
-        result += _leaf_fields(leaves(typed_data, root), model)
+        found = (item for item in leaves(typed_data, root) if isinstance(item, Leaf))
+        result += [ScreenField(leaf.name, shown_value(leaf, model)) for leaf in found]
     return result
-
-
-def _leaf_fields(items: Iterable[Leaf | ArrayCount], model: str) -> list[ScreenField]:
-    return [ScreenField(item.name, shown_value(item, model)) for item in items if isinstance(item, Leaf)]
 
 
 def shown_value(leaf: Leaf, model: str) -> str:
