@@ -11,10 +11,9 @@ from airlock_offline.installation.manifest import Installation
 from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, plugged_ledgers
 from airlock_offline.ledger.usb_lock import holders, may_open, port_of
 from airlock_offline.preflight.installation import installation_lines
-from airlock_offline.preflight.isolation import as_rehearsal
 from airlock_offline.preflight.kernel import kernel_lines
 from airlock_offline.preflight.ledger import RULE, udev_line
-from airlock_offline.preflight.page import TRUST
+from airlock_offline.preflight.page import TRUST, as_rehearsal
 from airlock_shared.cli.doctor import read_deployments, transcript_line
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import current

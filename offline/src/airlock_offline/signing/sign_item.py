@@ -82,8 +82,8 @@ class ItemResult(NamedTuple):
 
 def first_to_sign(requests: list[Request], situation: Situation, station: SigningDesk) -> Case | None:
     """Return the first item for which a Ledger is needed: nothing stands in its way, and it was not signed before."""
-    judged = (_judged(request, situation, station) for request in requests)
-    return next(filter(None, (to_sign(each, station.state) for each in judged)), None)
+    cases = (to_sign(_judged(request, situation, station), station.state) for request in requests)
+    return next((case for case in cases if case is not None), None)
 
 
 def _judged(request: Request, situation: Situation, station: SigningDesk, clock: Clock | None = None) -> Examined:
