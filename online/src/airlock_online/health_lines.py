@@ -23,7 +23,7 @@ from airlock_online.journal.engine import PLACE_DO, is_journal, place_of, shown_
 from airlock_online.journal.schema import SCHEMA, VERSION
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.observed import LOOK, Observed, fault
+from airlock_shared.host.observed import LOOK, Observed, broken, fault
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 
@@ -40,7 +40,7 @@ def journal_line(where: str) -> Observed:
         if url.get_backend_name() != "sqlite":
             return _judge(shown_place(url), _server_versions(where))
     except AirlockError as error:
-        return _fault("journal", "journal", error)
+        return broken("journal", "journal", error)
     return _file_line(Path(url.database or ""))
 
 
@@ -64,7 +64,7 @@ def _file_line(path: Path) -> Observed:
     try:
         return _judge(shown, _file_versions(path))
     except AirlockError as error:
-        return _fault("journal", "journal", error)
+        return broken("journal", "journal", error)
 
 
 def _file_versions(path: Path) -> list[int]:
@@ -108,10 +108,6 @@ def _judge(shown: str, versions: list[int]) -> Observed:
     return fault("journal", "journal", found, "use the program that wrote it, or another journal")
 
 
-def _fault(group: str, what: str, error: AirlockError) -> Observed:
-    return fault(group, what, error.what, error.do, error.exit_code)
-
-
 # ---- services -------------------------------------------------------------------------------------------------------
 
 
@@ -128,7 +124,7 @@ def service_lines(deployment: Deployment, http: Http, now_s: float) -> Iterator[
         try:
             reply = http.exchange(HttpCall("GET", url))
         except AirlockError as error:
-            yield _fault(group, name, error)
+            yield broken(group, name, error)
             continue
         yield Observed(group, name, f"{safe(url)} answers (HTTP {reply.status})")
         if name == "builder":
@@ -140,7 +136,7 @@ def _ready_line(url: str, http: Http, group: str) -> Observed:
     try:
         readiness = BuilderClient(url, http).ready()
     except AirlockError as error:
-        return _fault(group, "ready", error)
+        return broken(group, "ready", error)
     if readiness.ready:
         return Observed(group, "ready", "the builder says that it is ready")
     do = "wait for its dependencies: airlock-online ready shows them"
@@ -171,7 +167,7 @@ def node_line(url: str, deployments: list[Deployment], http: Http, group: str) -
         node = RpcClient(url, http)
         chain_id = node.chain_id()
     except AirlockError as error:
-        return _fault(group, "node", error)
+        return broken(group, "node", error)
     wanted = {deployment.chain_id for deployment in deployments}
     if wanted and chain_id not in wanted:
         found = f"{safe(node.name)} is on chain {chain_id}, the deployment on {', '.join(map(str, sorted(wanted)))}"

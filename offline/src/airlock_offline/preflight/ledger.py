@@ -123,20 +123,18 @@ def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | Non
     return ""
 
 
-def udev_line(rule: str | None) -> Observed | None:
-    """Return the line about the udev rule that :func:`udev_rule` found; None where none is needed."""
-    if rule is None:
-        return None
-    if not rule:
+def udev_lines(rule: str | None) -> Iterator[Observed]:
+    """Yield the line about the udev rule that :func:`udev_rule` found; nothing where none is needed."""
+    if rule:
+        yield Observed("Ledger", "udev rule", safe(rule))
+    elif rule is not None:
         do = f"copy {RULE}, of the kit or of the sources, to /etc/udev/rules.d"
-        return Observed("Ledger", "udev rule", "none is installed", LOOK, do)
-    return Observed("Ledger", "udev rule", safe(rule))
+        yield Observed("Ledger", "udev rule", "none is installed", LOOK, do)
 
 
 def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]:
     """Yield what ``preflight`` shows about the Ledger; ``report`` has ``error`` instead when there is none."""
-    if (line := udev_line(rule)) is not None:
-        yield line
+    yield from udev_lines(rule)
     if "error" in report:
         yield Observed("Ledger", "Ledger", f"not ready: {report['error']}", LOOK, report.get("do", ""))
         return

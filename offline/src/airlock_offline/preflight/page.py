@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_offline.confinement.enforced import Confinement
-from airlock_offline.installation.manifest import Installation, KitFinding, system_libraries
+from airlock_offline.installation.manifest import Installation, KitFinding
 from airlock_offline.preflight.clock import clock_lines
 from airlock_offline.preflight.installation import (
     installation_as_json,
     installation_lines,
     kit_lines,
     pin_as_json,
+    system_libraries,
 )
 from airlock_offline.preflight.isolation import airgap_lines, is_production
 from airlock_offline.preflight.kernel import kernel_lines
@@ -23,7 +24,6 @@ from airlock_shared.cli.doctor import read_deployments, transcript_line
 from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
     LIBRARIES,
-    Library,
     camera_line,
     disk_line,
     home_line,
@@ -92,7 +92,7 @@ def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world
         disk_line(home, world),
         camera_line(world),
         *device_lines(told.device, told.rule),
-        *library_lines(world, [Library(*row) for row in system_libraries()] or LIBRARIES),
+        *library_lines(world, system_libraries() or LIBRARIES),
         *_installed(told),
         *pin_lines,
         transcript_line(transcript),
@@ -136,10 +136,7 @@ def verdict_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines_of(report: Mapping[str, Any]) -> list[Observed]:
-    return [
-        Observed(line["group"], line["what"], line["found"], line["verdict"], line["do"], line["check"])
-        for line in report["lines"]
-    ]
+    return [Observed(**line) for line in report["lines"]]
 
 
 def _installed(told: PreflightInputs) -> list[Observed]:

@@ -22,12 +22,14 @@ from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
     camera_line,
     closure_line,
+    config_line,
     disk_line,
     home_line,
     library_lines,
     program_line,
 )
-from airlock_shared.host.observed import LOOK, MachineProbes, Observed, fault
+from airlock_shared.host.observed import LOOK, MachineProbes, Observed, broken
+from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import safe
 
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
@@ -60,22 +62,13 @@ def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     yield closure_line(REQUIREMENTS)
     yield home_line(home.folder)
     yield disk_line(home.folder, world)
-    yield _config_line(home)
+    yield config_line(home.folder / FILE, lambda _: home.config())
     yield from _services_lines(home)
     yield from _http_lines(home)
     yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
     yield transcript_line(home.transcript)
     yield from library_lines(world)
     yield camera_line(world)
-
-
-def _config_line(home: OnlineHome) -> Observed:
-    path = home.folder / "config.toml"
-    try:
-        home.config()
-    except AirlockError as error:
-        return fault("configuration", "config.toml", error.what, error.do, error.exit_code)
-    return Observed("configuration", "config.toml", "valid" if path.exists() else "none; every value has a default")
 
 
 def _services_lines(home: OnlineHome) -> Iterator[Observed]:
@@ -102,7 +95,7 @@ def _http_lines(home: OnlineHome) -> Iterator[Observed]:
             found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
             yield Observed("configuration", "ca_file", found)
         except AirlockError as error:
-            yield fault("configuration", "ca_file", error.what, error.do, error.exit_code)
+            yield broken("configuration", "ca_file", error)
     if settings.proxy:
         yield Observed("configuration", "proxy", f"{safe(settings.proxy)}, for all but this machine")
     if settings.plain_http:

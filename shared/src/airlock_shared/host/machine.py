@@ -9,13 +9,15 @@ import os
 import platform
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_shared.errors import AirlockError
 from airlock_shared.host import zbar_library
-from airlock_shared.host.observed import LOOK, OK, MachineProbes, Observed, fault
+from airlock_shared.host.observed import LOOK, OK, MachineProbes, Observed, broken, fault
+from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20
@@ -77,6 +79,15 @@ def disk_line(home: Path, world: MachineProbes) -> Observed:
     if free < ENOUGH_FREE_BYTES:
         return fault("disk", "space", f"{text}, less than {ENOUGH_FREE_BYTES >> 20} MiB", "make room")
     return Observed("disk", "space", text)
+
+
+def config_line(path: Path, read: Callable[[Path], object]) -> Observed:
+    """Read the configuration as every command does."""
+    try:
+        read(path)
+    except AirlockError as error:
+        return broken("configuration", FILE, error)
+    return Observed("configuration", FILE, "valid" if path.exists() else "none; every value has a default")
 
 
 # ---- libraries, camera ----------------------------------------------------------------------------------------------
