@@ -106,8 +106,7 @@ class EthereumApp:
         name, version = fields[0].decode("ascii"), fields[1].decode("ascii")
         self.version = version
         match = _VERSION.fullmatch(version)
-        number = (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
-        return AppAndVersion(name, version, number)
+        return AppAndVersion(name, version, tuple(map(int, match.groups())) if match else ())
 
     def simulated_product(self) -> int:
         """Ask a Ledger on loopback which USB product it stands for; 0 when it does not know the question."""

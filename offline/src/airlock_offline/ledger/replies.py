@@ -10,7 +10,7 @@ class AppAndVersion(NamedTuple):
 
     name: str
     version: str
-    number: tuple[int, int, int]
+    number: tuple[int, ...]
 
     @property
     def is_release(self) -> bool:

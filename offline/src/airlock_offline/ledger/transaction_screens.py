@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from airlock_offline.ledger.drawing.network_names import NETWORKS
+from airlock_offline.ledger.drawing.network_names import NETWORKS, Network
 from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.typed_data_screens import Frame, Page, Review, ScreenField, review_pages
 from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS
@@ -92,14 +92,16 @@ def shown_transaction(request: Request, signer: bytes, digest: bytes, token: Tok
 
 def amount(wei: int, chain_id: int) -> str:
     """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
-    known = NETWORKS.get(chain_id)
-    return f"{to_human(wei, NATIVE)} {known.ticker if known else '???'}"
+    return f"{to_human(wei, NATIVE)} {_network(chain_id).ticker}"
 
 
 def network(chain_id: int) -> str:
     """Return a network's name as the device shows it: its number when it is unknown."""
-    known = NETWORKS.get(chain_id)
-    return known.name if known else str(chain_id)
+    return _network(chain_id).name
+
+
+def _network(chain_id: int) -> Network:
+    return NETWORKS.get(chain_id, Network(str(chain_id), "???"))
 
 
 def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, list[ScreenField]]:

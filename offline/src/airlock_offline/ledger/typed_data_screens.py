@@ -126,13 +126,13 @@ def _cut(text: str) -> str:
 def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[Page]:
     """Return the pages of a review, from the warning, if any, to the page that signs."""
     screen = screen_of(model)
-    layout = screen.layout
-    words = screen.wording.warning
+    layout, warning = screen.layout, list(screen.wording.warning)
     if isinstance(layout, Touch):
-        words = tuple(line for text in words for line in lines_of(text, layout.names, layout.line_px))
-    warning = [list(words)] if review.blind else []
-    pages = _touch_pages(review, fields, layout) if isinstance(layout, Touch) else _button_pages(review, fields, layout)
-    return warning + pages
+        warning = [line for text in warning for line in lines_of(text, layout.names, layout.line_px)]
+        pages = _touch_pages(review, fields, layout)
+    else:
+        pages = _button_pages(review, fields, layout)
+    return [warning, *pages] if review.blind else pages
 
 
 def _button_pages(review: Review, fields: list[ScreenField], layout: Buttons) -> list[Page]:

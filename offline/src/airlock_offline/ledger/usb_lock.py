@@ -19,7 +19,6 @@ from airlock_shared.errors import DeviceError, UsageError
 from airlock_shared.host.files import locked, open_lock
 
 ROOT = Path("/")
-_LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface
 _HIDRAW_PATH = re.compile(r"/dev/(hidraw[0-9]+)", re.ASCII)
 
 
@@ -35,19 +34,13 @@ class UsbPort(NamedTuple):
 
 
 def port_of(path: str, root: Path = ROOT) -> UsbPort | None:
-    """Return where hidapi's ``path`` is: ``1-2:1.0`` (libusb) or ``/dev/hidraw3``; None when it is gone or not known."""
-    if match := _LIBUSB_PATH.fullmatch(path):
-        device = root / "sys/bus/usb/devices" / match[1]
-    elif match := _HIDRAW_PATH.fullmatch(path):
-        device = (root / "sys/class/hidraw" / match[1] / "device").resolve().parent.parent
-    else:
+    """Return where hidapi's ``path``, such as ``/dev/hidraw3``, is plugged in; None when it is gone or not known."""
+    match = _HIDRAW_PATH.fullmatch(path)
+    if match is None:
         return None
+    device = (root / "sys/class/hidraw" / match[1] / "device").resolve().parent.parent
     numbers = [_read(device / name) for name in ("busnum", "devnum")]
-    if not all(number.isdigit() for number in numbers):
-        return None
-    bus, number = map(int, numbers)
-    node = root / path[1:] if path.startswith("/") else root / f"dev/bus/usb/{bus:03d}/{number:03d}"
-    return UsbPort(node, f"{bus}-{number}")
+    return UsbPort(root / path[1:], "-".join(numbers)) if all(number.isdigit() for number in numbers) else None
 
 
 def _read(path: Path) -> str:
