@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -39,32 +40,26 @@ def journal_line(where: str) -> Observed:
         url = place_of(where)
         if url.get_backend_name() != "sqlite":
             return _judge(shown_place(url), _server_versions(where))
+        return _file_line(Path(url.database or ""))
     except AirlockError as error:
         return broken("journal", "journal", error)
-    return _file_line(Path(url.database or ""))
 
 
 def _file_line(path: Path) -> Observed:
-    shown = safe(str(path))
+    shown, wrong = safe(str(path)), partial(fault, "journal", "journal")
     try:
         status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            return wrong(f"{shown} is not a regular file", "name the file itself")
+        if not is_journal(path):
+            return wrong(f"{shown} is no journal of Airlock", PLACE_DO)
     except FileNotFoundError:
         return Observed("journal", "journal", f"{shown} is not there yet")
     except OSError as error:
-        return fault("journal", "journal", f"{shown}: {error.strerror}", "check its folder and permissions")
-    if not stat.S_ISREG(status.st_mode):
-        return fault("journal", "journal", f"{shown} is not a regular file", "name the file itself")
-    try:
-        if not is_journal(path):
-            return fault("journal", "journal", f"{shown} is no journal of Airlock", PLACE_DO)
-    except OSError as error:
-        return fault("journal", "journal", f"{shown}: {error.strerror}", "check its folder and permissions")
+        return wrong(f"{shown}: {error.strerror}", "check its folder and permissions")
     if stat.S_IMODE(status.st_mode) & 0o077:
-        return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
-    try:
-        return _judge(shown, _file_versions(path))
-    except AirlockError as error:
-        return broken("journal", "journal", error)
+        return wrong(f"{shown} may be read by others", f"run: chmod 600 {shown}")
+    return _judge(shown, _file_versions(path))
 
 
 def _file_versions(path: Path) -> list[int]:

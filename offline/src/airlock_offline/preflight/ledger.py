@@ -169,9 +169,6 @@ def _raw_messages_line(raw: str) -> Observed:
     return Observed("Ledger", "Raw messages", raw, LOOK if do else OK, do)
 
 
-def report_or_error(device: Device) -> dict[str, Any]:
-    """Return :func:`device_report`, or ``{"error": …, "do": …}`` when the Ledger is not ready."""
-    try:
-        return device_report(device)
-    except DeviceError as error:
-        return {"error": error.what, "do": error.do}
+def not_ready(error: DeviceError) -> dict[str, Any]:
+    """Return what stands in the place of :func:`device_report` when the Ledger is not ready."""
+    return {"error": error.what, "do": error.do}
