@@ -189,7 +189,9 @@ class HidTransport:
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Send one APDU and return its data and its status word (see ``Transport``)."""
-        from ledgerblue.commException import CommException
+        from ledgerblue.commException import (
+            CommException,  # all of ledgerblue: after the filter, and for a Ledger alone
+        )
 
         if self._device is None:
             raise gone()

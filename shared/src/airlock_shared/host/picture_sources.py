@@ -98,7 +98,7 @@ class _Budget:
 
 def _pictures(source: IO[bytes], name: str, budget: _Budget) -> Iterator[Image.Image]:
     """Yield each frame of a picture file, grey. Raises ``DocumentError``."""
-    from PIL import Image
+    from PIL import Image  # Pillow, as OpenCV below, is native: after the filter of the process that reads pictures
 
     try:
         with _silently(lambda: Image.open(source, formats=_KINDS)) as image:
