@@ -75,7 +75,7 @@ def open_app(transport: Transport, *, rehearsal: bool = False) -> EthereumApp:
             f"the Ethereum app is {found.version!r}; we sign with {MINIMUM} or newer",
             do="update it with Ledger Wallet on another machine, then verify its address again",
         )
-    if not (found.is_release or rehearsal):
+    if "-" in found.version and not rehearsal:
         raise NotReleased(
             f"the Ethereum app is {found.version!r}, a development build; we sign with releases",
             do="install the released app with Ledger Wallet on another machine, then verify its address again",

@@ -12,11 +12,6 @@ class AppAndVersion(NamedTuple):
     version: str
     number: tuple[int, ...]
 
-    @property
-    def is_release(self) -> bool:
-        """Whether the version has no suffix: ``1.22.0-dev`` is a build on the way to 1.22.0, and may have its faults."""
-        return "-" not in self.version
-
 
 class Configuration(NamedTuple):
     """The app's settings as far as it tells them. Raw messages is not among them: the operator attests it."""

@@ -29,7 +29,7 @@ _WRITTEN = "check the folder and the free space"
 
 
 @contextmanager
-def _told(what: str, do: str) -> Iterator[None]:
+def told(what: str, do: str) -> Iterator[None]:
     """Raise an error of the system as a ``UsageError`` that says what could not be done."""
     try:
         yield
@@ -43,7 +43,7 @@ def open_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Iterator[B
 
     Raises ``UsageError`` when it cannot be opened, ``DocumentError`` with ``DOC-LINK``, ``DOC-FILE`` or ``DOC-SIZE``.
     """
-    with _told(f"{path} cannot be opened", "check the name and the permissions"):
+    with told(f"{path} cannot be opened", "check the name and the permissions"):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -91,7 +91,7 @@ def write_new(path: Path, data: bytes) -> None:
     """
     require_new(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    with _told(f"{path} cannot be written", _WRITTEN):
+    with told(f"{path} cannot be written", _WRITTEN):
         try:
             _create(temporary, data)
             try:
@@ -126,7 +126,7 @@ def append_line(path: Path, line: bytes) -> None:
     Raises ``UsageError`` when it cannot be written.
     """
     data = line + b"\n"
-    with _told(f"{path} cannot be written", _WRITTEN):
+    with told(f"{path} cannot be written", _WRITTEN):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "ab", buffering=0) as log:
             size = os.fstat(descriptor).st_size
@@ -144,7 +144,7 @@ def open_lock(file: Path) -> int:
 
     Raises ``UsageError``, also for a link and for somebody else's file.
     """
-    with _told(f"the lock file {file} cannot be opened", "find out who made it, and remove it"):
+    with told(f"the lock file {file} cannot be opened", "find out who made it, and remove it"):
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         if os.fstat(descriptor).st_uid != os.geteuid():
             os.close(descriptor)
@@ -157,7 +157,7 @@ def lock(descriptor: int, place: Path, *, wait: bool) -> bool:
 
     With ``wait`` it is waited for. Raises ``UsageError`` where ``place`` cannot be locked.
     """
-    with _told(f"{place} cannot be locked", "keep its folder on a disk of this machine, not on a network's"):
+    with told(f"{place} cannot be locked", "keep its folder on a disk of this machine, not on a network's"):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -199,7 +199,7 @@ def home_of(variable: str, default: str) -> Path:
 
 def make_folder(path: Path) -> Path:
     """Make a private folder (mode 0700), and those above it, when not there. Raises ``UsageError`` when it cannot be."""
-    with _told(f"{path} cannot be made", "check the folder above it"):
+    with told(f"{path} cannot be made", "check the folder above it"):
         for folder in (*reversed(path.parents), path):  # ``parents=True`` would leave those above open to others
             folder.mkdir(mode=0o700, exist_ok=True)
     return path

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import append_line, locked, make_folder, read_input
+from airlock_shared.host.files import append_line, locked, make_folder, read_input, told
 from airlock_shared.text.secrets import redact
 
 MAX_BYTES = 256 << 20
@@ -82,8 +81,6 @@ def _mark(path: Path) -> tuple[int, int, int]:
 
 def _alone(folder: Path) -> AbstractContextManager[None]:
     """Keep other processes out that do the same with this folder. Raises ``UsageError`` when it cannot be locked."""
-    try:
+    with told(f"{folder} cannot be opened", "check its permissions"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be opened: {error.strerror}", do="check its permissions") from error
     return locked(descriptor, folder)
