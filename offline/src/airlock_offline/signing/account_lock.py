@@ -13,7 +13,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from airlock_shared.cli.progress import working
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import lock, locked, make_folder, open_lock
 
@@ -39,6 +38,10 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
 
 
 def _wait(account: str, file: Path, descriptor: int) -> None:
+    from airlock_shared.cli.progress import (
+        working,
+    )  # the terminal's comfort, which no signing reads: nobody waits as a rule
+
     with working(
         f"Another airlock-offline signs with {account}; this one continues when that is on record", first_s=0.2
     ):
