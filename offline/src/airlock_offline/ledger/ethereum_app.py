@@ -7,6 +7,7 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from airlock_offline.ledger.apdu import (
     CLA_SIMULATOR,
@@ -25,7 +26,6 @@ from airlock_offline.ledger.apdu import (
     ethereum_apdu,
 )
 from airlock_offline.ledger.app_faults import require_no_fault
-from airlock_offline.ledger.commands.message_filters import ToldMessage
 from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, DeviceSignature
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
@@ -46,6 +46,9 @@ from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.keccak import keccak256
+
+if TYPE_CHECKING:
+    from airlock_offline.ledger.commands.message_filters import ToldMessage
 
 APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte

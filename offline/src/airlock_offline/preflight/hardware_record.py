@@ -11,10 +11,9 @@ import platform
 import re
 from datetime import UTC, datetime
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import Device
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_offline.preflight.ledger import PROOF, device_report, not_ready
@@ -24,6 +23,9 @@ from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_offline.device_connection import Device
 
 FORMAT = "airlock/hardware-record@1"
 LEDGER_VENDOR_ID = "2c97"

@@ -9,11 +9,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from airlock_offline.device_connection import Device
 from airlock_offline.ledger.ethereum_app import MINIMUM, EthereumApp
 from airlock_offline.ledger.models import MODELS
 from airlock_offline.ledger.status import SettingOff, WrongAnswer
@@ -24,6 +23,9 @@ from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.ethereum.recovery import recover
 from airlock_shared.host.observed import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_offline.device_connection import Device
 
 RULE_FOLDERS = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
 RULE = "udev/70-airlock-ledger.rules"
