@@ -14,8 +14,8 @@ from elftools.elf.dynamic import DynamicSection
 from elftools.elf.elffile import ELFFile
 from wheels import Wheel
 
-from airlock_offline.installation.manifest import KitLibrary
 from airlock_shared.errors import UsageError
+from airlock_shared.host.machine import Library
 
 PACKAGES = {
     "ld-linux-x86-64.so.2": "libc6",
@@ -32,7 +32,7 @@ PACKAGES = {
     "libusb-1.0.so.0": "libusb-1.0-0",
     "libz.so.1": "zlib1g",
 }
-AT_RUN_TIME = (KitLibrary("libzbar.so.0", "libzbar0", "pyzbar", optional=True),)  # ctypes; zxing-cpp decodes without it
+AT_RUN_TIME = (Library("libzbar.so.0", "libzbar0", "pyzbar", optional=True),)  # ctypes; zxing-cpp decodes without it
 
 _HEADING = """\
 # What the offline half needs of the system, for Debian 12. Later releases may add t64 to a package's name.
@@ -40,7 +40,7 @@ _HEADING = """\
 """
 
 
-def needed(wheels: Iterable[Wheel]) -> list[KitLibrary]:
+def needed(wheels: Iterable[Wheel]) -> list[Library]:
     """Return the system's libraries that the wheels need. Raises ``UsageError`` for one of an unknown package."""
     carried: set[str] = set()
     asked: dict[str, set[str]] = {}
@@ -54,11 +54,11 @@ def needed(wheels: Iterable[Wheel]) -> list[KitLibrary]:
     unknown = sorted(set(outside) - set(PACKAGES))
     if unknown:
         raise UsageError(f"nobody knows the Debian package of {', '.join(unknown)}", do="add it to libraries.py")
-    found = [KitLibrary(soname, PACKAGES[soname], ", ".join(sorted(by)), False) for soname, by in outside.items()]
+    found = [Library(soname, PACKAGES[soname], ", ".join(sorted(by)), False) for soname, by in outside.items()]
     return [*found, *(library for library in AT_RUN_TIME if any(w.name == library.needed_by for w in wheels))]
 
 
-def text(libraries: Iterable[KitLibrary]) -> str:
+def text(libraries: Iterable[Library]) -> str:
     """Return the file SYSTEM-LIBRARIES, which ``preflight`` reads too."""
     rows = ((one.soname, one.package, "optional" if one.optional else "required", one.needed_by) for one in libraries)
     return _HEADING + "".join("\t".join(row) + "\n" for row in rows)

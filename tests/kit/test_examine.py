@@ -20,8 +20,8 @@ from airlock_offline.installation.manifest import (
     examine_installation,
     examine_kit,
     read_fingerprint,
-    system_libraries,
 )
+from airlock_offline.preflight.installation import system_libraries
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import ExitCode, UsageError
 

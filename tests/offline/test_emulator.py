@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, reject, settings
 
 from airlock_offline.ledger.apdu import Ins, encode_path, ethereum_apdu
-from airlock_offline.ledger.commands.uploads import _in_chunks
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.readiness import WrongDevice, require_account
@@ -230,7 +229,7 @@ def test_hashes_are_not_signed_with_the_advised_settings() -> None:
 
 def test_a_type_of_transaction_that_the_app_does_not_know_is_named() -> None:
     with pytest.raises(NotSupported):
-        _in_chunks(EthereumApp(SoftwareLedger()), Ins.SIGN_TRANSACTION, encode_path(PATH) + b"\x03\xc0", 0, "sign")
+        EthereumApp(SoftwareLedger()).sign_in_pieces(Ins.SIGN_TRANSACTION, encode_path(PATH) + b"\x03\xc0", 0, "sign")
 
 
 @pytest.mark.parametrize("garbage", ["01", "8101", "80ff", "c0ff", "05" + "ff" + "41", "420141" + "00", "0003414243"])

@@ -13,7 +13,6 @@ from threading import Thread
 import pytest
 
 from airlock_offline.ledger import transport, usb
-from airlock_offline.ledger.commands.uploads import sign_transaction
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_offline.ledger.transport import LoopbackTransport
@@ -397,7 +396,7 @@ def test_a_person_is_waited_for_at_every_piece_of_a_transaction() -> None:
 
     device = _Waiting()
     raw = b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, b"\x11" * 20, 0, b"\xaa" * 600, []]))
-    signature = sign_transaction(EthereumApp(device), "m/44'/60'/0'/0/0", raw)
+    signature = EthereumApp(device).sign_transaction("m/44'/60'/0'/0/0", raw)
     assert len(signature.rsv) == 65
     assert len(device.waited) == 3
     assert all(device.waited)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from airlock_offline.ledger.apdu import Ins, ethereum_apdu
-from airlock_offline.ledger.commands.uploads import provide_token
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import SettingOff, TokenRefused, WrongAnswer
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
@@ -65,7 +64,7 @@ def listed(data: bytes, digest: bytes, token: TokenMetadata | None = USDC) -> li
 )
 def test_spender_and_amount_are_shown_with_blind_signing_off(data: bytes, said: str) -> None:
     desk, whole = Desk(), transaction(data)
-    provide_token(desk.app, USDC)
+    desk.app.provide_token(USDC)
     signature = desk.app.sign_transaction(PATH, whole)
     assert recovered(signature, keccak256(whole)) == SIGNER
     assert any(said in page for page in desk.shown)
@@ -86,7 +85,7 @@ def test_spender_and_amount_are_shown_with_blind_signing_off(data: bytes, said: 
 )
 def test_nothing_else_is_signed_with_blind_signing_off(data: bytes, to: bytes, value: int) -> None:
     desk = Desk()
-    provide_token(desk.app, USDC)
+    desk.app.provide_token(USDC)
     with pytest.raises(SettingOff):
         desk.app.sign_transaction(PATH, transaction(data, to, value))
     assert desk.shown == []
@@ -101,7 +100,7 @@ def test_what_is_told_of_one_token_says_nothing_of_another_contract() -> None:
 
 def test_a_token_is_known_for_one_transaction_alone() -> None:
     desk = Desk()
-    provide_token(desk.app, USDC)
+    desk.app.provide_token(USDC)
     desk.app.sign_transaction(PATH, transaction(call()))
     with pytest.raises(SettingOff):
         desk.app.sign_transaction(PATH, transaction(call()))
@@ -109,7 +108,7 @@ def test_a_token_is_known_for_one_transaction_alone() -> None:
 
 def test_a_question_for_the_address_forgets_the_token() -> None:
     desk = Desk()
-    provide_token(desk.app, USDC)
+    desk.app.provide_token(USDC)
     desk.app.address(PATH)
     with pytest.raises(SettingOff):
         desk.app.sign_transaction(PATH, transaction(call()))
@@ -127,7 +126,7 @@ def test_a_record_with_one_other_bit_is_refused(at: int) -> None:
     record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
     desk = Desk()
     with pytest.raises(TokenRefused, match="does not accept the pinned record"):
-        provide_token(desk.app, USDC._replace(record=record))
+        desk.app.provide_token(USDC._replace(record=record))
     assert not desk.app.may_have_signed
 
 
@@ -151,4 +150,4 @@ def test_an_answer_that_is_no_place_is_named() -> None:
             pass
 
     with pytest.raises(WrongAnswer, match="0 bytes instead of 1"):
-        provide_token(EthereumApp(Silent()), USDC)
+        EthereumApp(Silent()).provide_token(USDC)

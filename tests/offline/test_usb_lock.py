@@ -11,7 +11,7 @@ from airlock_offline.ledger import usb
 from airlock_offline.ledger.usb import HidTransport, NotPermitted, PluggedLedger
 from airlock_offline.ledger.usb_lock import DeviceLock, HeldByAnother, UsbPort, holders, may_open, port_of
 
-LIBUSB, HIDRAW = "1-2.3:1.0", "/dev/hidraw3"
+HIDRAW = "/dev/hidraw3"
 
 
 @pytest.fixture
@@ -23,25 +23,23 @@ def root(tmp_path: Path) -> Path:
     (device / "devnum").write_text("7\n")
     (tmp_path / "sys/class/hidraw/hidraw3").mkdir(parents=True)
     (tmp_path / "sys/class/hidraw/hidraw3/device").symlink_to(device / "1-2.3:1.0/0003:2C97:7011.0005")
-    for node in ("dev/bus/usb/001/007", "dev/hidraw3"):
-        (tmp_path / node).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / node).touch()
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/hidraw3").touch()
     descriptors = tmp_path / "proc/4711/fd"
     descriptors.mkdir(parents=True)
     (tmp_path / "proc/4711/comm").write_text("browser\n")
-    (descriptors / "5").symlink_to(tmp_path / "dev/bus/usb/001/007")
+    (descriptors / "5").symlink_to(tmp_path / "dev/hidraw3")
     return tmp_path
 
 
-def test_a_path_of_libusb_and_one_of_hidraw_are_the_same_plug(root: Path) -> None:
-    assert port_of(LIBUSB, root) == UsbPort(root / "dev/bus/usb/001/007", "1-7")
+def test_a_path_of_hidraw_is_a_device_file_with_its_number_on_the_bus(root: Path) -> None:
     assert port_of(HIDRAW, root) == UsbPort(root / "dev/hidraw3", "1-7")
 
 
 def test_plugged_in_again_it_has_another_number(root: Path) -> None:
-    before = port_of(LIBUSB, root)
+    before = port_of(HIDRAW, root)
     (root / "sys/bus/usb/devices/1-2.3/devnum").write_text("8\n")
-    assert port_of(LIBUSB, root) != before
+    assert port_of(HIDRAW, root) != before
 
 
 @pytest.mark.parametrize("path", ["1-9:1.0", "/dev/hidraw9", "IOService:/AppleARM", "", "../../etc/passwd:1.0"])
@@ -50,7 +48,7 @@ def test_what_is_gone_or_not_linux_has_no_port(root: Path, path: str) -> None:
 
 
 def test_the_program_that_holds_the_device_is_named(root: Path) -> None:
-    port = port_of(LIBUSB, root)
+    port = port_of(HIDRAW, root)
     assert port is not None
     assert holders(port, root) == ["browser (process 4711)"]
     (root / "proc/4711/fd/5").unlink()
@@ -59,7 +57,7 @@ def test_the_program_that_holds_the_device_is_named(root: Path) -> None:
 
 def test_this_process_does_not_hold_the_device_from_itself(root: Path) -> None:
     (root / "proc/4711").rename(root / f"proc/{os.getpid()}")
-    port = port_of(LIBUSB, root)
+    port = port_of(HIDRAW, root)
     assert port is not None
     assert holders(port, root) == []
 
@@ -94,7 +92,7 @@ def test_held_by_another_program_and_not_permitted_are_told_apart(
     monkeypatch.setattr(usb, "may_open", lambda port: permitted)
     monkeypatch.setattr(usb, "holders", lambda port: held_by)
     with pytest.raises(error, match=said):
-        HidTransport(device=Closed, plugged=lambda: [PluggedLedger(LIBUSB, "Flex")])
+        HidTransport(device=Closed, plugged=lambda: [PluggedLedger(HIDRAW, "Flex")])
 
 
 def test_a_device_file_that_is_not_there_may_not_be_opened(tmp_path: Path) -> None:

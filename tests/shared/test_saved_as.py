@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import pytest
 
+from airlock_shared.cli.config import settings_of
 from airlock_shared.errors import DocumentError, PlanError, UsageError
-from airlock_shared.host.settings import settings_of
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.codec import parse_json

@@ -11,7 +11,6 @@ from contextlib import closing
 
 import pytest
 
-from airlock_offline.ledger.commands.uploads import provide_token
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import SettingOff, TokenRefused
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
@@ -65,7 +64,7 @@ def test_a_random_transaction_is_shown_as_listed_and_signed(seed: int, request: 
     with closing(LoopbackTransport(app.port)) as transport, Person(app) as person:
         client = EthereumApp(transport)
         if sent.told:
-            provide_token(client, USDC)
+            client.provide_token(USDC)
         signature = client.sign_transaction(PATH, sent.unsigned)
     assert recovered(signature, sent.digest) == SIGNER
     assert person.pages == listed(sent, app.file.built)
@@ -82,7 +81,7 @@ def by_the_software_ledger(sent: RandomTransaction, built: str) -> list[Page]:
     settings = AppSettings(blind_signing=is_blind(sent))
     client = EthereumApp(SoftwareLedger(model=built, settings=settings, screens=person))
     if sent.told:
-        provide_token(client, USDC)
+        client.provide_token(USDC)
     client.sign_transaction(PATH, sent.unsigned)
     return shown
 
@@ -95,8 +94,8 @@ def test_a_token_is_known_for_one_transaction_and_a_record_with_another_bit_for_
         for at in (8, 27, 31, 50, len(USDC_RECORD) - 1):
             record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
             with pytest.raises(TokenRefused):
-                provide_token(client, USDC._replace(record=record))
-        provide_token(client, USDC)
+                client.provide_token(USDC._replace(record=record))
+        client.provide_token(USDC)
         client.address(PATH)
         with Person(real_app), pytest.raises(SettingOff):
             client.sign_transaction(PATH, sent.unsigned)

@@ -12,6 +12,8 @@ import subprocess
 import sys
 from contextlib import suppress
 
+from airlock_offline.confinement.kernel import end_with_parent
+
 _BEGIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from airlock_offline.child_process import begun; begun(); "
     "from {module} import main; main()"
@@ -21,8 +23,6 @@ _BEGIN = (
 def begun() -> None:
     """In the child: end with whoever started it, also where that one is killed."""
     if sys.platform.startswith("linux"):
-        from airlock_offline.confinement.kernel import end_with_parent
-
         end_with_parent()
 
 

@@ -5,31 +5,29 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from airlock_offline import airgap
 from airlock_offline.confinement.needs import APDU_LOG
+from airlock_offline.ledger.apdu_log import LoggedTransport
+from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import model_of_product, shown_models, words_of
+from airlock_offline.ledger.readiness import Need, require_ready
 from airlock_offline.ledger.status import AppClosed
-from airlock_offline.ledger.transport import REVIEW_S
+from airlock_offline.ledger.status_words import LIST_AGAIN, OtherVersion, no_pages, wrong_model
+from airlock_offline.ledger.transport import REVIEW_S, LoopbackTransport, Transport
+from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError, Refusal
 from airlock_shared.host.files import require_new
-
-if TYPE_CHECKING:
-    from airlock_offline.ledger.apdu_log import LoggedTransport
-    from airlock_offline.ledger.ethereum_app import EthereumApp
-    from airlock_offline.ledger.readiness import Need
-    from airlock_offline.ledger.transport import Transport
-    from airlock_offline.ledger.usb import PluggedLedger
 
 REVIEW = "airlock.review-seconds"
 """Where a command's context keeps, in its ``meta``, how long people may read on the device, as the settings say."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-Around = Callable[["Transport"], "Transport"]
+Around = Callable[[Transport], Transport]
 
 
 def _log_to(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
@@ -128,16 +126,15 @@ class Device:
         Once it was looked at, it must be of the same model and version.
         """
         if self._app is None:
-            from airlock_offline.ledger.ethereum_app import open_app
-
             self._transport = self._logging(self._open())
             app = open_app(self._around(self._transport), rehearsal=self._emulator_port is not None)
             if self._emulator_port is not None:
                 self._require_model(model_of_product(app.simulated_product()))
             if self.version not in ("", app.version):
-                from airlock_offline.ledger.status_words import other_version
-
-                raise other_version(app.version, self.version)
+                raise OtherVersion(
+                    f"the Ethereum app is {app.version!r}, and the pages were listed for {self.version!r}",
+                    do=LIST_AGAIN,
+                )
             self._app = app
         return self._app
 
@@ -147,16 +144,12 @@ class Device:
         At the home screen of a Ledger on USB the app is opened by command, which a person confirms there.
         ``app`` is :meth:`app`, perhaps guarded. Raises ``DeviceError``, or a refusal of the account.
         """
-        from airlock_offline.ledger.readiness import require_ready
-
         self.close()
         self.model = self.listed = self.version = ""  # another signer may have another Ledger
         try:
             client = self._at_the_app(app)
             model = self.model or self._told_for
             if model not in shown_models():
-                from airlock_offline.ledger.status_words import no_pages
-
                 raise no_pages(model)
             require_ready(client, need)
             self._seen, self.version = self.model, client.version
@@ -170,8 +163,6 @@ class Device:
         except AppClosed:
             if self._transport is None or self._emulator_port is not None:
                 raise
-            from airlock_offline.ledger.usb import come_back, opens_app
-
             say("The Ledger's app is not open. Airlock asks the Ledger to open it: confirm that there.")
             if not opens_app(self._transport, "Ethereum"):
                 raise
@@ -180,15 +171,11 @@ class Device:
 
     def _open(self) -> Transport:
         if self._emulator_port is not None:
-            from airlock_offline.ledger.transport import LoopbackTransport
-
             airgap.allow_loopback(self._emulator_port)
             if not self._said:
                 say("SIMULATOR: this is the software Ledger of a rehearsal, with a public test seed.")
             self._said = True
             return LoopbackTransport(self._emulator_port, self._review_s)
-        from airlock_offline.ledger.usb import HidTransport
-
         opened = HidTransport(self._ledger_path, review_s=self._review_s)
         try:
             self._require_model(opened.ledger.model)
@@ -205,8 +192,6 @@ class Device:
         """
         named = found and self._told_for and found != self._told_for
         if found != self._seen if self.listed else named:
-            from airlock_offline.ledger.status_words import wrong_model
-
             raise wrong_model(found, self.model if self.listed else self._told_for, listed=bool(self.listed))
         self.model = found or self.model
 
@@ -214,8 +199,6 @@ class Device:
         if self._log is None:
             return transport
         if self._logged is None:
-            from airlock_offline.ledger.apdu_log import LoggedTransport
-
             self._logged = LoggedTransport(transport, self._log)
         self._logged.goes_on_with(transport)
         return self._logged
@@ -228,12 +211,6 @@ class Device:
             self._transport = None
 
 
-def _review_s(context: click.Context | None) -> int:
-    """Return how long people may read on the device, in seconds, as this machine's settings say."""
-    seconds: int = context.meta.get(REVIEW, REVIEW_S) if context else REVIEW_S
-    return seconds
-
-
 @contextmanager
 def opened(
     emulator_port: int | None, ledger_path: str | None, around: Around = lambda it: it, *, told_for: str = ""
@@ -243,8 +220,9 @@ def opened(
     ``told_for`` is the model that a person named.
     """
     context = click.get_current_context(silent=True)
-    log = context.meta.get(APDU_LOG) if context else None
-    device = Device(emulator_port, ledger_path, log, around, told_for=told_for, review_s=_review_s(context))
+    told = context.meta if context else {}
+    review_s = told.get(REVIEW, REVIEW_S)
+    device = Device(emulator_port, ledger_path, told.get(APDU_LOG), around, told_for=told_for, review_s=review_s)
     try:
         yield device
     finally:

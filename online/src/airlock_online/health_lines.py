@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import closing
 from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -23,7 +24,7 @@ from airlock_online.journal.engine import PLACE_DO, is_journal, place_of, shown_
 from airlock_online.journal.schema import SCHEMA, VERSION
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.observed import LOOK, Observed, fault
+from airlock_shared.host.observed import LOOK, Observed, broken, fault
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 
@@ -39,32 +40,26 @@ def journal_line(where: str) -> Observed:
         url = place_of(where)
         if url.get_backend_name() != "sqlite":
             return _judge(shown_place(url), _server_versions(where))
+        return _file_line(Path(url.database or ""))
     except AirlockError as error:
-        return _fault("journal", "journal", error)
-    return _file_line(Path(url.database or ""))
+        return broken("journal", "journal", error)
 
 
 def _file_line(path: Path) -> Observed:
-    shown = safe(str(path))
+    shown, wrong = safe(str(path)), partial(fault, "journal", "journal")
     try:
         status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            return wrong(f"{shown} is not a regular file", "name the file itself")
+        if not is_journal(path):
+            return wrong(f"{shown} is no journal of Airlock", PLACE_DO)
     except FileNotFoundError:
         return Observed("journal", "journal", f"{shown} is not there yet")
     except OSError as error:
-        return fault("journal", "journal", f"{shown}: {error.strerror}", "check its folder and permissions")
-    if not stat.S_ISREG(status.st_mode):
-        return fault("journal", "journal", f"{shown} is not a regular file", "name the file itself")
-    try:
-        if not is_journal(path):
-            return fault("journal", "journal", f"{shown} is no journal of Airlock", PLACE_DO)
-    except OSError as error:
-        return fault("journal", "journal", f"{shown}: {error.strerror}", "check its folder and permissions")
+        return wrong(f"{shown}: {error.strerror}", "check its folder and permissions")
     if stat.S_IMODE(status.st_mode) & 0o077:
-        return fault("journal", "journal", f"{shown} may be read by others", f"run: chmod 600 {shown}")
-    try:
-        return _judge(shown, _file_versions(path))
-    except AirlockError as error:
-        return _fault("journal", "journal", error)
+        return wrong(f"{shown} may be read by others", f"run: chmod 600 {shown}")
+    return _judge(shown, _file_versions(path))
 
 
 def _file_versions(path: Path) -> list[int]:
@@ -108,10 +103,6 @@ def _judge(shown: str, versions: list[int]) -> Observed:
     return fault("journal", "journal", found, "use the program that wrote it, or another journal")
 
 
-def _fault(group: str, what: str, error: AirlockError) -> Observed:
-    return fault(group, what, error.what, error.do, error.exit_code)
-
-
 # ---- services -------------------------------------------------------------------------------------------------------
 
 
@@ -128,7 +119,7 @@ def service_lines(deployment: Deployment, http: Http, now_s: float) -> Iterator[
         try:
             reply = http.exchange(HttpCall("GET", url))
         except AirlockError as error:
-            yield _fault(group, name, error)
+            yield broken(group, name, error)
             continue
         yield Observed(group, name, f"{safe(url)} answers (HTTP {reply.status})")
         if name == "builder":
@@ -140,7 +131,7 @@ def _ready_line(url: str, http: Http, group: str) -> Observed:
     try:
         readiness = BuilderClient(url, http).ready()
     except AirlockError as error:
-        return _fault(group, "ready", error)
+        return broken(group, "ready", error)
     if readiness.ready:
         return Observed(group, "ready", "the builder says that it is ready")
     do = "wait for its dependencies: airlock-online ready shows them"
@@ -171,7 +162,7 @@ def node_line(url: str, deployments: list[Deployment], http: Http, group: str) -
         node = RpcClient(url, http)
         chain_id = node.chain_id()
     except AirlockError as error:
-        return _fault(group, "node", error)
+        return broken(group, "node", error)
     wanted = {deployment.chain_id for deployment in deployments}
     if wanted and chain_id not in wanted:
         found = f"{safe(node.name)} is on chain {chain_id}, the deployment on {', '.join(map(str, sorted(wanted)))}"

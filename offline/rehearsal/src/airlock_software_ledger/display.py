@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from airlock_offline.ledger.typed_data_screens import ScreenField, shown_bytes, shown_string
+from airlock_offline.ledger.drawing.line_breaks import lines_of
+from airlock_offline.ledger.models import Touch, screen_of
+from airlock_offline.ledger.typed_data_screens import Page, ScreenField, button_field_pages, shown_bytes, shown_string
 from airlock_software_ledger.field_types import ADDRESS, BOOL, INT, STRING, UINT, FieldType
 from airlock_software_ledger.typed_stream import DOMAIN, TypedStream
 
@@ -40,3 +42,13 @@ def shown(field: FieldType, raw: bytes, model: str) -> str:
     if field.code == BOOL:
         return "true" if any(raw) else "false"
     return shown_string(raw, model) if field.code == STRING else shown_bytes(raw)
+
+
+def address_pages(network: str, address: str, model: str) -> list[Page]:
+    """Return the pages on which a person compares an address (EIP-55) with the plan's."""
+    layout = screen_of(model).layout
+    field = ScreenField("Address", address)
+    if isinstance(layout, Touch):
+        first = [f"Verify {network}", "address", "Swipe to continue", "Cancel", "1 of 2"]
+        return [first, [field.title, *lines_of(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"]]
+    return [[f"Verify {network}", "address"], *button_field_pages(field, layout), ["Confirm"]]

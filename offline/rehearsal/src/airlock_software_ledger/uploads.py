@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
-from airlock_offline.ledger.transaction_screens import MESSAGE, message_fields, transaction_review
+from airlock_offline.ledger.commands.message_screens import MESSAGE, message_fields
+from airlock_offline.ledger.transaction_screens import transaction_review
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_software_ledger import transactions
 from airlock_software_ledger.answers import AppSettings, SigningRequest

@@ -6,9 +6,8 @@ import click
 
 from airlock_offline.config import read_config
 from airlock_offline.home import HOME_VARIABLE, OfflineHome, default_home
-from airlock_shared.cli.config import home_setting, show_settings
+from airlock_shared.cli.config import home_setting, settings_of, show_settings
 from airlock_shared.cli.console import json_option
-from airlock_shared.host.settings import settings_of
 
 
 @click.group("config")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.installation.manifest import examine_installation, system_libraries
+from airlock_offline.installation.manifest import examine_installation
 from airlock_offline.preflight.doctor import health_lines
+from airlock_offline.preflight.installation import system_libraries
 from airlock_offline.preflight.ledger import udev_rule
 from airlock_shared.cli.console import json_option, say
 from airlock_shared.cli.doctor import finish_doctor
-from airlock_shared.host.machine import Library
 from airlock_shared.host.observed import MachineProbes
 
 
@@ -30,5 +30,5 @@ def doctor(state: OfflineHome, as_json: bool) -> None:
     """
     say("Looking at every installed file ...")
     installation = examine_installation()
-    libraries = tuple(Library(*row) for row in system_libraries())
-    finish_doctor(list(health_lines(state, installation, libraries, udev_rule(), MachineProbes())), as_json=as_json)
+    lines = health_lines(state, installation, system_libraries(), udev_rule(), MachineProbes())
+    finish_doctor(list(lines), as_json=as_json)

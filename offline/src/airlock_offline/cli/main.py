@@ -88,8 +88,6 @@ def confine_command(context: click.Context) -> None:
     if context.command_path.split()[1:] == LEADS:
         return
     state = context.find_root().obj
-    if begin := context.params.get("pdf"):  # what begins it: that command brings it along
-        state.printing = begin(context.params["folder"])
     state.confinement = confine(needs_of(context, state.home))
 
 

@@ -13,7 +13,7 @@ from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
 from airlock_offline.preflight.hardware_record import canonical, recorded
-from airlock_offline.preflight.ledger import raw_messages_options, report_or_error, udev_rule
+from airlock_offline.preflight.ledger import device_report, not_ready, raw_messages_options, udev_rule
 from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at, told_lines, verdict_lines
 from airlock_offline.preflight.stated_time import (
     UNCERTAINTY_AT_MOST_S,
@@ -37,7 +37,7 @@ from airlock_shared.cli.console import (
     worst,
 )
 from airlock_shared.cli.progress import working
-from airlock_shared.errors import ExitCode, Expired, UsageError
+from airlock_shared.errors import DeviceError, ExitCode, Expired, UsageError
 from airlock_shared.host.files import require_new, write_new
 from airlock_shared.host.observed import REFUSED, MachineProbes
 
@@ -173,7 +173,10 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
 def _device(emulator_port: int | None, ledger_path: str | None, record: Path | None) -> dict[str, Any]:
     with opened(emulator_port, ledger_path, ToldTransport) as device:
         if record is None:
-            return report_or_error(device)
+            try:
+                return device_report(device)
+            except DeviceError as error:
+                return not_ready(error)
         software = emulator_port is not None
         report, found = recorded(device, software=software)
     if found is None:

@@ -27,19 +27,30 @@ from airlock_shared.report.evidence.screens import write_screens
 from airlock_shared.report.reexamined import judge
 
 
+class PrintedCommand(click.Command):
+    """A command whose browser's process is begun before the command is confined, which is when its work begins."""
+
+    def invoke(self, context: click.Context) -> None:
+        """Begin that process where ``--pdf`` asks for it, then run the command."""
+        if context.params["pdf"]:
+            context.find_root().obj.printing = begin_printing(context.params["folder"])
+        super().invoke(context)
+
+
 @click.group("report")
 def report() -> None:
     """Make the report of a ceremony, or verify one from its artefacts."""
 
 
-@report.command("make")
+@report.command("make", cls=PrintedCommand)
 @plan_option
 @click.option("--requests", "requests_file", type=INPUT, help="The requests that were signed.")
 @signatures_option
 @click.option("--transcript", "online_transcript", type=INPUT, help="The online machine's transcript, if you have it.")
 @folder_option
-@click.option("--pdf", is_flag=True, callback=lambda _context, _option, given: begin_printing if given else None,
-              help="Also print it as PDF, with a browser on this machine, started only for that.")  # fmt: skip
+@click.option(
+    "--pdf", is_flag=True, help="Also print it as PDF, with a browser on this machine, started only for that."
+)
 @json_option
 @click.pass_obj
 def make_command(
@@ -49,7 +60,7 @@ def make_command(
     signatures_file: Path | None,
     online_transcript: Path | None,
     folder: Path,
-    pdf: object,  # noqa: ARG001 (it begins the browser's process, before this command is confined: cli/main.py)
+    pdf: bool,  # noqa: ARG001 (the browser's process is begun before this command is confined)
     as_json: bool,
 ) -> None:
     r"""Write the evidence of a ceremony into a new folder: a page to print, the same as JSON, and the artefacts.

@@ -14,8 +14,8 @@ from airlock_offline.cli.plan_signers import choose_signer, signer_option
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
 from airlock_offline.home import OfflineHome
+from airlock_offline.ledger.commands.message_screens import MESSAGE, message_fields
 from airlock_offline.ledger.readiness import Need, require_ready
-from airlock_offline.ledger.transaction_screens import MESSAGE, message_fields
 from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by

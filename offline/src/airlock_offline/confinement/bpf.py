@@ -94,13 +94,11 @@ def assemble(machine: Machine, rules: Iterable[Rule]) -> list[Step]:
 def _block(answer: int, tests: tuple[Test, ...]) -> list[Step]:
     """Return what follows when the number is the rule's. It always ends in an answer."""
     refuse: Step = (RETURN, 0, 0, answer)
-    if not tests:
-        return [refuse]
     steps: list[Step] = []
     for argument, mask, value, equal in tests:
         steps += [(LOAD, 0, 0, ARGUMENTS_AT + 8 * argument), (AND, 0, 0, mask)]
         steps += [(EQUAL, int(equal), int(not equal), value), refuse]
-    return [*steps, (RETURN, 0, 0, ALLOW)]
+    return [*steps, (RETURN, 0, 0, ALLOW)] if tests else [refuse]
 
 
 def packed(program: Sequence[Step]) -> bytes:

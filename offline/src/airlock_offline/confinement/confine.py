@@ -8,10 +8,14 @@ from __future__ import annotations
 import os
 import stat
 import sys
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_offline.confinement import bpf, landlock, seccomp
 from airlock_offline.confinement.enforced import NOT_ASKED, Confinement
+from airlock_offline.confinement.kernel import no_new_privileges
+from airlock_offline.confinement.syscalls import MACHINES
 from airlock_shared.errors import UsageError
 
 LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
@@ -44,8 +48,6 @@ def confine(needs: Needs) -> Confinement:
     if not sys.platform.startswith("linux"):
         why = f"this system is {os.uname().sysname}, and the filter needs Linux"
         return Confinement(False, why, 0, why)
-    from airlock_offline.confinement.kernel import no_new_privileges
-
     try:
         no_new_privileges()
     except OSError as error:
@@ -58,9 +60,6 @@ def confine(needs: Needs) -> Confinement:
 
 def _refuse_calls(needs: Needs) -> str:
     """Install the filter and look whether it holds; return why there is none, or an empty text."""
-    from airlock_offline.confinement import bpf, seccomp
-    from airlock_offline.confinement.syscalls import MACHINES
-
     machine = MACHINES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
         return f"no table of system calls for {os.uname().machine}"
@@ -74,8 +73,6 @@ def _refuse_calls(needs: Needs) -> str:
 
 def _restrict_files(needs: Needs) -> tuple[int, str]:
     """Return the ABI that is enforced and nothing, or 0 and why there is none."""
-    from airlock_offline.confinement import landlock
-
     try:
         abi = landlock.version()
     except OSError as error:
@@ -104,8 +101,6 @@ def own_temporary_folder() -> Path:
 
     Raises ``UsageError`` when somebody else made it: what is in it would be theirs to change.
     """
-    import tempfile  # here, because most commands have no Ledger, and it costs their start two milliseconds
-
     folder = Path(tempfile.gettempdir()) / f"airlock-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.lstat()

@@ -24,8 +24,7 @@ REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 BIND_TCP, CONNECT_TCP = 1 << 0, 1 << 1
 _FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the others are of folders alone
-_FILES_OF = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}  # handled by ABI; then all 16
-_ALL_FILES = (1 << 16) - 1
+_FILE_RIGHTS_OF = {1: 13, 2: 14, 3: 15, 4: 15}  # how many are handled, by ABI; then all 16
 _SCOPES = 0b11  # abstract UNIX sockets and signals, from ABI 6
 
 READ = READ_FILE | READ_DIR
@@ -42,7 +41,11 @@ def version() -> int:
 
 def handled(abi: int) -> tuple[int, int, int]:
     """Return what an ABI is told to refuse unless allowed: rights to files, to the network, and scopes."""
-    return _FILES_OF.get(abi, _ALL_FILES), (BIND_TCP | CONNECT_TCP) if abi >= 4 else 0, _SCOPES if abi >= 6 else 0
+    return (
+        (1 << _FILE_RIGHTS_OF.get(abi, 16)) - 1,
+        (BIND_TCP | CONNECT_TCP) if abi >= 4 else 0,
+        _SCOPES if abi >= 6 else 0,
+    )
 
 
 def attributes(abi: int) -> bytes:

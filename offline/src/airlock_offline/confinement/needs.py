@@ -36,7 +36,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
     keeps = KEEP_NOTHING.isdisjoint((command, " ".join((command, *inner)))) or bool(words.get("qr"))
     if keeps and command != "forget":  # which removes, and makes nothing
         make_folder(home.absolute())
-    outputs = [path for path in [context.meta.get(APDU_LOG)] if path is not None]
+    outputs = [*filter(None, [context.meta.get(APDU_LOG)])]
     inputs: list[Path] = []
     for parameter in context.command.params:
         is_output = isinstance(parameter, click.Option) and not OUTPUTS.isdisjoint(parameter.opts)

@@ -59,15 +59,6 @@ class Installation(NamedTuple):
         return bool(self.kit or self.findings)
 
 
-class KitLibrary(NamedTuple):
-    """A shared library of the system: its soname, Debian's package, what needs it, whether it does without."""
-
-    soname: str
-    package: str
-    needed_by: str
-    optional: bool
-
-
 def read_fingerprint(text: str) -> str:
     """Return a fingerprint that a person typed, in groups or not, as 64 lowercase hex digits. Raises ``UsageError``."""
     digits = "".join(text.split()).lower()
@@ -124,22 +115,17 @@ def examine_installation(root: Path | None = None, fingerprint: str = "") -> Ins
     root = root or Path(sys.prefix)
     if not os.path.lexists(root / PAPERS):
         return Installation("", "", 0, ())
-    expected = read_fingerprint(fingerprint) if fingerprint else _kept(root, FINGERPRINT)
+    expected = read_fingerprint(fingerprint) if fingerprint else paper(FINGERPRINT, root)
     manifest, wrong = _read_list(root, f"{PAPERS}/{MANIFEST}", expected)
     if not wrong:
         listed, wrong = _read_list(root, f"{PAPERS}/{INSTALLED}", manifest.get(INSTALLED, ""))
     if wrong:
         return Installation("", expected, 0, (wrong,))
     findings = [*_examine_tree(root, listed)]
-    if _kept(root, FINGERPRINT) != expected:
+    if paper(FINGERPRINT, root) != expected:
         findings.append(KitFinding("KIT-MANIFEST", f"{PAPERS}/{FINGERPRINT}", "changed", expected=expected))
-    return Installation(_name(root), expected, len(listed), tuple(findings))
-
-
-def system_libraries(root: Path | None = None) -> tuple[KitLibrary, ...]:
-    """Return what the kit's SYSTEM-LIBRARIES asks of the system; nothing when not installed from a kit."""
-    rows = (line.split("\t") for line in _text(root or Path(sys.prefix), "SYSTEM-LIBRARIES").splitlines())
-    return tuple(KitLibrary(row[0], row[1], row[3], row[2] == "optional") for row in rows if len(row) == 4)
+    name = re.search(r"^name=(\S+)$", paper(DESCRIPTION, root), re.MULTILINE)
+    return Installation(name[1] if name else "", expected, len(listed), tuple(findings))
 
 
 def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]:
@@ -233,17 +219,9 @@ def _read_list(folder: Path, name: str, expected: str) -> tuple[dict[str, str], 
     return {line[2]: line[1] for line in lines if line}, None
 
 
-def _kept(root: Path, name: str) -> str:
-    return _text(root, name).strip()
-
-
-def _name(root: Path) -> str:
-    found = re.search(r"^name=(\S+)$", _text(root, DESCRIPTION), re.MULTILINE)
-    return found[1] if found else ""
-
-
-def _text(root: Path, name: str) -> str:
-    return _bytes(root / PAPERS / name).decode("ascii", "replace")
+def paper(name: str, root: Path | None = None) -> str:
+    """Return one of the kit's papers that an installation keeps, empty when there is none."""
+    return _bytes((root or Path(sys.prefix)) / PAPERS / name).decode("ascii", "replace").strip()
 
 
 def _open(path: Path) -> int:

@@ -58,13 +58,14 @@ class LoggedTransport:
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Pass on one APDU and log it with its answer, or with the name of what went wrong."""
-        row: dict[str, object] = {"at_ms": self._now_ms(), "command": redacted_command(apdu)}
+        at_ms = self._now_ms()
+        row: dict[str, object] = {"at_ms": at_ms, "command": redacted_command(apdu)}
         try:
             answer, sw = self._transport.exchange(apdu, person=person)
         except AirlockError as error:
-            self._write(row | {"took_ms": self._now_ms() - int(str(row["at_ms"])), "failed": type(error).__name__})
+            self._write(row | {"took_ms": self._now_ms() - at_ms, "failed": type(error).__name__})
             raise
-        took_ms = self._now_ms() - int(str(row["at_ms"]))
+        took_ms = self._now_ms() - at_ms
         self._write(row | {"took_ms": took_ms, "answer": redacted_answer(apdu, answer), "sw": f"{sw:04x}"})
         return answer, sw
 

@@ -7,9 +7,8 @@ release was measured: each is taken to do as 1.22.0 does until one was.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import NamedTuple
 
 from airlock_offline.ledger.status import SignedOtherwise
 from airlock_shared.ethereum.eip712 import TypedData
@@ -26,11 +25,10 @@ _MEASURED = "1.22.0"
 _MEMBERS = 16  # of a nested struct
 
 
-class KnownFault(NamedTuple):
-    """A fault: the sentence for people, and where it is found in the structs that a type reaches."""
-
-    what: str
-    found: Callable[[Structs, str], Iterator[str]]
+EMPTY_ARRAY = (
+    f"an empty array before a struct, or at an element's beginning, is signed over another hash (app {_MEASURED})"
+)
+"""What the values show, and not the types."""
 
 
 def _base(member: Member) -> str:
@@ -45,42 +43,26 @@ def _reached(structs: Structs, name: str, seen: frozenset[str] = frozenset()) ->
     return seen
 
 
-def _sixteen(structs: Structs, primary: str) -> Iterator[str]:
-    yield from (name for name in sorted(_reached(structs, primary)) if len(structs[name]) == _MEMBERS)
-
-
-def _empty(structs: Structs, primary: str) -> Iterator[str]:
-    yield from (name for name in sorted({primary, *_reached(structs, primary)}) if not structs[name])
-
-
-def _recursive(structs: Structs, primary: str) -> Iterator[str]:
-    names = sorted({primary, *_reached(structs, primary)})
-    yield from (name for name in names if name in _reached(structs, name))
-
-
-def _arrays_of_arrays(structs: Structs, primary: str) -> Iterator[str]:
-    for name in sorted({primary, *_reached(structs, primary)}):
-        for member in structs[name]:
-            if _base(member) in structs and member.type.count("[") > 1:
-                yield f"{name}.{member.name} ({member.type})"
-
-
-OF_TYPES = (
-    KnownFault(f"a struct of {_MEMBERS} members within another is signed over another hash", _sixteen),
-    KnownFault("an array of arrays of structs is signed over another hash", _arrays_of_arrays),
-    KnownFault("a struct within itself is signed over another hash", _recursive),
-    KnownFault("a struct without members is refused", _empty),
-)
-EMPTY_ARRAY = (
-    f"an empty array before a struct, or at an element's beginning, is signed over another hash (app {_MEASURED})"
-)
-"""What the values show, and not the types."""
-
-
 def type_faults(structs: Structs, primary: str) -> list[str]:
     """Return a sentence for each fault that the types alone bring."""
-    found = ((fault, list(fault.found(structs, primary))) for fault in OF_TYPES)
-    return [f"{fault.what} (app {_MEASURED}): {', '.join(places)}" for fault, places in found if places]
+    within = sorted(_reached(structs, primary))
+    every = sorted({primary, *within})
+    found = {
+        f"a struct of {_MEMBERS} members within another is signed over another hash": [
+            name for name in within if len(structs[name]) == _MEMBERS
+        ],
+        "an array of arrays of structs is signed over another hash": [
+            f"{name}.{member.name} ({member.type})"
+            for name in every
+            for member in structs[name]
+            if _base(member) in structs and member.type.count("[") > 1
+        ],
+        "a struct within itself is signed over another hash": [
+            name for name in every if name in _reached(structs, name)
+        ],
+        "a struct without members is refused": [name for name in every if not structs[name]],
+    }
+    return [f"{what} (app {_MEASURED}): {', '.join(places)}" for what, places in found.items() if places]
 
 
 def faults_of(typed_data: TypedData) -> list[str]:

@@ -7,7 +7,6 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from airlock_offline.ledger.apdu import (
@@ -15,11 +14,14 @@ from airlock_offline.ledger.apdu import (
     CLA_SYSTEM,
     INS_APP_AND_VERSION,
     INS_PRODUCT,
+    P1_AUTHORIZATION_FIRST,
     P1_CONFIRM,
     P1_FIRST,
+    P1_MORE,
     P2_SIGN_HASHES,
     Apdu,
     Ins,
+    chunks,
     encode_path,
     ethereum_apdu,
 )
@@ -28,15 +30,19 @@ from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceA
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     RAW_MESSAGES,
+    SW_DATA,
     SW_OK,
     SW_PARAMETER,
     AppClosed,
+    TokenRefused,
     WrongApp,
     wrong_answer,
 )
+from airlock_offline.ledger.status_words import AppTooOld, NotReleased, error_for
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.ledger.typed_data import fields_flow
-from airlock_shared.errors import AirlockError
+from airlock_shared.documents.token_metadata import TokenMetadata
+from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.keccak import keccak256
@@ -47,19 +53,36 @@ if TYPE_CHECKING:
 APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
+MINIMUM = ".".join(map(str, MINIMUM_VERSION))
 SIGNATURE_BYTES = 65
+TYPED_TRANSACTIONS = (b"\x01", b"\x02", b"\x04")  # EIP-2930, EIP-1559, EIP-7702: the device answers the parity itself
 
 _FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK = 0x01, 0x10
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
 
 
 def open_app(transport: Transport, *, rehearsal: bool = False) -> EthereumApp:
-    """Return a client when the Ethereum app is open, new enough, and a release; a ``rehearsal`` takes any build.
+    """Return a client when the Ethereum app is open, 1.22.0 or newer, and a release; a ``rehearsal`` takes any build.
 
+    A version with a suffix, such as ``1.22.0-dev``, is no release: that build was seen to hash arrays of arrays wrongly.
     Raises ``WrongApp``, ``AppClosed``, ``AppTooOld``, ``NotReleased``, ``Locked``, or another ``DeviceError``.
     """
     app = EthereumApp(transport)
-    app.require_supported(app.app_and_version(), rehearsal=rehearsal)
+    found = app.app_and_version()
+    if found.name.rstrip("\0") in HOME_SCREENS:
+        raise AppClosed("the Ledger shows its home screen", do="open the Ethereum app on it and try again")
+    if found.name != APP_NAME:
+        raise WrongApp(f"the app {found.name!r} is open", do="close it, open the Ethereum app and try again")
+    if found.number < MINIMUM_VERSION:
+        raise AppTooOld(
+            f"the Ethereum app is {found.version!r}; we sign with {MINIMUM} or newer",
+            do="update it with Ledger Wallet on another machine, then verify its address again",
+        )
+    if "-" in found.version and not rehearsal:
+        raise NotReleased(
+            f"the Ethereum app is {found.version!r}, a development build; we sign with releases",
+            do="install the released app with Ledger Wallet on another machine, then verify its address again",
+        )
     return app
 
 
@@ -83,23 +106,7 @@ class EthereumApp:
         name, version = fields[0].decode("ascii"), fields[1].decode("ascii")
         self.version = version
         match = _VERSION.fullmatch(version)
-        number = (int(match[1]), int(match[2]), int(match[3])) if match else (0, 0, 0)
-        return AppAndVersion(name, version, number)
-
-    @staticmethod
-    def require_supported(found: AppAndVersion, *, rehearsal: bool = False) -> None:
-        """Raise ``AppClosed``, ``WrongApp``, ``AppTooOld`` or ``NotReleased`` unless the app is Ethereum's, 1.22.0 or newer.
-
-        A version with a suffix, such as ``1.22.0-dev``, is no release: that build was seen to hash arrays of arrays wrongly.
-        """
-        if found.name.rstrip("\0") in HOME_SCREENS:
-            raise AppClosed("the Ledger shows its home screen", do="open the Ethereum app on it and try again")
-        if found.name != APP_NAME:
-            raise WrongApp(f"the app {found.name!r} is open", do="close it, open the Ethereum app and try again")
-        if found.number < MINIMUM_VERSION:
-            raise _words().too_old(found.version, MINIMUM_VERSION)
-        if not (found.is_release or rehearsal):
-            raise _words().not_released(found.version)
+        return AppAndVersion(name, version, tuple(map(int, match.groups())) if match else ())
 
     def simulated_product(self) -> int:
         """Ask a Ledger on loopback which USB product it stands for; 0 when it does not know the question."""
@@ -161,22 +168,56 @@ class EthereumApp:
         return self.ask_to_sign(apdu, doing)
 
     def sign_transaction(self, path: str, unsigned_transaction: bytes) -> DeviceSignature:
-        """Sign an unsigned transaction (see ``uploads``)."""
-        from airlock_offline.ledger.commands import uploads
+        """Sign an unsigned transaction of type 1, 2 or 4: the type byte and the RLP of its fields.
 
-        return uploads.sign_transaction(self, path, unsigned_transaction)
-
-    def sign_authorization(self, path: str, authorization: bytes) -> DeviceSignature:
-        """Sign an EIP-7702 authorization (see ``uploads``)."""
-        from airlock_offline.ledger.commands import uploads
-
-        return uploads.sign_authorization(self, path, authorization)
+        Raises ``UsageError`` for a legacy transaction, of which the device answers only the low byte of v.
+        """
+        if not unsigned_transaction.startswith(TYPED_TRANSACTIONS):
+            raise UsageError(
+                "only transactions of type 1, 2 and 4 are signed", do="prepare it as an EIP-1559 transaction"
+            )
+        payload = encode_path(path) + unsigned_transaction
+        return self.sign_in_pieces(Ins.SIGN_TRANSACTION, payload, 0, "sign the transaction")
 
     def sign_personal_message(self, path: str, message: bytes) -> DeviceSignature:
-        """Sign a personal message (see ``uploads``)."""
-        from airlock_offline.ledger.commands import uploads
+        """Sign a personal message (EIP-191, version 0x45)."""
+        payload = encode_path(path) + len(message).to_bytes(4, "big") + message
+        return self.sign_in_pieces(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
-        return uploads.sign_personal_message(self, path, message)
+    def sign_authorization(self, path: str, authorization: bytes) -> DeviceSignature:
+        """Sign an EIP-7702 authorization, given as ``catalogue.authorizations`` writes it."""
+        payload, doing = encode_path(path) + authorization, "sign the authorization"
+        return self.sign_in_pieces(Ins.SIGN_AUTHORIZATION, payload, 0, doing, P1_AUTHORIZATION_FIRST)
+
+    def sign_in_pieces(
+        self, ins: Ins, payload: bytes, first_v: int, doing: str, first: int = P1_FIRST
+    ) -> DeviceSignature:
+        """Send what the app takes in pieces of 255 bytes, and return what was signed of the whole."""
+        self.may_have_signed = False
+        *pieces, last = chunks(payload)
+        for piece in pieces:  # with Debug contracts a person reads and confirms between the pieces
+            apdu = ethereum_apdu(ins, first, 0, piece)
+            self.require_silence(*self.exchange(apdu, person=True), doing, BLIND_SIGNING)
+            first = P1_MORE
+        return self.ask_to_sign(ethereum_apdu(ins, first, 0, last), doing, BLIND_SIGNING, first_v)
+
+    def provide_token(self, token: TokenMetadata) -> None:
+        """Tell the app of a token, for the next transaction alone: it then shows amounts of it.
+
+        Raises ``TokenRefused`` when the app does not accept the record, which it does not show.
+        """
+        doing = "tell the Ledger of the token"
+        self.may_have_signed = False
+        reply, sw = self.exchange(ethereum_apdu(Ins.TOKEN, 0, 0, token.record))
+        if sw == SW_DATA:
+            raise TokenRefused(
+                f"the Ledger does not accept the pinned record of {token.ticker}: its signature or its network",
+                do="pin a deployment with a newer record, or without one: an approval is then signed blind",
+            )
+        if sw != SW_OK:
+            raise error_for(sw, doing=doing)
+        if len(reply) != 1:
+            raise wrong_answer(doing, f"{len(reply)} bytes instead of 1")
 
     def ask_to_sign(self, apdu: Apdu, doing: str, setting: str = BLIND_SIGNING, first_v: int = 27) -> DeviceSignature:
         """Send the last command of a signature and return what was signed. Raises what the status word stands for."""
@@ -184,14 +225,14 @@ class EthereumApp:
         reply, sw = self.exchange(apdu, person=True)
         if sw != SW_OK:
             self.may_have_signed = False
-            raise _error(sw, doing, setting)
+            raise error_for(sw, doing=doing, setting=setting)
         return _signature(reply, first_v, doing)
 
     def ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
         """Send a command that signs nothing and return its answer. Raises what its status word stands for."""
         reply, sw = self.exchange(apdu, person=person)
         if sw != SW_OK:
-            raise _error(sw, doing)
+            raise error_for(sw, doing=doing)
         return reply
 
     def exchange(self, apdu: Apdu, *, person: bool = False) -> tuple[bytes, int]:
@@ -202,7 +243,7 @@ class EthereumApp:
     def require_silence(reply: bytes, sw: int, doing: str, setting: str = RAW_MESSAGES) -> None:
         """Raise what a status word stands for, or ``WrongAnswer`` for an answer where none belongs."""
         if sw != SW_OK:
-            raise _error(sw, doing, setting)
+            raise error_for(sw, doing=doing, setting=setting)
         if reply:
             raise wrong_answer(doing, f"{len(reply)} bytes instead of none")
 
@@ -225,17 +266,6 @@ def account_in(reply: bytes, doing: str) -> DeviceAddress:
     if fields[1] != checksum_address(address)[2:].encode():
         raise wrong_answer(doing, "an address that does not belong to its public key")
     return DeviceAddress(fields[0], address)
-
-
-def _words() -> ModuleType:
-    from airlock_offline.ledger import status_words  # words for people, read only when something went wrong
-
-    return status_words
-
-
-def _error(sw: int, doing: str, setting: str = BLIND_SIGNING) -> AirlockError:
-    error: AirlockError = _words().error_for(sw, doing=doing, setting=setting)
-    return error
 
 
 def _signature(reply: bytes, first_v: int, doing: str) -> DeviceSignature:

@@ -248,9 +248,8 @@ def screen_of(name: str) -> Screen:
 
 def words_of(name: str, version: str) -> str:
     """Return the record whose words this version of the app has on this model; of a version not known, the model's own."""
-    model = MODELS[name]
-    known = [other for other in MODELS.values() if other.usb_product == model.usb_product and other.screen is not None]
-    return next((other.name for other in known if other.screen and other.screen.app_version == version), name)
+    known = [model for model in MODELS.values() if model.usb_product == MODELS[name].usb_product]
+    return next((model.name for model in known if model.screen and model.screen.app_version == version), name)
 
 
 def model_of_product(product_id: int) -> str:

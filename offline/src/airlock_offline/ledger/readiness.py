@@ -49,7 +49,7 @@ def require_account(app: EthereumApp, path: str, expected: bytes, *, confirm: bo
 
     Raises ``WrongDevice("SIGNER-DEVICE")`` when it is not ``expected``: another seed, a passphrase, or another path.
     """
-    found = (app.address(path, confirm=True) if confirm else app.address(path)).address
+    found = app.address(path, confirm=confirm).address
     if found != expected:
         raise WrongDevice(
             "SIGNER-DEVICE",

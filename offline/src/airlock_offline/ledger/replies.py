@@ -10,12 +10,7 @@ class AppAndVersion(NamedTuple):
 
     name: str
     version: str
-    number: tuple[int, int, int]
-
-    @property
-    def is_release(self) -> bool:
-        """Whether the version has no suffix: ``1.22.0-dev`` is a build on the way to 1.22.0, and may have its faults."""
-        return "-" not in self.version
+    number: tuple[int, ...]
 
 
 class Configuration(NamedTuple):

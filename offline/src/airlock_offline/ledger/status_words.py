@@ -157,27 +157,11 @@ STATUS_WORDS: dict[int, Meaning] = {
 }
 
 
-def too_old(version: str, least: tuple[int, int, int]) -> AppTooOld:
-    """Return the error of an app that is older than the oldest one that we sign with."""
-    return AppTooOld(
-        f"the Ethereum app is {version!r}; we sign with {'.'.join(map(str, least))} or newer",
-        do="update it with Ledger Wallet on another machine, then verify its address again",
-    )
-
-
-def not_released(version: str) -> NotReleased:
-    """Return the error of an app that is a development build."""
-    return NotReleased(
-        f"the Ethereum app is {version!r}, a development build; we sign with releases",
-        do="install the released app with Ledger Wallet on another machine, then verify its address again",
-    )
-
-
 def wrong_model(found: str, told_for: str, *, listed: bool) -> WrongModel:
     """Return the error of a Ledger of another model than ``told_for``: that of the pages ``listed``, or ``--model``."""
     product, other = MODELS[found].product if found else "model that USB does not name", MODELS[told_for].product
     if listed:
-        return WrongModel(f"the Ledger is a {product}, and the pages were listed for a {other}", do=_LIST_AGAIN)
+        return WrongModel(f"the Ledger is a {product}, and the pages were listed for a {other}", do=LIST_AGAIN)
     return WrongModel(
         f"the Ledger is a {product}, and --model, or [ledger] model of config.toml, says {other}",
         do=f"find the Ledger that is meant, or leave the model out: it is read from the Ledger; known are {_NAMES}",
@@ -191,12 +175,7 @@ def no_pages(found: str) -> WrongModel:
     return WrongModel(f"the pages of a {MODELS[found].product} are not known", do=f"sign with one of {_NAMES}")
 
 
-def other_version(found: str, told_for: str) -> OtherVersion:
-    """Return the error of an app that is of another version than the one whose pages were listed."""
-    return OtherVersion(f"the Ethereum app is {found!r}, and the pages were listed for {told_for!r}", do=_LIST_AGAIN)
-
-
-_LIST_AGAIN = "give the same command again: it lists the pages of the Ledger that is there"
+LIST_AGAIN = "give the same command again: it lists the pages of the Ledger that is there"
 _NAMES = ", ".join(shown_models())
 
 

@@ -1,4 +1,4 @@
-"""The pages on which a Ledger shows what is no typed data: a transaction, an authorization, a message, an address.
+"""The pages on which a Ledger shows a transaction, or an authorization.
 
 Wording as recorded from the app (``tests/vectors/ledger``).
 """
@@ -7,18 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from airlock_offline.ledger.drawing.line_breaks import lines_of
-from airlock_offline.ledger.drawing.network_names import NETWORKS
-from airlock_offline.ledger.models import Buttons, Touch, screen_of
-from airlock_offline.ledger.typed_data_screens import (
-    Frame,
-    Page,
-    Review,
-    ScreenField,
-    button_field_pages,
-    drawn,
-    review_pages,
-)
+from airlock_offline.ledger.drawing.network_names import NETWORKS, Network
+from airlock_offline.ledger.models import screen_of
+from airlock_offline.ledger.typed_data_screens import Frame, Page, Review, ScreenField, review_pages
 from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS
 from airlock_shared.catalogue.eip1559 import value_wei
 from airlock_shared.documents.requests import Request
@@ -101,14 +92,16 @@ def shown_transaction(request: Request, signer: bytes, digest: bytes, token: Tok
 
 def amount(wei: int, chain_id: int) -> str:
     """Return an amount as the device shows it; the unit of an unknown network is ``???``."""
-    known = NETWORKS.get(chain_id)
-    return f"{to_human(wei, NATIVE)} {known.ticker if known else '???'}"
+    return f"{to_human(wei, NATIVE)} {_network(chain_id).ticker}"
 
 
 def network(chain_id: int) -> str:
     """Return a network's name as the device shows it: its number when it is unknown."""
-    known = NETWORKS.get(chain_id)
-    return known.name if known else str(chain_id)
+    return _network(chain_id).name
+
+
+def _network(chain_id: int) -> Network:
+    return NETWORKS.get(chain_id, Network(str(chain_id), "???"))
 
 
 def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, list[ScreenField]]:
@@ -188,32 +181,3 @@ def authorization_pages(payload: dict[str, Any], signer: bytes, model: str) -> l
     """Return the pages for an item's authorization, up to the one that signs; the signer has 20 bytes."""
     name = LEDGER_CONTRACTS[parse_address(payload["address"])]
     return review_pages(*authorization_review(checksum_address(signer), name, payload["chainId"], model), model)
-
-
-# ---- messages and addresses -----------------------------------------------------------------------------------------
-
-MESSAGE = Review(
-    Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False
-)
-
-
-def message_fields(message: bytes, model: str) -> list[ScreenField]:
-    """Return the field of a personal message, whole: its text, or lower-case hex when it is not printable ASCII."""
-    is_text = all(0x20 <= byte <= 0x7E or byte in _SPACES for byte in message)
-    text = message if is_text else b"0x" + message.hex().encode()
-    if isinstance(screen_of(model).layout, Buttons):
-        text = bytes(0x20 if byte in _SPACES else byte for byte in text)
-    return [ScreenField("Message", drawn(text.decode("ascii")))]
-
-
-_SPACES = b" \t\n\v\f\r"
-
-
-def address_pages(network: str, address: str, model: str) -> list[Page]:
-    """Return the pages on which a person compares an address (EIP-55) with the plan's."""
-    layout = screen_of(model).layout
-    field = ScreenField("Address", address)
-    if isinstance(layout, Touch):
-        first = [f"Verify {network}", "address", "Swipe to continue", "Cancel", "1 of 2"]
-        return [first, [field.title, *lines_of(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"]]
-    return [[f"Verify {network}", "address"], *button_field_pages(field, layout), ["Confirm"]]

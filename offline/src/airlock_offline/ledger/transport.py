@@ -66,51 +66,47 @@ class LoopbackTransport:
         self._review_s = review_s
 
         try:
-            connection = socket.create_connection((LOOPBACK, port), timeout=MACHINE_TIMEOUT_S)
+            self._connection: socket.socket | None = socket.create_connection((LOOPBACK, port), MACHINE_TIMEOUT_S)
         except OSError as error:
             raise DeviceNotFound(
                 f"no software Ledger answers on {LOOPBACK}:{port}", do="start it with `airlock-software-ledger`"
             ) from error
-        self._connection: socket.socket | None = connection
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Send one APDU and return its data and its status word (see ``Transport``)."""
-        if self._connection is None:
+        connection, wait_s = self._connection, self._review_s if person else MACHINE_TIMEOUT_S
+        if connection is None:
             raise gone()
-        wait_s = self._review_s if person else MACHINE_TIMEOUT_S
         deadline_s = time.monotonic() + wait_s
         try:
-            self._connection.settimeout(wait_s)
-            self._connection.sendall(len(apdu).to_bytes(4, "big") + apdu)
-            length = int.from_bytes(self._receive(4, deadline_s), "big")
+            connection.settimeout(wait_s)
+            connection.sendall(len(apdu).to_bytes(4, "big") + apdu)
+            length = int.from_bytes(_receive(connection, 4, deadline_s), "big")
             if length > MAX_REPLY:
                 raise WrongAnswer(f"a reply of {length} bytes", do="restart the software Ledger")
-            reply = self._receive(length + 2, deadline_s)
-        except TimeoutError as error:  # a late reply would be taken for the next one's
+            reply = _receive(connection, length + 2, deadline_s)
+        except BaseException as error:  # also Ctrl-C: a late reply would be taken for the next one's
             self.close()
-            raise silent(wait_s) from error
-        except OSError as error:
-            self.close()
-            raise DeviceLost("the connection to the Ledger broke", do=REPLUG) from error
-        except (DeviceLost, WrongAnswer):
-            self.close()
+            if isinstance(error, TimeoutError):
+                raise silent(wait_s) from error
+            if isinstance(error, OSError):
+                raise DeviceLost("the connection to the Ledger broke", do=REPLUG) from error
             raise
         return reply[:length], int.from_bytes(reply[length:], "big")
-
-    def _receive(self, count: int, deadline_s: float) -> bytes:
-        received = b""
-        while len(received) < count:
-            if self._connection is None:
-                raise gone()
-            self._connection.settimeout(max(0.001, deadline_s - time.monotonic()))
-            piece = self._connection.recv(count - len(received))
-            if not piece:
-                raise DeviceLost("the Ledger closed the connection before it answered", do=REPLUG)
-            received += piece
-        return received
 
     def close(self) -> None:
         """Close the connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
+
+
+def _receive(connection: socket.socket, count: int, deadline_s: float) -> bytes:
+    received = b""
+    while len(received) < count:
+        connection.settimeout(max(0.001, deadline_s - time.monotonic()))
+        piece = connection.recv(count - len(received))
+        if not piece:
+            raise DeviceLost("the Ledger closed the connection before it answered", do=REPLUG)
+        received += piece
+    return received

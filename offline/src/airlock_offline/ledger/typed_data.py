@@ -8,6 +8,7 @@ P2 = 01); tests compare every APDU with the recorded exchanges.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import (
@@ -45,11 +46,12 @@ _FIXED_LEVEL = 0x01
 
 
 class Leaf(NamedTuple):
-    """One value that the device hashes and shows: the field's name, its atomic type, and the canonical value."""
+    """One value that the device hashes and shows: its field's name and atomic type, the canonical value, and its path."""
 
     name: str
     type: str
     value: Value
+    path: str
 
 
 class ArrayCount(NamedTuple):
@@ -117,18 +119,18 @@ def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:
     """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order, with the array counts."""
     structs = streamed_structs(typed_data)
 
-    def walk(name: str, type_name: str, value: Value) -> Iterator[Leaf | ArrayCount]:
+    def walk(path: tuple[str, ...], type_name: str, value: Value) -> Iterator[Leaf | ArrayCount]:
         if array := split_array(type_name):
             yield ArrayCount(len(value))
             for element in value:
-                yield from walk(name, array[0], element)
+                yield from walk(path, array[0], element)
         elif type_name in structs:
             for member in structs[type_name]:
-                yield from walk(member.name, member.type, value[member.name])
+                yield from walk((*path, member.name), member.type, value[member.name])
         else:
-            yield Leaf(name, type_name, value)
+            yield Leaf(path[-1], type_name, value, ".".join(path))
 
-    return walk("", root, typed_data.domain if root == DOMAIN_TYPE else typed_data.message)
+    return walk((), root, typed_data.domain if root == DOMAIN_TYPE else typed_data.message)
 
 
 # ---- definitions --------------------------------------------------------------------------------------------------
@@ -138,13 +140,12 @@ def definitions_of(structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
     """Return the commands that define structs, in their order. Raises as :func:`fields_flow`."""
     if refused := refused_integers(structs):
         raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
-    return [apdu for name, members in structs.items() for apdu in _definition(name, members, structs)]
-
-
-def _definition(name: str, members: tuple[Member, ...], structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
-    fields = [_field_definition(member, structs) for member in members]
-    named = ethereum_apdu(Ins.EIP712_DEFINITION, P1_FIRST, P2_NAME, name.encode())
-    return [named, *(ethereum_apdu(Ins.EIP712_DEFINITION, P1_FIRST, P2_FIELD, field) for field in fields)]
+    define = partial(ethereum_apdu, Ins.EIP712_DEFINITION, P1_FIRST)
+    result: list[Apdu] = []
+    for name, members in structs.items():
+        result.append(define(P2_NAME, name.encode()))
+        result += [define(P2_FIELD, _field_definition(member, structs)) for member in members]
+    return result
 
 
 def _field_definition(member: Member, structs: dict[str, tuple[Member, ...]]) -> bytes:
@@ -210,9 +211,9 @@ def _value(leaf: Leaf) -> list[Apdu]:
     raw = encode_value(leaf.type, leaf.value)
     if len(raw) > MAX_VALUE_BYTES:
         raise _too_large(f"{leaf.name} has {len(raw)} bytes", f"{MAX_VALUE_BYTES}")
-    pieces = chunks(len(raw).to_bytes(2, "big") + raw)
-    partial = [P1_PARTIAL] * (len(pieces) - 1) + [P1_FIRST]
-    return [ethereum_apdu(Ins.EIP712_VALUE, p1, P2_FIELD, data) for p1, data in zip(partial, pieces, strict=True)]
+    *pieces, last = chunks(len(raw).to_bytes(2, "big") + raw)
+    partly = [ethereum_apdu(Ins.EIP712_VALUE, P1_PARTIAL, P2_FIELD, piece) for piece in pieces]
+    return [*partly, ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_FIELD, last)]
 
 
 def encode_value(type_name: str, value: Value) -> bytes:

@@ -7,12 +7,11 @@ Reject page, a Flex's More) are not among them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from airlock_offline.ledger.drawing.line_breaks import counted_lines, cut_lines, lines_of, pages_of, title_line
 from airlock_offline.ledger.models import NAME_GAP_PX, Buttons, Touch, screen_of
-from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
+from airlock_offline.ledger.typed_data import Leaf, leaves
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
 
@@ -84,12 +83,9 @@ def typed_data_fields(typed_data: TypedData, model: str) -> list[ScreenField]:
     result = []
     for root in (DOMAIN_TYPE, typed_data.primary_type):
         result.append(ScreenField("Review struct", root))
-        result += _leaf_fields(leaves(typed_data, root), model)
+        found = (item for item in leaves(typed_data, root) if isinstance(item, Leaf))
+        result += [ScreenField(leaf.name, shown_value(leaf, model)) for leaf in found]
     return result
-
-
-def _leaf_fields(items: Iterable[Leaf | ArrayCount], model: str) -> list[ScreenField]:
-    return [ScreenField(item.name, shown_value(item, model)) for item in items if isinstance(item, Leaf)]
 
 
 def shown_value(leaf: Leaf, model: str) -> str:
@@ -130,13 +126,13 @@ def _cut(text: str) -> str:
 def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[Page]:
     """Return the pages of a review, from the warning, if any, to the page that signs."""
     screen = screen_of(model)
-    layout = screen.layout
-    words = screen.wording.warning
+    layout, warning = screen.layout, list(screen.wording.warning)
     if isinstance(layout, Touch):
-        words = tuple(line for text in words for line in lines_of(text, layout.names, layout.line_px))
-    warning = [list(words)] if review.blind else []
-    pages = _touch_pages(review, fields, layout) if isinstance(layout, Touch) else _button_pages(review, fields, layout)
-    return warning + pages
+        warning = [line for text in warning for line in lines_of(text, layout.names, layout.line_px)]
+        pages = _touch_pages(review, fields, layout)
+    else:
+        pages = _button_pages(review, fields, layout)
+    return [warning, *pages] if review.blind else pages
 
 
 def _button_pages(review: Review, fields: list[ScreenField], layout: Buttons) -> list[Page]:

@@ -177,37 +177,33 @@ class HidTransport:
         self._lock = DeviceLock(self.ledger.path)
         self._device: HidDevice | None = None
         try:
-            self._device = self._open(device)
+            opened: HidDevice = (device or hidapi().device)()
+            opened.open_path(self.ledger.path.encode())
+            self._device = opened
+        except OSError as error:
+            raise _cannot_open(self.ledger.path, error) from error
         finally:
             if self._device is None:
                 self._lock.release()
         self._port = port_of(self.ledger.path)
 
-    def _open(self, device: Callable[[], HidDevice] | None) -> HidDevice:
-        opened: HidDevice = (device or hidapi().device)()
-        try:
-            opened.open_path(self.ledger.path.encode())
-        except OSError as error:
-            raise _cannot_open(self.ledger.path, error) from error
-        return opened
-
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Send one APDU and return its data and its status word (see ``Transport``)."""
-        from ledgerblue.commException import CommException
+        from ledgerblue.commException import (
+            CommException,  # all of ledgerblue: after the filter, and for a Ledger alone
+        )
 
         if self._device is None:
             raise gone()
         try:
             self._send(self._device, apdu)
             reply = self._receive(self._device, person)
-        except (OSError, ValueError) as error:  # hidapi raises either when the device has gone
+        except BaseException as error:  # also Ctrl-C: a late reply would be taken for the next one's
             self.close()
-            raise self._lost() from error
-        except CommException as error:
-            self.close()
-            raise WrongAnswer("the Ledger's USB packets are out of order", do=REPLUG) from error
-        except BaseException:  # also Ctrl-C: a late reply would be taken for the next one's
-            self.close()
+            if isinstance(error, (OSError, ValueError)):  # hidapi raises either when the device has gone
+                raise self._lost() from error
+            if isinstance(error, CommException):
+                raise WrongAnswer("the Ledger's USB packets are out of order", do=REPLUG) from error
             raise
         return reply[:-2], int.from_bytes(reply[-2:], "big")
 

@@ -11,14 +11,14 @@ import hashlib
 import os
 import re
 import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import NamedTuple
 
 from airlock_shared.errors import DeviceError, UsageError
-from airlock_shared.host.files import lock, open_lock
+from airlock_shared.host.files import locked, open_lock
 
 ROOT = Path("/")
-_LIBUSB_PATH = re.compile(r"([0-9]+-[0-9.]+):[0-9]+\.[0-9]+", re.ASCII)  # bus-ports:configuration.interface
 _HIDRAW_PATH = re.compile(r"/dev/(hidraw[0-9]+)", re.ASCII)
 
 
@@ -34,19 +34,13 @@ class UsbPort(NamedTuple):
 
 
 def port_of(path: str, root: Path = ROOT) -> UsbPort | None:
-    """Return where hidapi's ``path`` is: ``1-2:1.0`` (libusb) or ``/dev/hidraw3``; None when it is gone or not known."""
-    if match := _LIBUSB_PATH.fullmatch(path):
-        device = root / "sys/bus/usb/devices" / match[1]
-    elif match := _HIDRAW_PATH.fullmatch(path):
-        device = (root / "sys/class/hidraw" / match[1] / "device").resolve().parent.parent
-    else:
+    """Return where hidapi's ``path``, such as ``/dev/hidraw3``, is plugged in; None when it is gone or not known."""
+    match = _HIDRAW_PATH.fullmatch(path)
+    if match is None:
         return None
+    device = (root / "sys/class/hidraw" / match[1] / "device").resolve().parent.parent
     numbers = [_read(device / name) for name in ("busnum", "devnum")]
-    if not all(number.isdigit() for number in numbers):
-        return None
-    bus, number = map(int, numbers)
-    node = root / path[1:] if path.startswith("/") else root / f"dev/bus/usb/{bus:03d}/{number:03d}"
-    return UsbPort(node, f"{bus}-{number}")
+    return UsbPort(root / path[1:], "-".join(numbers)) if all(number.isdigit() for number in numbers) else None
 
 
 def _read(path: Path) -> str:
@@ -81,22 +75,19 @@ class DeviceLock:
     def __init__(self, path: str, folder: Path | None = None) -> None:
         """Lock the device at ``path``. Raises ``HeldByAnother`` when another Airlock has it, or nobody can lock it."""
         folder = folder or Path(tempfile.gettempdir())
-        name = f"airlock-ledger-{os.getuid()}-{hashlib.sha256(path.encode()).hexdigest()[:16]}.lock"
-        self._descriptor: int | None = None
-        try:
-            self._descriptor = open_lock(folder / name)
-            free = lock(self._descriptor, folder / name, wait=False)
-        except UsageError as error:
-            self.release()
-            raise HeldByAnother(error.what, do=error.do) from error
-        if not free:
-            self.release()
+        file = folder / f"airlock-ledger-{os.getuid()}-{hashlib.sha256(path.encode()).hexdigest()[:16]}.lock"
+
+        def busy(_descriptor: int) -> None:
             raise HeldByAnother(
                 f"another airlock-offline is using the Ledger at {path}", do="let it finish, or end it; then try again"
             )
 
+        self._held = ExitStack()
+        try:
+            self._held.enter_context(locked(open_lock(file), file, busy))
+        except UsageError as error:
+            raise HeldByAnother(error.what, do=error.do) from error
+
     def release(self) -> None:
         """Let go; a second call changes nothing."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._held.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 from airlock_offline.config import read_config
@@ -11,12 +12,12 @@ from airlock_offline.installation.manifest import Installation
 from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, plugged_ledgers
 from airlock_offline.ledger.usb_lock import holders, may_open, port_of
 from airlock_offline.preflight.installation import installation_lines
-from airlock_offline.preflight.isolation import as_rehearsal
 from airlock_offline.preflight.kernel import kernel_lines
-from airlock_offline.preflight.ledger import RULE, udev_line
-from airlock_offline.preflight.page import TRUST
+from airlock_offline.preflight.ledger import RULE, udev_lines
+from airlock_offline.preflight.page import TRUST, as_rehearsal
 from airlock_shared.cli.doctor import read_deployments, transcript_line
-from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.errors import ExitCode
+from airlock_shared.host import machine
 from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
     LIBRARIES,
@@ -28,15 +29,10 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.host.observed import (
-    LOOK,
-    MachineProbes,
-    Observed,
-    fault,
-)
-from airlock_shared.host.settings import FILE
+from airlock_shared.host.observed import LOOK, MachineProbes, Observed, broken, fault
 from airlock_shared.text.safe import safe
 
+config_line = partial(machine.config_line, read=read_config)
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
 
 
@@ -60,18 +56,8 @@ def health_lines(
     yield transcript_line(state.transcript)
     yield from library_lines(world, libraries or LIBRARIES)
     yield camera_line(world)
-    if (line := udev_line(rule)) is not None:
-        yield line
+    yield from udev_lines(rule)
     yield from ledger_lines()
-
-
-def config_line(path: Path) -> Observed:
-    """Read the configuration as every command does."""
-    try:
-        read_config(path)
-    except AirlockError as error:
-        return fault("configuration", FILE, error.what, error.do, error.exit_code)
-    return Observed("configuration", FILE, "valid" if path.exists() else "none; every value has a default")
 
 
 def ledger_lines(plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers) -> Iterator[Observed]:
@@ -83,7 +69,7 @@ def ledger_lines(plugged: Callable[[], list[PluggedLedger]] = plugged_ledgers) -
                     "install its system libraries, or install again")  # fmt: skip
         return
     except NotOnThisSystem as error:
-        yield fault("Ledger", "Ledger", error.what, error.do, ExitCode.DEVICE)
+        yield broken("Ledger", "Ledger", error)
         return
     if not found:
         yield Observed("Ledger", "Ledger", "none is plugged in", LOOK, "plug it in, unlock it, open the Ethereum app")

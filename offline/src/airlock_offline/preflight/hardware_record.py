@@ -10,14 +10,18 @@ import json
 import platform
 import re
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from airlock_offline.clock import now_ms
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
-from airlock_offline.preflight.ledger import PROOF, device_report
+from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_offline.preflight.ledger import PROOF, device_report, not_ready
+from airlock_offline.signing.review import screen_lines
 from airlock_shared.cli.console import ask, say
 from airlock_shared.errors import DeviceError
+from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
@@ -40,7 +44,7 @@ def recorded(device: Device, *, software: bool) -> tuple[dict[str, Any], dict[st
         pages = _pages(model)
         report = device_report(device, prove=True)
     except DeviceError as error:
-        return {"error": error.what, "do": error.do}, None
+        return not_ready(error), None
     answers = _confirmed(pages, piped=software) if report["raw_messages"] == PROVEN else []
     return report, _record(device, report, model, answers, software=software)
 
@@ -52,10 +56,6 @@ def canonical(record: dict[str, Any]) -> bytes:
 
 def _pages(model: str) -> list[list[str]]:
     """Return the pages of the harmless message and list them on the screen; none for a model that is not known."""
-    from airlock_offline.ledger.typed_data_screens import coming_screens
-    from airlock_offline.signing.review import screen_lines
-    from airlock_shared.ethereum.eip712 import read_typed_data
-
     if model not in shown_models():
         say("The pages of this model are not known: the record holds its USB ids and versions alone.")
         return []
@@ -102,7 +102,7 @@ def _record(
             "kernel": _digits(platform.release()),  # what follows the digits may name a machine
             "machine": platform.machine(),
             "python": platform.python_version(),
-            "hidapi": _version_of("hidapi"),
+            "hidapi": installed("hidapi"),
         },
         "pages": answers,
     }
@@ -111,10 +111,3 @@ def _record(
 def _digits(release: str) -> str:
     found = re.match(r"\d+(\.\d+)*", release)
     return found[0] if found else ""
-
-
-def _version_of(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""

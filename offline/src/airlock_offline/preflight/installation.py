@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from airlock_offline.installation.manifest import Installation, KitFinding
+from airlock_offline.installation.manifest import Installation, KitFinding, paper
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode
+from airlock_shared.host.machine import Library
 from airlock_shared.host.observed import LOOK, REFUSED, Observed
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
@@ -22,6 +23,12 @@ def pin_as_json(pin: Deployment) -> dict[str, Any]:
     """Return a pin for the transcript."""
     return {"name": pin.name, "rehearsal": pin.rehearsal, "fingerprint": pin.fingerprint,
             "words": spoken(pin.fingerprint)}  # fmt: skip
+
+
+def system_libraries(root: Path | None = None) -> tuple[Library, ...]:
+    """Return what the kit's SYSTEM-LIBRARIES asks of the system; nothing when not installed from a kit."""
+    rows = (line.split("\t") for line in paper("SYSTEM-LIBRARIES", root).splitlines())
+    return tuple(Library(row[0], row[1], row[3], row[2] == "optional") for row in rows if len(row) == 4)
 
 
 def installation_lines(found: Installation) -> Iterator[Observed]:

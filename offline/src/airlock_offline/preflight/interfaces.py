@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from airlock_shared.host.observed import REFUSED, MachineProbes, Observed
 from airlock_shared.text.safe import safe
@@ -23,14 +22,6 @@ SWITCH_OFF = "unplug the cable, and run: nmcli networking off, or: ip link set {
 UNTOLD = "run this on the Linux of the signing machine itself, where /sys and /proc are mounted"
 
 
-class Interface(NamedTuple):
-    """A network interface; ``up`` is None when nobody can tell."""
-
-    name: str
-    up: bool | None
-    found: str
-
-
 def interface_lines(world: MachineProbes) -> Iterator[Observed]:
     """Judge every interface but loopback. ``AIRGAP-INTERFACE`` for one that is up, or of which nobody can tell."""
     named, own = _named(world.root / "sys/class/net"), _own(world.root / "proc/net/dev")
@@ -38,15 +29,17 @@ def interface_lines(world: MachineProbes) -> Iterator[Observed]:
         found = "unknown: neither /sys/class/net nor /proc/net/dev can be read"
         yield Observed("network", "interfaces", found, REFUSED, UNTOLD, "AIRGAP-INTERFACE")
         return
-    found_all = [_look(world, name, own) for name in sorted({*(named or ()), *(own or ())} - {"lo"})]
-    for interface in found_all:
-        if interface.up is not False:
-            do = UNTOLD if interface.up is None else SWITCH_OFF.format(name=safe(interface.name))
-            yield Observed("network", interface.name, interface.found, REFUSED, do, "AIRGAP-INTERFACE")
-    down = [safe(interface.name) for interface in found_all if interface.up is False]
-    if down:
-        yield Observed("network", "interfaces", f"switched off: {', '.join(down)}")
-    elif not found_all:
+    names, off = sorted({*(named or ()), *(own or ())} - {"lo"}), []
+    for name in names:
+        up, found = _look(world, name, own)
+        if up is False:
+            off.append(safe(name))
+        else:
+            do = UNTOLD if up is None else SWITCH_OFF.format(name=safe(name))
+            yield Observed("network", name, found, REFUSED, do, "AIRGAP-INTERFACE")
+    if off:
+        yield Observed("network", "interfaces", f"switched off: {', '.join(off)}")
+    elif not names:
         yield Observed("network", "interfaces", "none but loopback")
 
 
@@ -63,17 +56,18 @@ def _own(file: Path) -> set[str] | None:
     return None if text is None else {line.partition(":")[0].strip() for line in text.splitlines()[2:] if ":" in line}
 
 
-def _look(world: MachineProbes, name: str, own: set[str] | None) -> Interface:
+def _look(world: MachineProbes, name: str, own: set[str] | None) -> tuple[bool | None, str]:
+    """Return whether an interface is up, None when nobody can tell, and what was found."""
     folder = world.root / "sys/class/net" / name
     state, flags = _text(folder / "operstate"), _number(_text(folder / "flags"))
     elsewhere = "" if own is None or name in own else ", seen from another network namespace"
     if state is None and flags is None:
-        return Interface(name, None, "unknown: /sys does not show it")
+        return None, "unknown: /sys does not show it"
     on = flags is not None and bool(flags & IFF_UP)
     if not on and state in (*DOWN, None):
-        return Interface(name, False, "switched off")
+        return False, "switched off"
     cable = {"1": "up, connected", "0": "up, without a connection"}.get(_text(folder / "carrier") or "", "up")
-    return Interface(name, True, cable + elsewhere)
+    return True, cable + elsewhere
 
 
 def _text(path: Path) -> str | None:
@@ -99,32 +93,19 @@ def route_lines(world: MachineProbes) -> Iterator[Observed]:
         return
     six = _text(world.root / "proc/net/ipv6_route") or ""  # it is not there when the kernel has no IPv6
     ways: dict[tuple[str, str], list[bool]] = {}
-    for family, name, default in (*_ipv4(four), *_ipv6(six)):
-        ways.setdefault((family, name), []).append(default)
+    lines = [("IPv4", line.split(), 3, 0) for line in four.splitlines()[1:]]
+    lines += [("IPv6", line.split(), 8, 9) for line in six.splitlines()]
+    for family, words, flags_at, name_at in lines:
+        old = family == "IPv4"
+        flags = _number(f"0x{words[flags_at]}") if (len(words) >= 8 if old else len(words) == 10) else None
+        if flags is None:
+            ways.setdefault((family, "a line that cannot be read"), []).append(False)
+        elif words[name_at] != "lo" and not flags & RTF_REJECT:
+            default = set(words[1] + words[7]) == {"0"} if old else words[1] == "00"
+            ways.setdefault((family, words[name_at]), []).append(default)
     for (family, name), defaults in sorted(ways.items()):
         found = f"{len(defaults)} through {safe(name)}" + (", one of them to everywhere" if any(defaults) else "")
         do = f"take {safe(name)} down; its routes go with it"
         yield Observed("network", f"{family} routes", found, REFUSED, do, "AIRGAP-ROUTE")
     if not ways:
         yield Observed("network", "routes", "none that leaves this machine")
-
-
-def _ipv4(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield family, interface and whether it is the default, of each route; a line that cannot be read counts as one."""
-    for line in text.splitlines()[1:]:
-        words = line.split()
-        flags = _number(f"0x{words[3]}") if len(words) >= 8 else None
-        if flags is None:
-            yield "IPv4", "a line that cannot be read", False
-        elif words[0] != "lo" and not flags & RTF_REJECT:
-            yield "IPv4", words[0], set(words[1] + words[7]) == {"0"}
-
-
-def _ipv6(text: str) -> Iterator[tuple[str, str, bool]]:
-    for line in text.splitlines():
-        words = line.split()
-        flags = _number(f"0x{words[8]}") if len(words) == 10 else None
-        if flags is None:
-            yield "IPv6", "a line that cannot be read", False
-        elif words[9] != "lo" and not flags & RTF_REJECT:
-            yield "IPv6", words[9], words[1] == "00"

@@ -20,14 +20,8 @@ from airlock_offline.preflight.radios import radio_lines
 from airlock_shared.cli.console import say
 from airlock_shared.documents.deployment import Deployment, only_rehearsals
 from airlock_shared.errors import Refusal
-from airlock_shared.host.observed import (
-    LOOK,
-    REFUSED,
-    MachineProbes,
-    Observed,
-)
+from airlock_shared.host.observed import REFUSED, MachineProbes, Observed
 
-FAMILY = "AIRGAP-"
 _App = TypeVar("_App")
 
 
@@ -39,12 +33,6 @@ def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
 def airgap_lines(world: MachineProbes) -> list[Observed]:
     """Look at interfaces, routes and radios, and judge them as for production."""
     return [*interface_lines(world), *route_lines(world), *radio_lines(world)]
-
-
-def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
-    """Return lines as a rehearsal judges them: what would be refused about the air gap is to be looked at."""
-    return [line._replace(verdict=LOOK, do=f"production refuses this; {line.do}")
-            if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
 def require_isolation(lines: Sequence[Observed]) -> None:

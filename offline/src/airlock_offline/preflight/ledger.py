@@ -13,16 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from airlock_offline.ledger.ethereum_app import MINIMUM, EthereumApp
 from airlock_offline.ledger.models import MODELS
+from airlock_offline.ledger.status import SettingOff, WrongAnswer
 from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.recovery import recover
 from airlock_shared.host.observed import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from airlock_offline.device_connection import Device
-    from airlock_offline.ledger.ethereum_app import EthereumApp
 
 RULE_FOLDERS = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
 RULE = "udev/70-airlock-ledger.rules"
@@ -89,10 +92,6 @@ def device_report(device: Device, *, prove: bool = False) -> dict[str, Any]:
 
 def _prove(app: EthereumApp) -> str:
     """Have the test message signed field by field, recover the signature, and throw it away."""
-    from airlock_offline.ledger.status import SettingOff, WrongAnswer
-    from airlock_shared.ethereum.eip712 import read_typed_data
-    from airlock_shared.ethereum.recovery import recover
-
     typed_data, hashes = read_typed_data(PROOF)
     say("The Ledger now shows a harmless message, `Airlock settings test`, chain 0. Approve it to prove Raw messages.")
     expected = app.address(PROOF_PATH).address
@@ -124,27 +123,22 @@ def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | Non
     return ""
 
 
-def udev_line(rule: str | None) -> Observed | None:
-    """Return the line about the udev rule that :func:`udev_rule` found; None where none is needed."""
-    if rule is None:
-        return None
-    if not rule:
+def udev_lines(rule: str | None) -> Iterator[Observed]:
+    """Yield the line about the udev rule that :func:`udev_rule` found; nothing where none is needed."""
+    if rule:
+        yield Observed("Ledger", "udev rule", safe(rule))
+    elif rule is not None:
         do = f"copy {RULE}, of the kit or of the sources, to /etc/udev/rules.d"
-        return Observed("Ledger", "udev rule", "none is installed", LOOK, do)
-    return Observed("Ledger", "udev rule", safe(rule))
+        yield Observed("Ledger", "udev rule", "none is installed", LOOK, do)
 
 
 def device_lines(report: dict[str, Any], rule: str | None) -> Iterator[Observed]:
     """Yield what ``preflight`` shows about the Ledger; ``report`` has ``error`` instead when there is none."""
-    from airlock_offline.ledger.ethereum_app import MINIMUM_VERSION
-
-    if (line := udev_line(rule)) is not None:
-        yield line
+    yield from udev_lines(rule)
     if "error" in report:
         yield Observed("Ledger", "Ledger", f"not ready: {report['error']}", LOOK, report.get("do", ""))
         return
-    floor = ".".join(map(str, MINIMUM_VERSION))
-    yield Observed("Ledger", "app", f"{safe(report['app'])} {safe(report['version'])}, at least {floor}")
+    yield Observed("Ledger", "app", f"{safe(report['app'])} {safe(report['version'])}, at least {MINIMUM}")
     if report["blind_signing"]:
         yield Observed("Ledger", "Blind signing", "ON", LOOK, "switch it off, unless a transaction needs it today")
     else:
@@ -175,9 +169,6 @@ def _raw_messages_line(raw: str) -> Observed:
     return Observed("Ledger", "Raw messages", raw, LOOK if do else OK, do)
 
 
-def report_or_error(device: Device) -> dict[str, Any]:
-    """Return :func:`device_report`, or ``{"error": …, "do": …}`` when the Ledger is not ready."""
-    try:
-        return device_report(device)
-    except DeviceError as error:
-        return {"error": error.what, "do": error.do}
+def not_ready(error: DeviceError) -> dict[str, Any]:
+    """Return what stands in the place of :func:`device_report` when the Ledger is not ready."""
+    return {"error": error.what, "do": error.do}

@@ -12,12 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.host.observed import (
-    LOOK,
-    REFUSED,
-    MachineProbes,
-    Observed,
-)
+from airlock_shared.host.observed import LOOK, REFUSED, MachineProbes, Observed
 from airlock_shared.text.safe import safe
 
 KINDS = {"wlan": "Wi-Fi", "bluetooth": "Bluetooth", "nfc": "NFC", "wwan": "mobile", "uwb": "ultra-wideband",
@@ -54,7 +49,8 @@ def radio_lines(world: MachineProbes) -> Iterator[Observed]:
         return
     yield from (_judge(switch) for switch in switches)
     for kind, name in drivers:
-        if not any(_belongs(switch, kind, name) for switch in switches):
+        own = [each for each in switches if each.kind == kind and (kind == "wwan" or each.name == name)]
+        if not own:  # of a driver's radio; a modem's switches have other names than it
             found = f"{safe(name)} has no switch to block it"
             yield Observed("radios", KINDS[kind], found, REFUSED, NO_SWITCH, "AIRGAP-RADIO")
     if not switches and not drivers:
@@ -64,11 +60,6 @@ def radio_lines(world: MachineProbes) -> Iterator[Observed]:
 def _below(folder: Path, known: set[str], names: str) -> list[Path]:
     """Return the entries of a class of devices; a class that was never registered has none. Raises ``OSError``."""
     return sorted(p for p in folder.iterdir() if re.fullmatch(names, p.name)) if folder.name in known else []
-
-
-def _belongs(switch: Switch, kind: str, name: str) -> bool:
-    """Tell whether a switch is that of a driver's radio: of its name, but for modems, whose switches have other names."""
-    return switch.kind == kind and (kind == "wwan" or switch.name == name)
 
 
 def _switch(folder: Path) -> Switch:

@@ -10,10 +10,11 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.host.files import lock, make_folder, open_lock
+from airlock_shared.host.files import lock, locked, make_folder, open_lock
 
 Wait = Callable[[int], None]
 """Takes the descriptor of a file that somebody else has locked, and returns when the lock is ours."""
@@ -32,15 +33,14 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
     )
     with ExitStack() as held:
         for file in files:
-            descriptor = open_lock(file)
-            held.callback(os.close, descriptor)
-            if not lock(descriptor, file, wait=False):
-                wait(descriptor) if wait else _wait(account, descriptor, file)
+            held.enter_context(locked(open_lock(file), file, wait or partial(_wait, account, file)))
         yield
 
 
-def _wait(account: str, descriptor: int, file: Path) -> None:
-    from airlock_shared.cli.progress import working  # nobody waits as a rule
+def _wait(account: str, file: Path, descriptor: int) -> None:
+    from airlock_shared.cli.progress import (
+        working,
+    )  # the terminal's comfort, which no signing reads: nobody waits as a rule
 
     with working(
         f"Another airlock-offline signs with {account}; this one continues when that is on record", first_s=0.2

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.catalogue.actions import REGISTRATIONS, REMOVAL
+from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.kinds import EXPIRY, value_of
 from airlock_shared.checks.case import Case, Situation, Verdict
@@ -38,12 +39,12 @@ def delegate_rows(case: Case) -> Iterator[tuple[str, str]]:
             days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
             left = f"{days} whole days from now" if days >= 0 else "in the past"
             yield "until", f"{utc_text(expiry_s * 1000)}, {left}"
-    yield from _others(case)
+    for step, is_before in _others(case):  # a rotation is shown as a whole
+        does = "ends the registration of" if step.action.name == REMOVAL else "registers"
+        yield f"step {step.id}"[:18], f"{'before this' if is_before else 'after this'}, {does} {_key(step)}"
 
 
 def _powers(situation: Situation) -> Iterator[tuple[str, str]]:
-    from airlock_shared.catalogue.calls import calls_of
-
     intents = structs_of(situation.deployment).values()
     calls = calls_of(situation.deployment).by_name.values()
     yield "can sign", _list(i.title for i in intents if i.signer_rule == "trader-or-delegate")
@@ -58,17 +59,15 @@ def _list(titles: Iterator[str]) -> str:
     return "; ".join(dict.fromkeys(titles))
 
 
-def _others(case: Case) -> list[tuple[str, str]]:
-    """Return what the plan's other steps do with delegates of the same account: a rotation is shown as a whole."""
+def _others(case: Case) -> list[tuple[Step, bool]]:
+    """Return the plan's other steps with delegates of the same account, and whether each comes before this one."""
     steps = list(case.situation.plan.steps.values())
     here = steps.index(case.step)
-    rows = []
-    for number, step in enumerate(steps):
-        if number != here and step.action.name in (*REGISTRATIONS, REMOVAL) and _raw(step) == _raw(case.step):
-            does = "ends the registration of" if step.action.name == REMOVAL else "registers"
-            when = "before this" if number < here else "after this"
-            rows.append((f"step {step.id}"[:18], f"{when}, {does} {_key(step)}"))
-    return rows
+    return [
+        (step, number < here)
+        for number, step in enumerate(steps)
+        if number != here and step.action.name in (*REGISTRATIONS, REMOVAL) and _raw(step) == _raw(case.step)
+    ]
 
 
 def _raw(step: Step) -> object:
@@ -88,10 +87,8 @@ def delegate_warnings(case: Case) -> Iterator[str]:
             "the plan waives the proof that anybody holds this delegate key. A mistyped address becomes a delegate "
             "whose key nobody holds, or a stranger holds."
         )
-    steps = list(case.situation.plan.steps.values())
-    before = steps[: steps.index(case.step)]
     if case.step.action.name == REMOVAL and any(
-        step.action.name in REGISTRATIONS and _raw(step) == _raw(case.step) for step in before
+        is_before and step.action.name in REGISTRATIONS for step, is_before in _others(case)
     ):
         yield (
             "a new key is registered before this one is removed. Until then both can trade, and at a venue with one "

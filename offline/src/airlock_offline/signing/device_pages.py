@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from airlock_offline.ledger.commands.message_filters import ToldMessage
 from airlock_offline.ledger.readiness import Need
+from airlock_offline.ledger.transaction_screens import (
+    ShownTransaction,
+    authorization_pages,
+    shown_transaction,
+    transaction_pages,
+)
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
 from airlock_shared.ethereum.eip712_types import Member
-
-if TYPE_CHECKING:
-    from airlock_offline.ledger.commands.message_filters import ToldMessage
-    from airlock_offline.ledger.transaction_screens import ShownTransaction
 
 
 def typed_data_of(case: IntentCase) -> TypedData:
@@ -35,8 +36,6 @@ def told_of(case: IntentCase) -> ToldMessage | None:
     deployment = case.situation.deployment
     if case.intent.name not in deployment.filters or case.step.signer.show == "hashes":
         return None
-    from airlock_offline.ledger.commands.message_filters import ToldMessage
-
     return ToldMessage(deployment.filters[case.intent.name], deployment.token)
 
 
@@ -56,14 +55,10 @@ def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
         if told := told_of(case):
             return told.pages(typed_data_of(case), model)
         return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
-    from airlock_offline.ledger.transaction_screens import authorization_pages, transaction_pages
-
     if case.request.transaction is None:
         return authorization_pages(case.request.payload, case.step.signer.address, model)
     return transaction_pages(_shown(case), model)
 
 
 def _shown(case: CallCase) -> ShownTransaction:
-    from airlock_offline.ledger.transaction_screens import shown_transaction
-
     return shown_transaction(case.request, case.step.signer.address, case.digest, case.told_token)

@@ -24,7 +24,7 @@ def main() -> None:
     if len(given) != 4 + length or length > MAX_BYTES:
         message = "the input is not one document with its length before it"
         raise ValueError(message)
-    from airlock_shared.ethereum.library_opinion import opinion_on
+    from airlock_shared.ethereum.library_opinion import opinion_on  # other people's libraries: after the filter
 
     sys.stdout.buffer.write(opinion_on(json.loads(given[4:])))
     sys.stdout.buffer.flush()

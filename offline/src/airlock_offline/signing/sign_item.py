@@ -22,6 +22,8 @@ from airlock_offline.signing.held_signals import held_signals
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.quarantine import require_signature
 from airlock_offline.signing.review import verdict_lines
+from airlock_shared.catalogue.authorizations import for_ledger
+from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.case import Case, Check, IntentCase, Situation
 from airlock_shared.checks.clock import Clock, time_is_stated
@@ -66,6 +68,10 @@ class SigningDesk(NamedTuple):
     proofs: frozenset[str] = frozenset()
     opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
 
+    def record(self, event: str, data: dict[str, Any]) -> None:
+        """Put an event on record, with the time of now."""
+        self.state.transcript.record(event, data, self.now_ms())
+
 
 class ItemResult(NamedTuple):
     """What became of an item, and the exit code that it alone would give."""
@@ -76,15 +82,19 @@ class ItemResult(NamedTuple):
 
 def first_to_sign(requests: list[Request], situation: Situation, station: SigningDesk) -> Case | None:
     """Return the first item for which a Ledger is needed: nothing stands in its way, and it was not signed before."""
-    known = Known(proofs=station.proofs, used=station.used)
-    judged = (judge_item(request, situation, known) for request in requests)
-    return next((case for each in judged if (case := to_sign(each, station.state)) is not None), None)
+    cases = (to_sign(_judged(request, situation, station), station.state) for request in requests)
+    return next((case for case in cases if case is not None), None)
+
+
+def _judged(request: Request, situation: Situation, station: SigningDesk, clock: Clock | None = None) -> Examined:
+    """Return an item with the verdicts of every check, by what this machine knows."""
+    return judge_item(request, situation, Known(used=station.used, proofs=station.proofs, clock=clock))
 
 
 def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
     """Return the case of an item for which a Ledger is needed."""
     case = _signable(examined)
-    return None if case is None or state.signed("0x" + case.digest.hex()) else case
+    return None if case is None or state.signed(_digest(case)) else case
 
 
 def sign_item(request: Request, situation: Situation, station: SigningDesk) -> ItemResult:
@@ -93,14 +103,11 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
     signed before stay signed, and the same command goes on from there.
     """
-    examined = judge_item(request, situation, Known(used=station.used, proofs=station.proofs))
-    case = _signable(examined)
+    examined = _judged(request, situation, station)
+    case = to_sign(examined, station.state)
     if case is None:
         station.show(examined)
-        return _refused(examined, station)
-    if kept := station.state.signed("0x" + case.digest.hex()):
-        station.show(examined)
-        return _kept(case, kept, station)
+        return _settled(examined, station)
     if isinstance(case, IntentCase) and case.step.signer.show == "fields":
         require_no_fault(typed_data_of(case))
     station.look(case)
@@ -113,7 +120,7 @@ def sign_item(request: Request, situation: Situation, station: SigningDesk) -> I
 
 
 def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
-    if begun_ms := station.used.begun_ms("0x" + case.digest.hex()):
+    if begun_ms := station.used.begun_ms(_digest(case)):
         station.tell(f"Signing of this step began at {utc_text(begun_ms)}; it is not known whether the Ledger signed.")
     for earlier in station.used.earlier(use_of(case)):
         station.tell(
@@ -125,7 +132,7 @@ def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> Ite
         with station.alone(case.step.signer.address):
             return _sign_alone(case, station, opinion)
     except Declined as declined:
-        station.state.transcript.record("declined", _named(case), station.now_ms())
+        station.record("declined", _named(case))
         station.tell(f"Declined: {declined.what}.")
         return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
 
@@ -137,22 +144,26 @@ def _signable(examined: Examined) -> Case | None:
     return examined.case
 
 
+def _digest(case: Case) -> str:
+    return "0x" + case.digest.hex()
+
+
 def _named(case: Case) -> dict[str, str]:
-    return {"step": case.request.step, "digest": "0x" + case.digest.hex()}
+    return {"step": case.request.step, "digest": _digest(case)}
 
 
-def _kept(case: Case, kept: Signed, station: SigningDesk) -> ItemResult:
-    """Return the signature that was made before over this digest, recovered once more."""
-    check_signature(case, kept)
-    station.tell("This was signed before; the kept signature is used again.")
-    return ItemResult(kept, ExitCode.DONE)
+def _settled(examined: Examined, station: SigningDesk) -> ItemResult:
+    """Return what becomes of an item for which no Ledger is needed.
 
-
-def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
-    """Sign nothing of what a check refused or could not judge here."""
-    step, verdicts = examined.received.request.step, examined.verdicts
+    It was signed before over this digest, and is recovered once more; or a check refused it, or could not judge it here.
+    """
+    case, step, verdicts = _signable(examined), examined.received.request.step, examined.verdicts
+    if case is not None and (kept := station.state.signed(_digest(case))):
+        check_signature(case, kept)
+        station.tell("This was signed before; the kept signature is used again.")
+        return ItemResult(kept, ExitCode.DONE)
     named = [verdict.check for verdict in (*verdicts.refused(), *verdicts.not_judged())]
-    station.state.transcript.record("refused", {"step": step, "checks": named}, station.now_ms())
+    station.record("refused", {"step": step, "checks": named})
     stopped = [*verdicts.stopping(), *verdicts.not_judged()]
     return ItemResult(Signed(step, "refused", named[0]), exit_code_of(stopped))
 
@@ -163,29 +174,12 @@ def _refused(examined: Examined, station: SigningDesk) -> ItemResult:
 def _sign_alone(shown: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
     """Judge what was confirmed once more, have it signed, and put on record what came of it."""
     examined = _judged_again(shown, station)
-    case = _signable(examined)
-    if case is None:
+    if _signable(examined) is None:
         station.tell("After your Yes, judged again with the transcript and the time now:")
         for line in verdict_lines(examined.verdicts):
             station.tell(line)
-        return _refused(examined, station)
-    if kept := station.state.signed("0x" + case.digest.hex()):
-        return _kept(case, kept, station)
-    return _sign(case, station, opinion)
-
-
-def _judged_again(shown: Case, station: SigningDesk) -> Examined:
-    """Return the item with the verdicts of now: a person may think for an hour, and somebody else may have signed."""
-    entries = station.state.transcript.entries()
-    station.used.read_again(entries)
-    clock, plan = station.clock(entries), shown.situation.plan
-    examined = judge_item(shown.request, _at(clock, shown.situation), Known(clock, station.used, station.proofs))
-    present = people_are_present.run(Attended(plan, people_of(entries, plan)))
-    return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
-
-
-def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
-    """Ask the device, and trust nothing that it answers before it is recovered over our own digest."""
+    if (case := to_sign(examined, station.state)) is None:
+        return _settled(examined, station)
     compare(case, opinion.answer())
     try:
         return _sign_on(station.app(), case, station)
@@ -193,8 +187,18 @@ def _sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
         station.let_go()
 
 
+def _judged_again(shown: Case, station: SigningDesk) -> Examined:
+    """Return the item with the verdicts of now: a person may think for an hour, and somebody else may have signed."""
+    entries = station.state.transcript.entries()
+    station.used.read_again(entries)
+    clock, plan = station.clock(entries), shown.situation.plan
+    examined = _judged(shown.request, _at(clock, shown.situation), station, clock)
+    present = people_are_present.run(Attended(plan, people_of(entries, plan)))
+    return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
+
+
 def _sign_on(app: EthereumApp, case: Case, station: SigningDesk) -> ItemResult:
-    """Look once more whether the device can sign, ask it, and put on record what it answered."""
+    """Look once more whether the device can sign, ask it, and trust nothing before it is recovered over our own digest."""
     require_ready(app, need_of(case))
     station.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
     answer, shown = _reserved(case, app, station)
@@ -202,7 +206,7 @@ def _sign_on(app: EthereumApp, case: Case, station: SigningDesk) -> ItemResult:
         signed = Signed(
             step=case.request.step,
             result="signed",
-            digest="0x" + case.digest.hex(),
+            digest=_digest(case),
             signature="0x" + answer.rsv.hex(),
             signer=checksum_address(case.step.signer.address),
             shown=shown,
@@ -217,7 +221,7 @@ def _reserved(case: Case, app: EthereumApp, station: SigningDesk) -> tuple[Devic
 
     Without an end on record, what was begun counts as signed.
     """
-    station.state.transcript.record(SIGNING, record_of(case), station.now_ms())
+    station.record(SIGNING, record_of(case))
     try:
         return _ask_device(case, app)
     except BaseException as error:
@@ -226,8 +230,7 @@ def _reserved(case: Case, app: EthereumApp, station: SigningDesk) -> tuple[Devic
         if app.may_have_signed:
             station.tell("It is not known whether the Ledger signed: this machine counts it as signed.")
         else:
-            ended = _named(case) | {"why": type(error).__name__}
-            station.state.transcript.record(NOT_SIGNED, ended, station.now_ms())
+            station.record(NOT_SIGNED, _named(case) | {"why": type(error).__name__})
         raise
 
 
@@ -236,7 +239,7 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     try:
         late = _late_by(case, station)
-        station.state.transcript.record(LATE if late else SIGNED, data, station.now_ms())
+        station.record(LATE if late else SIGNED, data)
     except AirlockError as error:
         raise UsageError(
             f"the Ledger has signed step {signed.step}, but that is NOT on record: {error.what}. The signature is "
@@ -248,7 +251,7 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
         station.state.keep_signed(signed)
         return ItemResult(signed, ExitCode.DONE)
     station.tell(f"{late.id}: the Ledger signed too late. That is on record; the signature is not given out.")
-    station.state.transcript.record("refused", {"step": signed.step, "checks": [late.id]}, station.now_ms())
+    station.record("refused", {"step": signed.step, "checks": [late.id]})
     return ItemResult(Signed(signed.step, "refused", late.id), ExitCode.EXPIRED)
 
 
@@ -268,14 +271,9 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     signer, filled = case.step.signer, case.request.transaction
     if not isinstance(case, IntentCase):
         if filled is None:
-            from airlock_shared.catalogue.authorizations import for_ledger
-
             return app.sign_authorization(signer.path, for_ledger(case.request.payload)), "authorization"
-        from airlock_offline.ledger.commands.uploads import provide_token
-        from airlock_shared.catalogue.eip1559 import unsigned_bytes
-
         if token := case.told_token:
-            provide_token(app, token)
+            app.provide_token(token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from airlock_shared.catalogue.referral_code import code_letters
 from airlock_shared.checks.case import Case
 from airlock_shared.text.confusables import flags
 from airlock_shared.units import CODE, TEXT
@@ -29,8 +30,6 @@ def _texts(case: Case) -> Iterator[tuple[str, str]]:
     for decision in case.decisions:
         name, raw = decision.field.path.rsplit(".", 1)[-1], decision.raw
         if decision.field.unit is CODE and type(raw) is bytes:
-            from airlock_shared.catalogue.referral_code import code_letters
-
             yield f"the code {name}", code_letters(raw)
         elif decision.field.unit is TEXT and type(raw) is str:
             yield f"the text {name}", raw

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from functools import partial
 
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT, marked, row
 from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS
@@ -23,10 +24,7 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
     if filled is None:
         yield from _authorization_rows(case, failed)
         return
-
-    def kept(check: str, as_is: str = KEPT) -> str:
-        return NOT_KEPT if check in failed else " " if failed and as_is == KEPT else as_is
-
+    kept = partial(_mark, failed)
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
     yield from marked(kept("TX-CHAIN"), row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"))
     pinned = pinned_name(case.call)
@@ -44,6 +42,10 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
     yield from marked(kept("TX-NONCE", CHOSEN), row("account nonce", str(filled.nonce)))
 
 
+def _mark(failed: Collection[str], check: str, as_is: str = KEPT) -> str:
+    return NOT_KEPT if check in failed else " " if failed and as_is == KEPT else as_is
+
+
 def _sent(case: CallCase, failed: Collection[str]) -> str:
     payload, wei = case.request.payload, value_wei(case.request.payload)
     if "TX-VALUE" in failed:
@@ -57,7 +59,7 @@ def _sent(case: CallCase, failed: Collection[str]) -> str:
 def transaction_warnings(case: CallCase) -> Iterator[str]:
     """Yield what stands out about a transaction, or an authorization."""
     if case.request.transaction is None:
-        yield from _authorization_warnings()
+        yield from AUTHORIZATION_WARNINGS
         return
     if case.call.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
@@ -80,10 +82,7 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
 
 def _authorization_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
     """Yield on which chain the account is given, to what, and with which order. ``failed``: what refused it."""
-
-    def kept(check: str) -> str:
-        return NOT_KEPT if check in failed else " " if failed else KEPT
-
+    kept = partial(_mark, failed)
     chain, contract = case.request.payload["chainId"], case.message["contract"]
     name = LEDGER_CONTRACTS.get(contract, "no contract that the Ledger knows")
     yield from marked(kept("AUTH-CHAIN"), row("on chain", f"{chain}{'' if chain else ', which is EVERY chain'}"))
@@ -92,14 +91,15 @@ def _authorization_rows(case: CallCase, failed: Collection[str]) -> Iterator[str
     yield from marked(kept("AUTH-ORDER"), row("with the order", order))
 
 
-def _authorization_warnings() -> Iterator[str]:
-    """Yield what stands out about every authorization."""
-    yield (
+AUTHORIZATION_WARNINGS = (
+    (
         "THE WHOLE ACCOUNT IS GIVEN TO A CONTRACT, until another authorization takes that back. Whoever has this signature "
         "can use it, with or without the order, until the account nonce is used."
-    )
-    yield "The Ledger shows the contract's name, not its address, and not the account nonce: read both here."
-    yield (
+    ),
+    "The Ledger shows the contract's name, not its address, and not the account nonce: read both here.",
+    (
         "The app's setting Smart account upgrade must be on; it cannot be read. Off, the Ledger refuses to sign. Switch it "
         "off again afterwards."
-    )
+    ),
+)
+"""What stands out about every authorization."""

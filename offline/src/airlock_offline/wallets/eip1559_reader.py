@@ -52,7 +52,7 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
 
 
 def _members(data: bytes) -> list[Any]:
-    from rlp import DecodingError, decode
+    from rlp import DecodingError, decode  # other people's: after the filter
 
     if len(data) > MAX_BYTES:
         raise _malformed("too long", f"{len(data)} bytes")

@@ -18,9 +18,9 @@ from airlock_online.home import (
 )
 from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.speech.sections import SECTIONS
-from airlock_shared.cli.config import home_setting, show_settings
+from airlock_shared.cli.config import DEFAULT, ENVIRONMENT, Setting, home_setting, settings_of, show_settings
 from airlock_shared.cli.console import json_option
-from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, FILE, Setting, settings_of
+from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import safe
 
 _ADDRESSES = (("rpc", "url"), ("api_key", "addresses"))

@@ -22,12 +22,14 @@ from airlock_shared.host.files import current
 from airlock_shared.host.machine import (
     camera_line,
     closure_line,
+    config_line,
     disk_line,
     home_line,
     library_lines,
     program_line,
 )
-from airlock_shared.host.observed import LOOK, MachineProbes, Observed, fault
+from airlock_shared.host.observed import LOOK, MachineProbes, Observed, broken
+from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import safe
 
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
@@ -60,25 +62,24 @@ def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     yield closure_line(REQUIREMENTS)
     yield home_line(home.folder)
     yield disk_line(home.folder, world)
-    yield from _config_lines(home)
+    yield config_line(home.folder / FILE, lambda _: home.config())
+    yield from _services_lines(home)
     yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
     yield transcript_line(home.transcript)
     yield from library_lines(world)
     yield camera_line(world)
 
 
-def _config_lines(home: OnlineHome) -> Iterator[Observed]:
-    """Say whether the configuration is valid, and how the services speak and are reached.
+def _services_lines(home: OnlineHome) -> Iterator[Observed]:
+    """Say how the services speak and are reached.
 
     Which file tells how they speak, how much of it differs from what ships, and the fingerprint of the whole.
     """
-    group, path = "configuration", home.folder / "config.toml"
+    group = "configuration"
     try:
         config = home.config()
-    except AirlockError as error:
-        yield fault(group, "config.toml", error.what, error.do, error.exit_code)
+    except AirlockError:  # its line says what is wrong
         return
-    yield Observed(group, "config.toml", "valid" if path.exists() else "none; every value has a default")
     count, file, settings = len(config.services_differ), config.venue.services, config.http
     where = safe(file) if file else "config.toml" if count else "as ships"
     differs = f"; {count} of its values differ from what ships" if count else ""
@@ -89,7 +90,7 @@ def _config_lines(home: OnlineHome) -> Iterator[Observed]:
             found = f"{safe(settings.ca_file)}: {known} authorities, and no others are trusted"
             yield Observed(group, "ca_file", found)
         except AirlockError as error:
-            yield fault(group, "ca_file", error.what, error.do, error.exit_code)
+            yield broken(group, "ca_file", error)
     if settings.proxy:
         yield Observed(group, "proxy", f"{safe(settings.proxy)}, for all but this machine")
     if settings.plain_http:

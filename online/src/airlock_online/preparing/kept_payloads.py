@@ -6,7 +6,6 @@ when, and is sealed with its own fingerprint. It is believed in no more than the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.host.files import lock, make_folder, open_lock, read_input, write_new
+from airlock_shared.host.files import locked, make_folder, open_lock, read_input, write_new
 from airlock_shared.wire.codec import fingerprint, parse_json, to_json
 from airlock_shared.wire.members import read_members
 
@@ -45,13 +44,12 @@ class KeptPayloads:
         """Keep other terminals off this plan meanwhile. Raises ``UsageError`` when one is at it."""
         make_folder(self._folder.parent)
         file = self._folder.with_suffix(".lock")
-        descriptor = open_lock(file)
-        try:
-            if not lock(descriptor, file, wait=False):
-                raise UsageError("another terminal is preparing this plan", do="wait until it has ended")
+
+        def busy(_descriptor: int) -> None:
+            raise UsageError("another terminal is preparing this plan", do="wait until it has ended")
+
+        with locked(open_lock(file), file, busy):
             yield
-        finally:
-            os.close(descriptor)
 
     def find(self, step: str) -> KeptPayload | None:
         """Return what is kept for a step, or None. Raises ``DocumentError`` for a file that is not as it was written."""

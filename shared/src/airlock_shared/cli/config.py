@@ -3,12 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from airlock_shared.cli.console import show, show_json
-from airlock_shared.host.settings import DEFAULT, ENVIRONMENT, Setting
+from airlock_shared.host.settings import C, read_table
 from airlock_shared.text.safe import safe
+
+DEFAULT, IN_FILE, ENVIRONMENT = "default", "file", "environment"
+
+
+class Setting(NamedTuple):
+    """A setting as it stands: its section and name, its value, and where that comes from (``default``, ``file`` …)."""
+
+    section: str
+    name: str
+    value: Any
+    origin: str
+
+
+def settings_of(path: Path, settings: C, environment: Mapping[tuple[str, str], str]) -> Iterator[Setting]:
+    """Yield every setting, with where its value comes from.
+
+    ``environment`` names the variables that stand in for a setting, by section and name, as far as they are set.
+    """
+    table = read_table(path)
+    for section, values in settings._asdict().items():  # type: ignore[attr-defined]
+        for name, value in values._asdict().items():
+            variable = environment.get((section, name))
+            origin = IN_FILE if name in table.get(section, {}) else DEFAULT
+            yield Setting(section, name, value, f"{ENVIRONMENT} {variable}" if variable else origin)
 
 
 def show_settings(file: Path, home: Setting, settings: Iterable[Setting], *, as_json: bool) -> None:

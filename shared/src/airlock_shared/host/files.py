@@ -10,8 +10,9 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -24,6 +25,16 @@ _NO_HARD_LINKS = (
     errno.ENOTSUP,
     errno.ENOSYS,
 )  # what link(2) says on vfat, exfat and some FUSE file systems
+_WRITTEN = "check the folder and the free space"
+
+
+@contextmanager
+def told(what: str, do: str) -> Iterator[None]:
+    """Raise an error of the system as a ``UsageError`` that says what could not be done."""
+    try:
+        yield
+    except OSError as error:
+        raise UsageError(f"{what}: {error.strerror}", do=do) from error
 
 
 @contextmanager
@@ -32,32 +43,27 @@ def open_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Iterator[B
 
     Raises ``UsageError`` when it cannot be opened, ``DocumentError`` with ``DOC-LINK``, ``DOC-FILE`` or ``DOC-SIZE``.
     """
+    with told(f"{path} cannot be opened", "check the name and the permissions"):
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if path.is_symlink():
+                raise DocumentError(
+                    "DOC-LINK", f"{path} is a symbolic link", do="copy the file itself, and give its own name"
+                ) from error
+            raise
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError as error:
-        if path.is_symlink():
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise DocumentError("DOC-FILE", f"{path} is not a regular file", do="give the name of a file")
+        if status.st_size > max_bytes:
             raise DocumentError(
-                "DOC-LINK", f"{path} is a symbolic link", do="copy the file itself, and give its own name"
-            ) from error
-        raise UsageError(
-            f"{path} cannot be opened: {error.strerror}", do="check the name and the permissions"
-        ) from error
-    try:
-        _require_file(os.fstat(descriptor), path, max_bytes)
-    except BaseException:
+                "DOC-SIZE", f"{path} is too large", got=f"{status.st_size} bytes", expected=f"<= {max_bytes} bytes"
+            )
+        with os.fdopen(descriptor, "rb", closefd=False) as source:
+            yield source
+    finally:
         os.close(descriptor)
-        raise
-    with os.fdopen(descriptor, "rb") as source:
-        yield source
-
-
-def _require_file(status: os.stat_result, path: Path, max_bytes: int) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise DocumentError("DOC-FILE", f"{path} is not a regular file", do="give the name of a file")
-    if status.st_size > max_bytes:
-        raise DocumentError(
-            "DOC-SIZE", f"{path} is too large", got=f"{status.st_size} bytes", expected=f"<= {max_bytes} bytes"
-        )
 
 
 def read_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> bytes:
@@ -83,27 +89,22 @@ def write_new(path: Path, data: bytes) -> None:
     On a file system without hard links, a power cut meanwhile can leave a part of it.
     Raises ``UsageError`` when the file exists or cannot be written.
     """
-    import secrets  # here, because it costs ``verify`` a millisecond and a half of its start
-
     require_new(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        _create(temporary, data)
+    with told(f"{path} cannot be written", _WRITTEN):
         try:
-            os.link(temporary, path)  # unlike a rename, it fails when the name is taken
-        except OSError as error:
-            if error.errno not in _NO_HARD_LINKS:
-                raise
-            _create(path, data)
-        finally:
-            temporary.unlink()
-        _sync_folder(path.parent)
-    except FileExistsError as error:
-        raise UsageError(f"{path} exists already, and nothing is overwritten", do="choose another name") from error
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror}", do="check the folder and the free space"
-        ) from error
+            _create(temporary, data)
+            try:
+                os.link(temporary, path)  # unlike a rename, it fails when the name is taken
+            except OSError as error:
+                if error.errno not in _NO_HARD_LINKS:
+                    raise
+                _create(path, data)
+            finally:
+                temporary.unlink()
+            _sync_folder(path.parent)
+        except FileExistsError as error:
+            raise UsageError(f"{path} exists already, and nothing is overwritten", do="choose another name") from error
 
 
 def _create(path: Path, data: bytes) -> None:
@@ -124,27 +125,18 @@ def append_line(path: Path, line: bytes) -> None:
 
     Raises ``UsageError`` when it cannot be written.
     """
-    try:
+    data = line + b"\n"
+    with told(f"{path} cannot be written", _WRITTEN):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            _append_whole(descriptor, line + b"\n")
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise UsageError(
-            f"{path} cannot be written: {error.strerror}", do="check the folder and the free space"
-        ) from error
-
-
-def _append_whole(descriptor: int, data: bytes) -> None:
-    size = os.fstat(descriptor).st_size
-    try:
-        if os.write(descriptor, data) != len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(descriptor)
-    except OSError:
-        os.ftruncate(descriptor, size)  # half a line would break the chain of a transcript for good
-        raise
+        with os.fdopen(descriptor, "ab", buffering=0) as log:
+            size = os.fstat(descriptor).st_size
+            try:
+                if os.write(descriptor, data) != len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(descriptor)
+            except OSError:
+                log.truncate(size)  # half a line would break the chain of a transcript for good
+                raise
 
 
 def open_lock(file: Path) -> int:
@@ -152,15 +144,11 @@ def open_lock(file: Path) -> int:
 
     Raises ``UsageError``, also for a link and for somebody else's file.
     """
-    try:
+    with told(f"the lock file {file} cannot be opened", "find out who made it, and remove it"):
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         if os.fstat(descriptor).st_uid != os.geteuid():
             os.close(descriptor)
             raise OSError(errno.EPERM, "it belongs to another user")
-    except OSError as error:
-        raise UsageError(
-            f"the lock file {file} cannot be opened: {error.strerror}", do="find out who made it, and remove it"
-        ) from error
     return descriptor
 
 
@@ -169,16 +157,27 @@ def lock(descriptor: int, place: Path, *, wait: bool) -> bool:
 
     With ``wait`` it is waited for. Raises ``UsageError`` where ``place`` cannot be locked.
     """
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        raise UsageError(
-            f"{place} cannot be locked: {error.strerror}",
-            do="keep its folder on a disk of this machine, not on a network's",
-        ) from error
+    with told(f"{place} cannot be locked", "keep its folder on a disk of this machine, not on a network's"):
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
     return True
+
+
+@contextmanager
+def locked(descriptor: int, place: Path, busy: Callable[[int], None] | None = None) -> Iterator[None]:
+    """Keep others meanwhile from locking an open file or folder, which is closed in the end.
+
+    One that another holds is waited for, or ``busy`` is given its descriptor: to wait for it, or to raise. Raises as
+    :func:`lock`.
+    """
+    try:
+        if not lock(descriptor, place, wait=busy is None) and busy:
+            busy(descriptor)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def home_of(variable: str, default: str) -> Path:
@@ -200,11 +199,9 @@ def home_of(variable: str, default: str) -> Path:
 
 def make_folder(path: Path) -> Path:
     """Make a private folder (mode 0700), and those above it, when not there. Raises ``UsageError`` when it cannot be."""
-    try:
+    with told(f"{path} cannot be made", "check the folder above it"):
         for folder in (*reversed(path.parents), path):  # ``parents=True`` would leave those above open to others
             folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{path} cannot be made: {error.strerror}", do="check the folder above it") from error
     return path
 
 

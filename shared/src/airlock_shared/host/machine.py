@@ -9,13 +9,16 @@ import os
 import platform
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_shared.errors import AirlockError
 from airlock_shared.host import zbar_library
-from airlock_shared.host.observed import LOOK, OK, MachineProbes, Observed, fault
+from airlock_shared.host.observed import LOOK, OK, MachineProbes, Observed, broken, fault
+from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20
@@ -46,21 +49,21 @@ LIBRARIES = (
 
 def home_line(home: Path) -> Observed:
     """Look at the permissions of this half's folder: nobody else's business."""
+    name = safe(str(home))
+    wrong = partial(fault, "disk", "folder")
     try:
         status = home.stat()
     except FileNotFoundError:
-        return Observed("disk", "folder", f"{safe(str(home))} is not there yet")
+        return Observed("disk", "folder", f"{name} is not there yet")
     except OSError as error:
-        return fault("disk", "folder", f"{safe(str(home))} cannot be looked at: {error.strerror}", "check the path")
+        return wrong(f"{name} cannot be looked at: {error.strerror}", "check the path")
     if not stat.S_ISDIR(status.st_mode):
-        return fault("disk", "folder", f"{safe(str(home))} is not a folder", "name another one with --home")
+        return wrong(f"{name} is not a folder", "name another one with --home")
     if status.st_uid != os.geteuid():
-        return fault("disk", "folder", f"{safe(str(home))} belongs to another user", f"chown it to user {os.geteuid()}")
-    mode = stat.S_IMODE(status.st_mode)
-    if mode & 0o077 or mode & 0o700 != 0o700:
-        found = f"{safe(str(home))} has the permissions {mode:04o}, not 0700"
-        return fault("disk", "folder", found, f"run: chmod 700 {safe(str(home))}")
-    return Observed("disk", "folder", f"{safe(str(home))}, private (0700)")
+        return wrong(f"{name} belongs to another user", f"chown it to user {os.geteuid()}")
+    if (mode := stat.S_IMODE(status.st_mode)) & 0o077 or mode & 0o700 != 0o700:
+        return wrong(f"{name} has the permissions {mode:04o}, not 0700", f"run: chmod 700 {name}")
+    return Observed("disk", "folder", f"{name}, private (0700)")
 
 
 def disk_line(home: Path, world: MachineProbes) -> Observed:
@@ -77,6 +80,15 @@ def disk_line(home: Path, world: MachineProbes) -> Observed:
     if free < ENOUGH_FREE_BYTES:
         return fault("disk", "space", f"{text}, less than {ENOUGH_FREE_BYTES >> 20} MiB", "make room")
     return Observed("disk", "space", text)
+
+
+def config_line(path: Path, read: Callable[[Path], object]) -> Observed:
+    """Read the configuration as every command does."""
+    try:
+        read(path)
+    except AirlockError as error:
+        return broken("configuration", FILE, error)
+    return Observed("configuration", FILE, "valid" if path.exists() else "none; every value has a default")
 
 
 # ---- libraries, camera ----------------------------------------------------------------------------------------------
@@ -141,13 +153,14 @@ def closure_line(requirements: Path) -> Observed:
         return Observed("program", "packages", "no list of pinned versions is beside the program")
     pinned = _PINNED.findall(text)
     odd = [f"{name} {found or 'is missing'}, pinned {wanted}" for name, wanted, marker in pinned
-           if (found := _installed(name)) != wanted and (found or ";" not in marker)]  # fmt: skip
+           if (found := installed(name)) != wanted and (found or ";" not in marker)]  # fmt: skip
     if odd:
         return fault("program", "packages", "; ".join(odd), "set the environment up again from the pinned file")
     return Observed("program", "packages", f"all {len(pinned)} are of the pinned versions")
 
 
-def _installed(name: str) -> str:
+def installed(name: str) -> str:
+    """Return the version of a package, empty when it is not installed."""
     try:
         return version(name)
     except PackageNotFoundError:

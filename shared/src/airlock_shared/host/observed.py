@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.errors import ExitCode
+from airlock_shared.errors import AirlockError, ExitCode
 
 OK, LOOK, REFUSED, FAULT = "ok", "LOOK", "REFUSED", "FAULT"
 """Verdicts. ``FAULT`` is ``doctor``'s alone: something does not work."""
@@ -41,6 +41,11 @@ class Observed(NamedTuple):
     def as_json(self) -> dict[str, str]:
         """Return the line for the transcript and for ``--json``, without the exit code."""
         return {name: str(value) for name, value in self._asdict().items() if name != "code"}
+
+
+def broken(group: str, what: str, error: AirlockError) -> Observed:
+    """Return a line about what could not be looked at, as the error says it."""
+    return fault(group, what, error.what, error.do, error.exit_code)
 
 
 def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.USAGE) -> Observed:

@@ -16,7 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
-from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.host.files import open_input, read_input
 from airlock_shared.wire.codec import damaged
 
@@ -98,7 +98,7 @@ class _Budget:
 
 def _pictures(source: IO[bytes], name: str, budget: _Budget) -> Iterator[Image.Image]:
     """Yield each frame of a picture file, grey. Raises ``DocumentError``."""
-    from PIL import Image
+    from PIL import Image  # Pillow, as OpenCV below, is native: after the filter of the process that reads pictures
 
     try:
         with _silently(lambda: Image.open(source, formats=_KINDS)) as image:
@@ -180,14 +180,9 @@ def _sheets(path: Path) -> Iterator[Image.Image]:
 def camera_frames(number: int = 0) -> Iterator[Image.Image]:
     """Yield a camera's pictures, grey, without end. Raises ``UsageError`` without OpenCV, or without that camera."""
     cv2 = _opencv()
-    capture = cv2.VideoCapture(number)
-    try:
-        if not capture.isOpened():
-            do = "plug it in, end the program that holds it, or give another number"
-            raise UsageError(f"camera {number} cannot be opened", do=do)
-        yield from _captured(cv2, capture, f"camera {number}")
-    finally:
-        capture.release()
+    do = "plug it in, end the program that holds it, or give another number"
+    shut = UsageError(f"camera {number} cannot be opened", do=do)
+    yield from _captured(cv2, cv2.VideoCapture(number), f"camera {number}", shut)
     raise UsageError(f"camera {number} gives no more pictures", do="plug it in again; what was read is kept")
 
 
@@ -196,24 +191,22 @@ def _video(path: Path) -> Iterator[Image.Image]:
     with open_input(path, max_bytes=MAX_VIDEO_BYTES):
         pass  # a regular file, and not too large; OpenCV opens it by name
     capture = cv2.VideoCapture(str(path.absolute()), cv2.CAP_FFMPEG)
-    try:
-        if not capture.isOpened():
-            raise damaged("QR-IMAGE", f"{path} is not a video that can be read", do="record or copy it again")
-        yield from _captured(cv2, capture, str(path))
-    finally:
-        capture.release()
+    shut = damaged("QR-IMAGE", f"{path} is not a video that can be read", do="record or copy it again")
+    yield from _captured(cv2, capture, str(path), shut)
 
 
-def _captured(cv2: Any, capture: Any, name: str) -> Iterator[Image.Image]:
+def _captured(cv2: Any, capture: Any, name: str, shut: AirlockError) -> Iterator[Image.Image]:
     from PIL import Image
 
-    width, height = (int(capture.get(each)) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
-    _require_size(width, height, name)
-    while True:
-        there, frame = capture.read()
-        if not there:
-            return
-        yield Image.fromarray(cv2.cvtColor(frame, cv2.COLOR_BGR2GRAY))
+    try:
+        if not capture.isOpened():
+            raise shut
+        width, height = (int(capture.get(each)) for each in (cv2.CAP_PROP_FRAME_WIDTH, cv2.CAP_PROP_FRAME_HEIGHT))
+        _require_size(width, height, name)
+        while (taken := capture.read())[0]:
+            yield Image.fromarray(cv2.cvtColor(taken[1], cv2.COLOR_BGR2GRAY))
+    finally:
+        capture.release()
 
 
 def _opencv() -> Any:

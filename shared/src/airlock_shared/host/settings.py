@@ -6,27 +6,19 @@ check decides is a setting.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
+from airlock_shared.wire.toml import parse_toml
 
 FILE = "config.toml"
 MAX_BYTES = 64 << 10
-DEFAULT, IN_FILE, ENVIRONMENT = "default", "file", "environment"
 
 C = TypeVar("C", bound=tuple[Any, ...])
-
-
-class Setting(NamedTuple):
-    """A setting as it stands: its section and name, its value, and where that comes from (``default``, ``file`` …)."""
-
-    section: str
-    name: str
-    value: Any
-    origin: str
 
 
 def read_settings(path: Path, defaults: C) -> C:
@@ -35,29 +27,15 @@ def read_settings(path: Path, defaults: C) -> C:
     Raises ``UsageError`` for what is not TOML, a section, name or type that is not known, with the nearest one that is.
     """
     sections: dict[str, Any] = defaults._asdict()  # type: ignore[attr-defined]
-    for name, values in _table(path).items():
+    for name, values in read_table(path).items():
         if name not in sections:
             raise UsageError(f"{path} has an unknown section [{name}]", do=_instead(name, sections))
         sections[name] = _replaced(sections[name], values, f"{path} [{name}]")
     return type(defaults)(**sections)
 
 
-def settings_of(path: Path, settings: C, environment: Mapping[tuple[str, str], str]) -> Iterator[Setting]:
-    """Yield every setting, with where its value comes from.
-
-    ``environment`` names the variables that stand in for a setting, by section and name, as far as they are set.
-    """
-    table = _table(path)
-    for section, values in settings._asdict().items():  # type: ignore[attr-defined]
-        for name, value in values._asdict().items():
-            variable = environment.get((section, name))
-            origin = IN_FILE if name in table.get(section, {}) else DEFAULT
-            yield Setting(section, name, value, f"{ENVIRONMENT} {variable}" if variable else origin)
-
-
-def _table(path: Path) -> dict[str, Any]:
-    from airlock_shared.wire.toml import parse_toml
-
+def read_table(path: Path) -> dict[str, Any]:
+    """Return the sections of a file, none when it is not there. Raises ``UsageError`` for what is not TOML."""
     if not path.exists():
         return {}
     try:
@@ -82,7 +60,5 @@ def _replaced(defaults: Any, values: Any, where: str) -> Any:
 
 
 def _instead(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # here, because every start of the offline half comes by
-
     meant = get_close_matches(name, known, 1)
     return f"did you mean {meant[0]}?" if meant else f"use one of {list(known)}"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
-from airlock_shared.errors import UsageError
-from airlock_shared.host.files import append_line, lock, make_folder, read_input
+from airlock_shared.host.files import append_line, locked, make_folder, read_input, told
 from airlock_shared.text.secrets import redact
 
 MAX_BYTES = 256 << 20
@@ -81,15 +79,8 @@ def _mark(path: Path) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _alone(folder: Path) -> AbstractContextManager[None]:
     """Keep other processes out that do the same with this folder. Raises ``UsageError`` when it cannot be locked."""
-    try:
+    with told(f"{folder} cannot be opened", "check its permissions"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError as error:
-        raise UsageError(f"{folder} cannot be opened: {error.strerror}", do="check its permissions") from error
-    try:
-        lock(descriptor, folder, wait=True)
-        yield
-    finally:
-        os.close(descriptor)
+    return locked(descriptor, folder)

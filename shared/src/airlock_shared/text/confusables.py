@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
 
 from airlock_shared.text.safe import is_visible
 
@@ -54,7 +53,6 @@ def code_points(text: str) -> str:
     return " ".join(f"U+{ord(character):04X}" for character in text)
 
 
-@lru_cache(maxsize=1024)
 def _plain(character: str) -> str:
     if character in _TABLE:
         return _TABLE[character]

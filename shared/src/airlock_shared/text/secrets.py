@@ -8,6 +8,7 @@ so is what has such a piece, or its bytes, in base64 (RFC 4648, both alphabets),
 from __future__ import annotations
 
 import re
+from binascii import a2b_base64
 from collections.abc import Iterator
 
 PIECE = 16
@@ -38,8 +39,6 @@ def _checked(found: re.Match[str]) -> str:
 
 def _decoded(run: str) -> Iterator[str]:
     """Yield what a run says in base64, from each place in which a group may begin: as hexadecimal, and as a text."""
-    from binascii import a2b_base64  # here, because most runs are hexadecimal
-
     for part in run.translate(_URL_SAFE).split("="):
         for start in range(min(_GROUP, len(part))):
             data = a2b_base64(part[start:] + "A" * (-len(part[start:]) % _GROUP))

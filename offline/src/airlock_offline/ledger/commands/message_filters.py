@@ -77,8 +77,8 @@ class ToldMessage(NamedTuple):
         values.append(_filter(P2_MESSAGE, _signed(message, self.filters.signature)))
         values += root_of(typed_data.primary_type)
         places: set[int | None] = {None}
-        for member, leaf in members_of(typed_data):
-            if each := self._filter_of(member):
+        for leaf in members_of(typed_data):
+            if each := self._filter_of(leaf):
                 token = None if each.token in places else self._token_at(each.token, typed_data)
                 values += [ethereum_apdu(Ins.TOKEN, 0, 0, token.record)] if token else []
                 values.append(_filter(P2_OF[each.format], _payload(each)))
@@ -112,8 +112,8 @@ class ToldMessage(NamedTuple):
             _SETTING,
             f'The labels are Ledger\'s. "{self.filters.label}" stands for the contract that this is signed for.',
         ]
-        for path, leaf in members_of(typed_data):
-            each = self._filter_of(path)
+        for leaf in members_of(typed_data):
+            each, path = self._filter_of(leaf), leaf.path
             if each is None:
                 notes.append(f"The Ledger does NOT SHOW {path}: read it here.")
                 continue
@@ -122,7 +122,7 @@ class ToldMessage(NamedTuple):
                 continue
             notes.append(f'"{_shown_label(each)}" on the Ledger is {path}.')
             if each.format == RAW:
-                notes += notes_of(leaf._replace(name=path), model)
+                notes += notes_of(leaf, model, path)
             elif each.format == AMOUNT and self._token_at(each.token, typed_data) is None:
                 notes.append(f"The Ledger is not told of the token: it shows {path} raw, with ??? for its ticker.")
         notes.append("The Ledger does NOT SHOW the domain, but for a network's name other than Ethereum's.")
@@ -135,12 +135,12 @@ class ToldMessage(NamedTuple):
         fields += [ScreenField("Network", network(chain_id))] if chain_id != 1 else []
         amounts: dict[int, ScreenField] = {}
         came: list[int] = []
-        for path, leaf in members_of(typed_data):
-            each = self._filter_of(path)
+        for leaf in members_of(typed_data):
+            each = self._filter_of(leaf)
             if each is None:
                 continue
             if each.token is None:
-                value = _time(path, leaf) if each.format == DATETIME else shown_value(leaf, model)
+                value = _time(leaf) if each.format == DATETIME else shown_value(leaf, model)
                 fields.append(ScreenField(each.label, value))
                 continue
             if each.format == AMOUNT:
@@ -151,35 +151,25 @@ class ToldMessage(NamedTuple):
             came.append(each.token)
         return fields
 
-    def _filter_of(self, path: str) -> FieldFilter | None:
-        return next((each for each in self.filters.fields if each.path == path), None)
+    def _filter_of(self, leaf: Leaf) -> FieldFilter | None:
+        return next((each for each in self.filters.fields if each.path == leaf.path), None)
 
     def _token_at(self, place: int | None, typed_data: TypedData) -> TokenMetadata | None:
         """Return the token at a place, None for one of which the device is not told."""
         address = typed_data.domain["verifyingContract"]
         if place != AT_THE_CONTRACT:
             path = next(each.path for each in self.filters.fields if (each.token, each.format) == (place, TOKEN))
-            address = next(leaf.value for other, leaf in members_of(typed_data) if other == path)
+            address = next(leaf.value for leaf in members_of(typed_data) if leaf.path == path)
         return self.token if self.token is not None and self.token.address == address else None
 
 
-def members_of(typed_data: TypedData) -> Iterator[tuple[str, Leaf]]:
-    """Yield the path and the value of each leaf of a message without lists, in hashing order."""
-    structs = typed_data.structs
-
-    def paths(struct: str, prefix: str) -> Iterator[str]:
-        for member in structs[struct]:
-            if member.type in structs:
-                yield from paths(member.type, f"{prefix}{member.name}.")
-            else:
-                yield prefix + member.name
-
-    found = leaves(typed_data, typed_data.primary_type)
-    for path, leaf in zip(paths(typed_data.primary_type, ""), found, strict=True):
+def members_of(typed_data: TypedData) -> Iterator[Leaf]:
+    """Yield each leaf of a message without lists, in hashing order."""
+    for leaf in leaves(typed_data, typed_data.primary_type):
         if not isinstance(leaf, Leaf):
             message = "no filter is for a member of a list"
             raise TypeError(message)
-        yield path, leaf
+        yield leaf
 
 
 def _shown_label(each: FieldFilter) -> str:
@@ -199,14 +189,14 @@ def _signed(data: bytes, signature: bytes) -> bytes:
     return data + bytes((len(signature),)) + signature
 
 
-def _time(path: str, leaf: Leaf) -> str:
+def _time(leaf: Leaf) -> str:
     """Return a time as the device writes it. Raises ``NoDate`` where it would show another one than the number says."""
     bits = (atomic_kind(leaf.type) or ("", 0))[1]
     if leaf.value == (1 << bits) - 1:
         return "Unlimited"
     if leaf.value > LATEST_S:
         raise NoDate(
-            f"the Ledger would show {path} as a date that is not meant: {leaf.value} seconds are after the year 9999",
+            f"the Ledger would show {leaf.path} as a date that is not meant: {leaf.value} seconds are after the year 9999",
             do="correct the plan; a value in milliseconds needs a deployment that is pinned without these filters",
         )
     return datetime.fromtimestamp(leaf.value, UTC).strftime("%Y-%m-%d\n%I:%M:%S %p UTC")

@@ -17,116 +17,122 @@ class Network(NamedTuple):
 
 
 NETWORKS = {
-    1: Network("Ethereum", "ETH"),
-    3: Network("Ropsten", "ETH"),
-    4: Network("Rinkeby", "ETH"),
-    5: Network("Goerli", "ETH"),
-    10: Network("OP Mainnet", "ETH"),
-    14: Network("Flare", "FLR"),
-    16: Network("Flare Coston", "FLR"),
-    19: Network("Songbird", "SGB"),
-    24: Network("KardiaChain", "KAI"),
-    25: Network("Cronos", "CRO"),
-    30: Network("Rootstock", "RBTC"),
-    40: Network("Telos EVM Mainnet", "TLOS"),
-    42: Network("LUKSO", "LYX"),
-    50: Network("XDC", "XDC"),
-    51: Network("Apothemnetwork", "TXDC"),
-    56: Network("BSC", "BNB"),
-    57: Network("Syscoin", "SYS"),
-    61: Network("Ethereum Classic", "ETC"),
-    66: Network("OKXChain", "OKT"),
-    82: Network("Meter", "MTR"),
-    99: Network("POA", "POA"),
-    100: Network("Gnosis", "xDAI"),
-    106: Network("Velas EVM", "VLX"),
-    137: Network("Polygon", "POL"),
-    138: Network("Defi Oracle Meta", "ETH"),
-    146: Network("Sonic", "S"),
-    196: Network("OKBChain Mainnet", "OKB"),
-    199: Network("BTTC", "BTT"),
-    246: Network("EnergyWebChain", "EWT"),
-    248: Network("Oasys", "OAS"),
-    250: Network("Fantom", "FTM"),
-    288: Network("Boba Network", "ETH"),
-    300: Network("ZKsync Sepolia Testnet", "ETH"),
-    321: Network("KCC", "KCS"),
-    324: Network("ZKsync Era", "ETH"),
-    336: Network("Shiden", "SDN"),
-    369: Network("PulseChain", "PLS"),
-    592: Network("Astar", "ASTR"),
-    888: Network("Wanchain", "WAN"),
-    943: Network("PulseChain Testnet", "tPLS"),
-    999: Network("HyperEVM", "HYPE"),
-    1030: Network("Conflux", "CFX"),
-    1088: Network("Metis Andromeda", "METIS"),
-    1101: Network("Polygon zkEVM", "ETH"),
-    1116: Network("Core", "CORE"),
-    1135: Network("Lisk", "ETH"),
-    1284: Network("Moonbeam", "GLMR"),
-    1285: Network("Moonriver", "MOVR"),
-    1329: Network("Sei", "SEI"),
-    1818: Network("Cube", "CUBE"),
-    1868: Network("Soneium", "ETH"),
-    1907: Network("Bitcichain", "BITCI"),
-    1923: Network("Swellchain", "ETH"),
-    1924: Network("Swellchain Testnet", "ETH"),
-    1946: Network("Soneium Testnet Minato", "ETH"),
-    2222: Network("Kava EVM", "KAVA"),
-    3776: Network("Astar zkEVM", "ETH"),
-    4201: Network("LUKSO Testnet", "LYXt"),
-    4202: Network("Lisk Sepolia Testnet", "ETH"),
-    4689: Network("IoTeX", "IOTX"),
-    4690: Network("IoTeX Testnet", "IOTX"),
-    4919: Network("Venidium", "XVM"),
-    5000: Network("Mantle", "MNT"),
-    5003: Network("Mantle Sepolia", "MNT"),
-    5165: Network("Bahamut", "FTN"),
-    7000: Network("ZetaChain", "ZETA"),
-    7171: Network("Bitrock Mainnet", "BROCK"),
-    7341: Network("Shyft", "SHFT"),
-    8217: Network("Kaia Mainnet", "KAIA"),
-    8453: Network("Base", "ETH"),
-    9001: Network("Evmos", "EVMOS"),
-    10200: Network("Chiado", "xDAI"),
-    10507: Network("Numbers Protocol", "NUM"),
-    17000: Network("Holesky", "ETH"),
-    39797: Network("Energi", "NRG"),
-    42161: Network("Arbitrum", "ETH"),
-    42220: Network("Celo", "CELO"),
-    42793: Network("Etherlink Mainnet", "XTZ"),
-    43114: Network("Avalanche", "AVAX"),
-    44787: Network("Celo Alfajores", "aCELO"),
-    47763: Network("Neo X Mainnet", "GAS"),
-    52014: Network("Electroneum", "ETN"),
-    59141: Network("Linea Sepolia", "ETH"),
-    59144: Network("Linea", "ETH"),
-    60808: Network("BOB", "ETH"),
-    62320: Network("Celo Baklava", "bCELO"),
-    62621: Network("Multivac", "MTV"),
-    73799: Network("Volta", "VOLTA"),
-    80094: Network("Berachain", "BERA"),
-    81457: Network("Blast", "ETH"),
-    84532: Network("Base Sepolia", "ETH"),
-    153153: Network("Odyssey Chain", "DIONE"),
-    200810: Network("Bitlayer Testnet", "BTC"),
-    200901: Network("Bitlayer", "BTC"),
-    421614: Network("Arbitrum Sepolia", "ETH"),
-    534351: Network("Scroll Sepolia", "ETH"),
-    534352: Network("Scroll", "ETH"),
-    534353: Network("Scroll Alpha", "ETH"),
-    543210: Network("Zero", "ETH"),
-    5201420: Network("Electroneum Testnet", "ETN"),
-    11155111: Network("Sepolia", "ETH"),
-    11155420: Network("OP Sepolia", "ETH"),
-    12227332: Network("Neo X Testnet", "GAS"),
-    20531811: Network("TecraTestnet", "TCR"),
-    20531812: Network("Tecra", "TCR"),
-    168587773: Network("Blast Sepolia", "ETH"),
-    245022926: Network("Neon EVM Devnet", "NEON"),
-    245022934: Network("Neon EVM Mainnet", "NEON"),
-    994873017: Network("Lumia", "LUMIA"),
-    1666600000: Network("Harmony ONE S0", "ONE"),
-    1666600001: Network("Harmony ONE S1", "ONE"),
-    11297108109: Network("Palm Network", "PALM"),
+    int(number): Network(name, ticker)
+    for number, ticker, name in (
+        row.split(maxsplit=2)
+        for row in """\
+1            ETH    Ethereum
+3            ETH    Ropsten
+4            ETH    Rinkeby
+5            ETH    Goerli
+10           ETH    OP Mainnet
+14           FLR    Flare
+16           FLR    Flare Coston
+19           SGB    Songbird
+24           KAI    KardiaChain
+25           CRO    Cronos
+30           RBTC   Rootstock
+40           TLOS   Telos EVM Mainnet
+42           LYX    LUKSO
+50           XDC    XDC
+51           TXDC   Apothemnetwork
+56           BNB    BSC
+57           SYS    Syscoin
+61           ETC    Ethereum Classic
+66           OKT    OKXChain
+82           MTR    Meter
+99           POA    POA
+100          xDAI   Gnosis
+106          VLX    Velas EVM
+137          POL    Polygon
+138          ETH    Defi Oracle Meta
+146          S      Sonic
+196          OKB    OKBChain Mainnet
+199          BTT    BTTC
+246          EWT    EnergyWebChain
+248          OAS    Oasys
+250          FTM    Fantom
+288          ETH    Boba Network
+300          ETH    ZKsync Sepolia Testnet
+321          KCS    KCC
+324          ETH    ZKsync Era
+336          SDN    Shiden
+369          PLS    PulseChain
+592          ASTR   Astar
+888          WAN    Wanchain
+943          tPLS   PulseChain Testnet
+999          HYPE   HyperEVM
+1030         CFX    Conflux
+1088         METIS  Metis Andromeda
+1101         ETH    Polygon zkEVM
+1116         CORE   Core
+1135         ETH    Lisk
+1284         GLMR   Moonbeam
+1285         MOVR   Moonriver
+1329         SEI    Sei
+1818         CUBE   Cube
+1868         ETH    Soneium
+1907         BITCI  Bitcichain
+1923         ETH    Swellchain
+1924         ETH    Swellchain Testnet
+1946         ETH    Soneium Testnet Minato
+2222         KAVA   Kava EVM
+3776         ETH    Astar zkEVM
+4201         LYXt   LUKSO Testnet
+4202         ETH    Lisk Sepolia Testnet
+4689         IOTX   IoTeX
+4690         IOTX   IoTeX Testnet
+4919         XVM    Venidium
+5000         MNT    Mantle
+5003         MNT    Mantle Sepolia
+5165         FTN    Bahamut
+7000         ZETA   ZetaChain
+7171         BROCK  Bitrock Mainnet
+7341         SHFT   Shyft
+8217         KAIA   Kaia Mainnet
+8453         ETH    Base
+9001         EVMOS  Evmos
+10200        xDAI   Chiado
+10507        NUM    Numbers Protocol
+17000        ETH    Holesky
+39797        NRG    Energi
+42161        ETH    Arbitrum
+42220        CELO   Celo
+42793        XTZ    Etherlink Mainnet
+43114        AVAX   Avalanche
+44787        aCELO  Celo Alfajores
+47763        GAS    Neo X Mainnet
+52014        ETN    Electroneum
+59141        ETH    Linea Sepolia
+59144        ETH    Linea
+60808        ETH    BOB
+62320        bCELO  Celo Baklava
+62621        MTV    Multivac
+73799        VOLTA  Volta
+80094        BERA   Berachain
+81457        ETH    Blast
+84532        ETH    Base Sepolia
+153153       DIONE  Odyssey Chain
+200810       BTC    Bitlayer Testnet
+200901       BTC    Bitlayer
+421614       ETH    Arbitrum Sepolia
+534351       ETH    Scroll Sepolia
+534352       ETH    Scroll
+534353       ETH    Scroll Alpha
+543210       ETH    Zero
+5201420      ETN    Electroneum Testnet
+11155111     ETH    Sepolia
+11155420     ETH    OP Sepolia
+12227332     GAS    Neo X Testnet
+20531811     TCR    TecraTestnet
+20531812     TCR    Tecra
+168587773    ETH    Blast Sepolia
+245022926    NEON   Neon EVM Devnet
+245022934    NEON   Neon EVM Mainnet
+994873017    LUMIA  Lumia
+1666600000   ONE    Harmony ONE S0
+1666600001   ONE    Harmony ONE S1
+11297108109  PALM   Palm Network
+""".splitlines()
+    )
 }
