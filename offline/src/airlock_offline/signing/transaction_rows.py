@@ -14,7 +14,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import GWEI, NATIVE, to_human
 
 
-def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[str]:
+def transaction_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
     """Yield where a transaction goes, for whom, and what it can cost at most.
 
     ``failed`` are the checks that refused it or were not reached: what they would have established is not said.
@@ -24,30 +24,35 @@ def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[s
         yield from _authorization_rows(case, failed)
         return
 
-    def kept(check: str, as_is: str = KEPT) -> str:
-        return NOT_KEPT if check in failed else " " if failed and as_is == KEPT else as_is
-
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
-    yield from marked(kept("TX-CHAIN"), row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"))
+    yield from marked(
+        _mark(failed, "TX-CHAIN"), row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}")
+    )
     pinned = pinned_name(case.call)
     at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
     contract = [*row("", f"contract {safe(payload['to'], limit=100)}, {at}")]
     if case.call.delegated_for is not None:
         contract += row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
-    yield from marked(kept("TX-TO"), contract)
-    yield from marked(kept("TX-VALUE", CHOSEN if value_wei(payload) else KEPT), row("value", _sent(case, failed)))
+    yield from marked(_mark(failed, "TX-TO"), contract)
+    yield from marked(
+        _mark(failed, "TX-VALUE", CHOSEN if value_wei(payload) else KEPT), row("value", _sent(case, failed))
+    )
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    yield from marked(kept("TX-FEES", CHOSEN), row("fee per gas", f"at most {fee}"))
+    yield from marked(_mark(failed, "TX-FEES", CHOSEN), row("fee per gas", f"at most {fee}"))
     most = to_human(filled.gas * filled.maxFeePerGas, NATIVE)
     gas = row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
-    yield from marked(kept("TX-GAS", CHOSEN), gas)
-    yield from marked(kept("TX-NONCE", CHOSEN), row("account nonce", str(filled.nonce)))
+    yield from marked(_mark(failed, "TX-GAS", CHOSEN), gas)
+    yield from marked(_mark(failed, "TX-NONCE", CHOSEN), row("account nonce", str(filled.nonce)))
+
+
+def _mark(failed: Collection[str], check: str, as_is: str = KEPT) -> str:
+    return NOT_KEPT if check in failed else " " if failed and as_is == KEPT else as_is
 
 
 def _sent(case: CallCase, failed: Collection[str]) -> str:
-    payload, wei = case.request.payload, value_wei(case.request.payload)
+    wei = value_wei(case.request.payload)
     if "TX-VALUE" in failed:
-        return f"{safe(payload['value'], limit=100)}, NOT what the plan allows"
+        return f"{safe(case.request.payload['value'], limit=100)}, NOT what the plan allows"
     if not wei:
         return "0 (no native currency is sent)"
     most = to_human(case.situation.plan.limits.native_fee_at_most_wei or 0, NATIVE)
@@ -57,11 +62,11 @@ def _sent(case: CallCase, failed: Collection[str]) -> str:
 def transaction_warnings(case: CallCase) -> Iterator[str]:
     """Yield what stands out about a transaction, or an authorization."""
     if case.request.transaction is None:
-        yield from _authorization_warnings()
+        yield from _OF_AN_AUTHORIZATION
         return
     if case.call.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
-    told = case.told_token is not None
+    told = case.told_token
     if not told:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
     if case.call.call.name == "approve":
@@ -80,26 +85,25 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
 
 def _authorization_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
     """Yield on which chain the account is given, to what, and with which order. ``failed``: what refused it."""
-
-    def kept(check: str) -> str:
-        return NOT_KEPT if check in failed else " " if failed else KEPT
-
     chain, contract = case.request.payload["chainId"], case.message["contract"]
     name = LEDGER_CONTRACTS.get(contract, "no contract that the Ledger knows")
-    yield from marked(kept("AUTH-CHAIN"), row("on chain", f"{chain}{'' if chain else ', which is EVERY chain'}"))
-    yield from marked(kept("AUTH-CONTRACT"), row("gives it to", f"{checksum_address(contract)} ({name})"))
+    yield from marked(
+        _mark(failed, "AUTH-CHAIN"), row("on chain", f"{chain}{'' if chain else ', which is EVERY chain'}")
+    )
+    yield from marked(_mark(failed, "AUTH-CONTRACT"), row("gives it to", f"{checksum_address(contract)} ({name})"))
     order = safe(case.request.fields.get("order", "none"), limit=80)
-    yield from marked(kept("AUTH-ORDER"), row("with the order", order))
+    yield from marked(_mark(failed, "AUTH-ORDER"), row("with the order", order))
 
 
-def _authorization_warnings() -> Iterator[str]:
-    """Yield what stands out about every authorization."""
-    yield (
+_OF_AN_AUTHORIZATION = (
+    (
         "THE WHOLE ACCOUNT IS GIVEN TO A CONTRACT, until another authorization takes that back. Whoever has this signature "
         "can use it, with or without the order, until the account nonce is used."
-    )
-    yield "The Ledger shows the contract's name, not its address, and not the account nonce: read both here."
-    yield (
+    ),
+    "The Ledger shows the contract's name, not its address, and not the account nonce: read both here.",
+    (
         "The app's setting Smart account upgrade must be on; it cannot be read. Off, the Ledger refuses to sign. Switch it "
         "off again afterwards."
-    )
+    ),
+)
+"""What stands out about every authorization."""

@@ -10,10 +10,11 @@ from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
+from airlock_shared.plan.limit_rows import limit_rows
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
-from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, to_human, utc_text
+from airlock_shared.units import CODE, utc_text
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
@@ -76,12 +77,8 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
     yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
     yield f"witness: {plan.witness_text}"
     yield "limits for the builder's choices:"
-    yield f"  deadline at most    {_span(limits.deadline_at_most_ms)}"
-    yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"
-    yield f"  slippage at most    {_amount(limits.slippage_at_most_raw, PERCENT)}"
-    yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, GWEI)}"
-    if limits.native_fee_at_most_wei is not None:
-        yield f"  native fee at most  {_amount(limits.native_fee_at_most_wei, NATIVE)}"
+    for limit, bound in limit_rows(limits):
+        yield f"  {limit:<18}  {bound}"
     for signer in plan.signers.values():
         yield f"signer {signer.name}: {checksum_address(signer.address)}"
         yield f"  {signer.path}, the device shows {signer.show}"
@@ -128,11 +125,3 @@ def code_lines(code: bytes, margin: str) -> Iterator[str]:
     warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
     for row in (*code_rows(code), *warnings):
         yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
-
-
-def _span(milliseconds: int | None) -> str:
-    return "none: the plan must fix this value" if milliseconds is None else span_text(milliseconds // 1000)
-
-
-def _amount(raw: int | None, unit: Unit) -> str:
-    return "none: the plan must fix this value" if raw is None else f"{to_human(raw, unit)} {unit.name}"

@@ -29,7 +29,7 @@ _RESULT = re.compile("signed|refused|declined")
 class SignaturesHeader(NamedTuple):
     """What the whole document says of itself; ``requests`` is the fingerprint of the requests it answers.
 
-    ``machine`` is the id of the machine whose ``transcript_head`` it is; empty from another wallet, and before ids were.
+    ``machine`` is the id of the machine whose ``transcript_head`` it is; empty from another wallet.
     """
 
     ceremony: str

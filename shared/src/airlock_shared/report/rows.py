@@ -31,9 +31,9 @@ def named(name: str, value: str) -> Row:
     return {"name": name, "value": value}
 
 
-def moment(at_ms: int) -> Row:
-    """Return a time for machines and for people."""
-    return {"ms": at_ms, "utc": utc_text(at_ms)}
+def moment(at_ms: int | None) -> Row | None:
+    """Return a time for machines and for people; None for none."""
+    return None if at_ms is None else {"ms": at_ms, "utc": utc_text(at_ms)}
 
 
 def plain(value: object) -> str:

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
-    from airlock_shared.documents.requests import Header, Request
-    from airlock_shared.documents.transcript import Entry
-    from airlock_shared.plan.model import Plan
-    from airlock_shared.report.evidence.redaction import Answers
-    from airlock_shared.report.evidence.screens import Screens
-    from airlock_shared.report.evidence.timeline import Timeline
+from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.requests import Header, Request
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.plan.model import Plan
+from airlock_shared.report.evidence.redaction import Answers
+from airlock_shared.report.evidence.screens import Screens
+from airlock_shared.report.evidence.timeline import Timeline
 
 PLAN, DEPLOYMENT, REQUESTS, SIGNATURES = "plan.toml", "deployment.json", "requests.json", "signatures.json"
 SCREENS, TIMELINE = "screens.json", "timeline.jsonl"
@@ -57,3 +56,17 @@ class Evidence(NamedTuple):
     screens: Screens | None
     transcripts: Mapping[str, list[Entry]]
     timeline: Timeline | None
+
+    def marks(self) -> dict[str, str]:
+        """Return the fingerprint of each document, empty for one that was not given."""
+        return {
+            "plan": self.plan.fingerprint,
+            "deployment": self.deployment.fingerprint,
+            "requests": self.requests.fingerprint if self.requests else "",
+            "signatures": self.answers.fingerprint if self.answers else "",
+        }
+
+    def told(self, half: str, event: str, **members: object) -> list[Entry]:
+        """Return the entries of a machine's transcript that have this event and these members, oldest first."""
+        entries = self.transcripts.get(half, ())
+        return [entry for entry in entries if entry.event == event and members.items() <= entry.data.items()]
