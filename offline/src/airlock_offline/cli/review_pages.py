@@ -12,7 +12,7 @@ import select
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from time import sleep
 
@@ -84,9 +84,7 @@ class ReviewPages:
                 if at > seen:
                     sleep(LOOK_S)
                     seen = at
-                keys.forget()
-                with _key_line(f"{at + 1} of {len(screens)}", at > 0):
-                    key = keys.key()
+                key = _key(keys, at, len(screens))
                 if key == ENDED:
                     raise Declined(
                         "not answered: the input has ended", do="run the command again where somebody can answer"
@@ -140,14 +138,12 @@ class ReviewPages:
         key = ""
         with keys:
             while key != ENDED:
-                number, count = self._page + 1, len(self._pages)
-                lines = [f"THE LEDGER, page {number} of {count}: compare it, then turn both", ""]
+                count = len(self._pages)
+                lines = [f"THE LEDGER, page {self._page + 1} of {count}: compare it, then turn both", ""]
                 for line in self._pages[self._page]:
                     lines += beside("  ", safe(line.strip()))
                 _draw(lines, _size())
-                keys.forget()
-                with _key_line(f"{number} of {count}", number > 1, last="confirm or reject on the Ledger"):
-                    key = keys.key(ended)
+                key = _key(keys, self._page, count, ["confirm or reject on the Ledger"], ended)
                 self._page = min(max(self._page + _step(key), 0), count - 1)
 
 
@@ -202,14 +198,14 @@ def _coloured() -> bool:
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
-@contextmanager
-def _key_line(place: str, back: bool, last: str = "") -> Iterator[None]:
-    """Say in the last row which keys there are, and leave the row empty afterwards."""
-    words = [place, "Enter: on", *(["b: back"] if back else []), *([last] if last else [])]
+def _key(keys: SingleKeys, at: int, count: int, last: Sequence[str] = (), until: int | None = None) -> str:
+    """Return what the next key means; the last row says meanwhile which keys there are, and is empty afterwards."""
+    keys.forget()
+    words = [f"{at + 1} of {count}", "Enter: on", *(["b: back"] if at else []), *last]
     text = f"-- {' -- '.join(words)} --"
     paint(text, err=True, end="")
     try:
-        yield
+        return keys.key(until)
     finally:
         with suppress(OSError):  # the terminal was closed
             paint("\r" + " " * len(text) + "\r", err=True, end="")

@@ -181,8 +181,8 @@ def hash_lines(case: Case) -> Iterator[str]:
         hashes += [("digest", case.digest)]
     for label, value in hashes:
         digits = value.hex()
-        yield f"  {label:<{INDENT - 2}}  {grouped(digits[:32])}"
-        yield f"  {'':<{INDENT - 2}}  {grouped(digits[32:])}"
+        yield f"  {label:<{INDENT}}{grouped(digits[:32])}"
+        yield f"  {'':<{INDENT}}{grouped(digits[32:])}"
 
 
 def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
