@@ -15,48 +15,51 @@ from airlock_shared.units import GWEI, NATIVE, to_human
 
 
 def transaction_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
-    """Yield where a transaction goes, for whom, and what it can cost at most.
+    """Yield where a transaction goes, for whom, and what it can cost at most; of an authorization, what it gives to whom.
 
     ``failed`` are the checks that refused it or were not reached: what they would have established is not said.
     """
+    for check, mark, label, text in _authorization(case) if case.request.transaction is None else _call(case, failed):
+        shown = NOT_KEPT if check in failed else " " if failed and mark == KEPT else mark
+        yield from marked(shown, row(label, text))
+
+
+def _call(case: CallCase, failed: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield rows of a transaction: the check that establishes each, its mark then, its label, and its text."""
     payload, filled = case.request.payload, case.request.transaction
     if filled is None:
-        yield from _authorization_rows(case, failed)
         return
-
+    wei, pinned = value_wei(payload), pinned_name(case.call)
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
-    yield from marked(
-        _mark(failed, "TX-CHAIN"), row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}")
-    )
-    pinned = pinned_name(case.call)
+    yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"
     at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
-    contract = [*row("", f"contract {safe(payload['to'], limit=100)}, {at}")]
+    yield "TX-TO", KEPT, "", f"contract {safe(payload['to'], limit=100)}, {at}"
     if case.call.delegated_for is not None:
-        contract += row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
-    yield from marked(_mark(failed, "TX-TO"), contract)
-    yield from marked(
-        _mark(failed, "TX-VALUE", CHOSEN if value_wei(payload) else KEPT), row("value", _sent(case, failed))
-    )
+        yield "TX-TO", KEPT, "", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}"
+    yield "TX-VALUE", CHOSEN if wei else KEPT, "value", _sent(case, wei, failed)
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    yield from marked(_mark(failed, "TX-FEES", CHOSEN), row("fee per gas", f"at most {fee}"))
+    yield "TX-FEES", CHOSEN, "fee per gas", f"at most {fee}"
     most = to_human(filled.gas * filled.maxFeePerGas, NATIVE)
-    gas = row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
-    yield from marked(_mark(failed, "TX-GAS", CHOSEN), gas)
-    yield from marked(_mark(failed, "TX-NONCE", CHOSEN), row("account nonce", str(filled.nonce)))
+    yield "TX-GAS", CHOSEN, "gas limit", f"{filled.gas}: at most {most} of the native currency in all"
+    yield "TX-NONCE", CHOSEN, "account nonce", str(filled.nonce)
 
 
-def _mark(failed: Collection[str], check: str, as_is: str = KEPT) -> str:
-    return NOT_KEPT if check in failed else " " if failed and as_is == KEPT else as_is
-
-
-def _sent(case: CallCase, failed: Collection[str]) -> str:
-    wei = value_wei(case.request.payload)
+def _sent(case: CallCase, wei: int | None, failed: Collection[str]) -> str:
     if "TX-VALUE" in failed:
         return f"{safe(case.request.payload['value'], limit=100)}, NOT what the plan allows"
     if not wei:
         return "0 (no native currency is sent)"
     most = to_human(case.situation.plan.limits.native_fee_at_most_wei or 0, NATIVE)
     return f"{to_human(wei, NATIVE)} {NATIVE.name} is sent with it as a fee, at most {most}"
+
+
+def _authorization(case: CallCase) -> Iterator[tuple[str, str, str, str]]:
+    """Yield on which chain the account is given, to what, and with which order."""
+    chain, contract = case.request.payload["chainId"], case.message["contract"]
+    name = LEDGER_CONTRACTS.get(contract, "no contract that the Ledger knows")
+    yield "AUTH-CHAIN", KEPT, "on chain", f"{chain}{'' if chain else ', which is EVERY chain'}"
+    yield "AUTH-CONTRACT", KEPT, "gives it to", f"{checksum_address(contract)} ({name})"
+    yield "AUTH-ORDER", KEPT, "with the order", safe(case.request.fields.get("order", "none"), limit=80)
 
 
 def transaction_warnings(case: CallCase) -> Iterator[str]:
@@ -78,21 +81,6 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
             yield "UNLIMITED approval: the spender may take everything, forever. The plan asks for it."
     if case.call.call.pending:
         yield "This stores an order: a confirmed transaction is not a filled trade."
-
-
-# ---- an EIP-7702 authorization ---------------------------------------------------------------------------------------
-
-
-def _authorization_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
-    """Yield on which chain the account is given, to what, and with which order. ``failed``: what refused it."""
-    chain, contract = case.request.payload["chainId"], case.message["contract"]
-    name = LEDGER_CONTRACTS.get(contract, "no contract that the Ledger knows")
-    yield from marked(
-        _mark(failed, "AUTH-CHAIN"), row("on chain", f"{chain}{'' if chain else ', which is EVERY chain'}")
-    )
-    yield from marked(_mark(failed, "AUTH-CONTRACT"), row("gives it to", f"{checksum_address(contract)} ({name})"))
-    order = safe(case.request.fields.get("order", "none"), limit=80)
-    yield from marked(_mark(failed, "AUTH-ORDER"), row("with the order", order))
 
 
 _OF_AN_AUTHORIZATION = (

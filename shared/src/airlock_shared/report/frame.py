@@ -27,7 +27,7 @@ def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
     row: Row = {
         "machine": half,
-        "names": [named(role, name) for role, name in found.names.items()],
+        "names": named(found.names),
         "begun": moment(found.begun_ms),
         "ended": moment(found.ended_ms),
         "stations": [
@@ -72,7 +72,7 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
         for position, member in enumerate(value):
             yield from _flat(member, f"{where}[{position}]")
     else:
-        yield named(where, plain(value))
+        yield from named({where: plain(value)})
 
 
 def transcript_rows(evidence: Evidence) -> list[Row]:

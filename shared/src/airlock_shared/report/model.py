@@ -49,7 +49,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "fingerprints": [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()],
         "plan": {
             "deployment": plan.deployment,
-            "limits": [named(name, value) for name, value in limit_rows(plan.limits)],
+            "limits": named(dict(limit_rows(plan.limits))),
             "signers": [signer_row(signer) for signer in plan.signers.values()],
         },
         "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},

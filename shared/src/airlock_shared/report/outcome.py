@@ -41,7 +41,7 @@ def _event(event: Row) -> Row:
         "seq": event.get("seq"),
         "at": "" if at_ms is None else utc_text(at_ms),
         "type": event["type"],
-        "payload": [named(name, _text(value)) for name, value in event["payload"].items()],
+        "payload": named({name: _text(value) for name, value in event["payload"].items()}),
     }
 
 

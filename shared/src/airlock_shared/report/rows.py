@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_shared.units import utc_text
@@ -26,9 +26,9 @@ def headline(report: Row) -> str:
     return UNWITNESSED if report["missing"] == [UNWITNESSED] else "INCOMPLETE"
 
 
-def named(name: str, value: str) -> Row:
-    """Return a row of a table with two columns."""
-    return {"name": name, "value": value}
+def named(values: Mapping[str, str]) -> list[Row]:
+    """Return the rows of a table with two columns."""
+    return [{"name": name, "value": value} for name, value in values.items()]
 
 
 def moment(at_ms: int | None) -> Row | None:

@@ -54,7 +54,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
         "action": action.name,
         "signer": step.signer.name,
         "in_part": part_signer(evidence) in ("", step.signer.name),
-        "planned": [named(name, value.text) for name, value in step.values.items()],
+        "planned": named({name: value.text for name, value in step.values.items()}),
         "waived": is_waived(step),
         "proofs": proofs_of(evidence, step.id),
         "reads": reads_of(evidence, step.id),
@@ -73,7 +73,7 @@ def _request(judged: Judged) -> Row:
     request, case, verdicts = examined.received.request, examined.case, examined.verdicts
     return {
         "endpoint": request.endpoint,
-        "asked": [named(name, value) for name, value in request.fields.items()],
+        "asked": named(request.fields),
         "goes_to": request.route,
         "order_type": request.order_type,
         "order_reason": request.order_reason,
@@ -82,10 +82,10 @@ def _request(judged: Judged) -> Row:
         "title": _title(examined),
         "account": _account(case),
         "until": moment(None if case is None else use_of(case).deadline_ms),
-        "under": _under(examined),
+        "under": named(_under(examined)),
         "decided": [] if case is None else list(map(decided_row, case.decisions)),
-        "claims": _claims(request),
-        "hashes": _hashes(examined),
+        "claims": named(_claims(request)),
+        "hashes": named(_hashes(examined)),
         "judged_at": moment(judged.at_ms),
         "checks": {
             "passed": verdicts.passed(),
@@ -117,31 +117,31 @@ def _title(examined: Examined) -> str:
     return examined.read.call.call.title if isinstance(examined.read, ReadCall) else ""
 
 
-def _under(examined: Examined) -> list[Row]:
+def _under(examined: Examined) -> dict[str, str]:
     """Return the domain of an intent; of a transaction what it calls and what it may cost."""
     request, situation = examined.received
     payload, filled = request.payload, request.transaction
     if _gives_away(request):
-        given = named("gives the account to", f"{payload['address']}, on chain {payload['chainId']}")
-        return [given, named("with the order", request.fields.get("order", ""))]
+        given = f"{payload['address']}, on chain {payload['chainId']}"
+        return {"gives the account to": given, "with the order": request.fields.get("order", "")}
     if filled is None:
         if examined.named is None:
-            return []
+            return {}
         domain = situation.deployment.domains[examined.named.intent.domain]
-        contract = named("contract", checksum_address(domain.contract))
-        return [named("domain", f"{domain.name}, version {domain.version}, chain {domain.chain_id}"), contract]
+        about = f"{domain.name}, version {domain.version}, chain {domain.chain_id}"
+        return {"domain": about, "contract": checksum_address(domain.contract)}
     calls = examined.read.call.call.name if isinstance(examined.read, ReadCall) else "unknown"
     fees = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
-    return [
-        named("calls", f"{calls} on chain {payload['chainId']}"),
-        named("contract", payload["to"]),
-        named("from", payload["from"]),
-        named("value", payload["value"]),
-        named("account nonce", str(filled.nonce)),
-        named("fee per gas at most", fees),
-        named("gas limit", f"{filled.gas}: at most {most}"),
-    ]
+    return {
+        "calls": f"{calls} on chain {payload['chainId']}",
+        "contract": payload["to"],
+        "from": payload["from"],
+        "value": payload["value"],
+        "account nonce": str(filled.nonce),
+        "fee per gas at most": fees,
+        "gas limit": f"{filled.gas}: at most {most}",
+    }
 
 
 def decided_row(decision: Decision) -> Row:
@@ -161,18 +161,18 @@ def decided_row(decision: Decision) -> Row:
     }
 
 
-def _claims(request: Request) -> list[Row]:
+def _claims(request: Request) -> dict[str, str]:
     said = {name: request.payload.get(name) for name in ("description", "meta")}
-    return [named(name, json.dumps(value, ensure_ascii=False)) for name, value in said.items() if value]
+    return {name: json.dumps(value, ensure_ascii=False) for name, value in said.items() if value}
 
 
-def _hashes(examined: Examined) -> list[Row]:
+def _hashes(examined: Examined) -> dict[str, str]:
+    digest = examined.digest.hex()
     if isinstance(examined.read, ReadIntent):
-        hashes = examined.read.hashes
-        domain, struct = hashes.domain_separator.hex(), hashes.struct_hash.hex()
-        return [named("domain hash", domain), named("struct hash", struct), named("digest", hashes.digest.hex())]
+        domain, struct, digest = (each.hex() for each in examined.read.hashes)
+        return {"domain hash": domain, "struct hash": struct, "digest": digest}
     what = "hash" if _gives_away(examined.received.request) else "transaction hash"
-    return [named(f"{what}, which is signed", examined.digest.hex())] if examined.digest else []
+    return {f"{what}, which is signed": digest} if digest else {}
 
 
 # ---- the device and the signature -----------------------------------------------------------------------------------
