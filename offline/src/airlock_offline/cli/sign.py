@@ -287,7 +287,7 @@ def sections_of(
     yield list(replacement_rows(case, used)) if case is not None else []
     if case is not None and not verdicts.hinder():
         yield list(review.hash_lines(case))
-        yield [*review.screen_lines(pages, model, version), *review.note_lines(notes)] if pages else []
+        yield list(review.screen_lines(pages, model, version, notes)) if pages else []
     yield list(review.verdict_lines(verdicts))
 
 

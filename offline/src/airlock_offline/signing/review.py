@@ -201,8 +201,11 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
         yield from beside("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
-def screen_lines(screens: list[list[str]], model: str, version: str = "") -> Iterator[str]:
-    """Yield the pages that the device will show, numbered, each page's lines joined; ``version`` is its app's."""
+def screen_lines(screens: list[list[str]], model: str, version: str = "", notes: Iterable[str] = ()) -> Iterator[str]:
+    """Yield the pages that the device will show, numbered, each page's lines joined; ``version`` is its app's.
+
+    ``notes`` say what it does not show in full.
+    """
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
@@ -214,9 +217,5 @@ def screen_lines(screens: list[list[str]], model: str, version: str = "") -> Ite
         )
     if version and version != (known := screen_of(model).app_version):
         yield from noted("NOTE", f"The app is {safe(version)}. The list has the words of {known}: a word may differ.")
-
-
-def note_lines(notes: list[str]) -> Iterator[str]:
-    """Yield the notes on what the device does not show in full."""
     for note in notes:
         yield from noted("NOTE", safe(note, limit=400))

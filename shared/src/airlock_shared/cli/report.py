@@ -92,26 +92,19 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
     @signatures_option
     @json_option
     def verify_folder(folder: Path, signatures_file: Path | None, as_json: bool) -> None:
-        verify_report(folder, signatures_file, judge, screens_of, as_json=as_json)
+        report, html, files = read_folder(folder)
+        whole = read_input(signatures_file) if signatures_file is not None else None
+        found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
+        pdf = (folder / PDF).exists()
+        lines = ["The report matches its artefacts: every field, and every byte of the page."]
+        for sentence in found.open:
+            lines += rows("not computed again: ", sentence)
+        if pdf:
+            lines.append(f"not verified: {PDF}, a browser's copy of {HTML}")
+        facts = {**_mark(report), "not_computed_again": list(found.open), "pdf": pdf}
+        _tell(found.value, facts, lines, as_json=as_json)
 
     return verify_folder
-
-
-def verify_report(
-    folder: Path, signatures_file: Path | None, judge: Judge, screens_of: ScreensOf | None, *, as_json: bool
-) -> None:
-    """Verify an evidence folder and tell what it says. Raises as ``verify`` and ``read_folder``."""
-    report, html, files = read_folder(folder)
-    whole = read_input(signatures_file) if signatures_file is not None else None
-    found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
-    pdf = (folder / PDF).exists()
-    lines = ["The report matches its artefacts: every field, and every byte of the page."]
-    for sentence in found.open:
-        lines += rows("not computed again: ", sentence)
-    if pdf:
-        lines.append(f"not verified: {PDF}, a browser's copy of {HTML}")
-    facts = {**_mark(report), "not_computed_again": list(found.open), "pdf": pdf}
-    _tell(found.value, facts, lines, as_json=as_json)
 
 
 def _printed(folder: Path, printing: Printing) -> bool:
