@@ -16,7 +16,7 @@ from airlock_shared.cli.report_folder import MAX_BYTES, read_folder, write_folde
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import read_input, require_new
+from airlock_shared.host.files import read_input
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import DEPLOYMENT, HTML, PDF, PLAN, REQUESTS
 from airlock_shared.report.rows import Row, headline
@@ -64,7 +64,6 @@ def make_report(
     folder: Path, files: Mapping[str, bytes], judge: Judge, printing: Printing | None, *, as_json: bool
 ) -> None:
     """Write the evidence folder, print it when it is to be, and tell of it. Raises as ``make`` and ``write_folder``."""
-    require_new(folder)
     report = make(files, judge)
     write_folder(folder, report, files)
     printed = printing is not None and _printed(folder, printing)

@@ -48,9 +48,10 @@ def standings(
     ``now_ms`` is unix milliseconds and may be wrong by ``uncertainty_ms``; None where nobody vouches for a clock, and no
     deadline is past then.
     """
-    spent = [use for use in uses if _spends(use, states.get(use.digest, ""))]
+    found = [(use, states.get(use.digest, "")) for use in uses]
+    spent = [use for use, state in found if _spends(use, state)]
     surely_ms = None if now_ms is None else now_ms - max(uncertainty_ms, MARGIN_MS)
-    return [Liveness(use, _over(use, states, spent, surely_ms), _known(use, states)) for use in uses]
+    return [Liveness(use, _over(use, state, spent, surely_ms), _known(use, state)) for use, state in found]
 
 
 def _kind(use: Use) -> str:
@@ -65,8 +66,7 @@ def _spends(use: Use, state: str) -> bool:
     return not _is_stored(use, state) and state in _SPENT[_kind(use)]
 
 
-def _over(use: Use, states: Mapping[str, str], spent: Iterable[Use], surely_ms: int | None) -> str:
-    state = states.get(use.digest, "")
+def _over(use: Use, state: str, spent: Iterable[Use], surely_ms: int | None) -> str:
     if _spends(use, state) or state in _OVER:
         return f"it ended as {state}"
     for other in spent:
@@ -77,8 +77,7 @@ def _over(use: Use, states: Mapping[str, str], spent: Iterable[Use], surely_ms: 
     return ""
 
 
-def _known(use: Use, states: Mapping[str, str]) -> str:
-    state = states.get(use.digest, "")
+def _known(use: Use, state: str) -> str:
     if _is_stored(use, state):
         return "the venue has stored it"
     return f"the online machine has it as {state}" if state else NO_END
