@@ -40,20 +40,20 @@ def match(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
     return rows
 
 
-def _when(given: object, yet: object, found: _Found) -> _Found:
+def _when(given: object, found: _Found, yet: object = True) -> _Found:
     """Return what was found; where that is None which has to be ``given``, or has to be made ``yet``, the word for it."""
     return NOT_GIVEN if given is None else NOT_YET if yet is None else found
 
 
 def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     requests, answers, screens = evidence.requests, evidence.answers, evidence.screens
-    yield "the requests are for this plan and this deployment", _when(requests, True, found=True)  # judged already
-    yield "the signatures answer these requests, step by step", _when(answers, True, _answer(evidence))
+    yield "the requests are for this plan and this deployment", _when(requests, found=True)  # judged already
+    yield "the signatures answer these requests, step by step", _when(answers, _answer(evidence))
     own, model = ("", "") if screens is None else (screens.requests, screens.model)
-    yield "the Ledger's pages are for these requests", _when(screens, True, own == evidence.marks()["requests"])
+    yield "the Ledger's pages are for these requests", _when(screens, own == evidence.marks()["requests"])
     models = models_told(evidence)
     given = screens if "offline" in evidence.transcripts else None
-    told = _when(given, True, model in models if models else UNTOLD)
+    told = _when(given, model in models if models else UNTOLD)
     yield "the Ledger's pages are of a model that the offline transcript names", told
 
 
@@ -83,20 +83,20 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
         return bool(evidence.told("offline", event, **members))
 
     pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
-    yield "the offline transcript pinned this deployment", _when(entries, True, pinned)
+    yield "the offline transcript pinned this deployment", _when(entries, pinned)
     if answers is not None and any(answer.signed.shown == ELSEWHERE for answer in answers.items):
         yield "the offline transcript has the signing", f"signed {ELSEWHERE}"
         return
     header = answers.header if answers else _NOTHING
     begun = has(BEGUN, requests=marks["requests"], plan=marks["plan"])
     given = entries if evidence.requests else None
-    yield "the offline transcript began to sign these requests under this plan", _when(given, answers, begun)
+    yield "the offline transcript began to sign these requests under this plan", _when(given, begun, answers)
     written = has("signatures-written", requests=header.requests, signatures=marks["signatures"])
-    yield "the offline transcript wrote these signatures", _when(entries, answers, written)
+    yield "the offline transcript wrote these signatures", _when(entries, written, answers)
     told = all(map(_is_told, judged))
-    yield "the offline transcript has every answer, with its digest", _when(entries, answers, told)
+    yield "the offline transcript has every answer, with its digest", _when(entries, told, answers)
     head = _has_head(entries, header.transcript_head)
-    yield "the signatures name a head of the offline transcript", _when(entries, answers, head)
+    yield "the signatures name a head of the offline transcript", _when(entries, head, answers)
 
 
 def _is_told(judged: Judged) -> bool:
@@ -108,19 +108,19 @@ def _online(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     entries, offline = evidence.transcripts.get("online"), evidence.transcripts.get("offline")
     requests, answers, marks = evidence.requests, evidence.answers, evidence.marks()
     prepared = evidence.told("online", "prepared", plan=marks["plan"], requests=marks["requests"])
-    yield "the online transcript prepared these requests for this plan", _when(entries, requests, bool(prepared))
+    yield "the online transcript prepared these requests for this plan", _when(entries, bool(prepared), requests)
     head = _has_head(entries, requests.header.transcript_head if requests else "")
-    yield "the requests name a head of the online transcript", _when(entries, requests, head)
+    yield "the requests name a head of the online transcript", _when(entries, head, requests)
     header = answers.header if answers else _NOTHING
     begun = evidence.told("online", "submit-begun", signatures=marks["signatures"])
     submitted = _submitted(evidence, begun, header.requests)
-    yield "the online transcript submitted these signatures", _when(entries, answers, submitted)
+    yield "the online transcript submitted these signatures", _when(entries, submitted, answers)
     heads = all(entry.data.get("offline_transcript_head") == header.transcript_head for entry in begun)
-    found = _when(offline if entries is not None else None, answers if begun else None, heads)
+    found = _when(offline if entries is not None else None, heads, answers if begun else None)
     yield "what was submitted names the head that the signatures name", found
     sha256 = hashlib.sha256(evidence.files.get(TIMELINE, b"")).hexdigest()
     exported = bool(evidence.told("online", EXPORTED, requests=marks["requests"], sha256=sha256))
-    yield "the online transcript has the SHA-256 of the timeline", _when(evidence.timeline, True, exported)
+    yield "the online transcript has the SHA-256 of the timeline", _when(evidence.timeline, exported)
 
 
 def _submitted(evidence: Evidence, begun: Sequence[Entry], requests: str) -> _Found:

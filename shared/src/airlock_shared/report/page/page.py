@@ -25,13 +25,13 @@ def page(report: Row) -> bytes:
     body = [
         element("section", *front(report), css="front"),
         *_fingerprints(report),
-        *_plan(report),
+        _plan(report),
         *_people(report),
-        *_preflight(report),
+        _preflight(report),
         *(step_section(step, n, count, half) for n, step in enumerate(report["steps"], start=1)),
-        *_alive(report["alive"]),
+        _alive(report["alive"]),
         *_transcripts(report),
-        *_artefacts(report),
+        _artefacts(report),
         signing_page(report),
     ]
     return (
@@ -69,11 +69,11 @@ def _fingerprints(report: Row) -> Iterator[Html]:
     ), css="codes")  # fmt: skip
 
 
-def _plan(report: Row) -> Iterator[Html]:
+def _plan(report: Row) -> Html:
     plan, deployment = report["plan"], report["deployment"]
     about = f"{plan['deployment']}, chain {deployment['chain_id']}, fetched at {deployment['fetched_at']}"
     limits = [(row["name"], row["value"]) for row in plan["limits"]]
-    yield joined(
+    return joined(
         element("h2", "Plan"),
         pairs("Where, and limits for what the builder chooses", [("deployment", about), *limits]),
         *map(_signer, plan["signers"]),
@@ -111,7 +111,7 @@ def _compared(station: Row) -> Html:
     return joined(hexes(value) if is_hex else value, changed)
 
 
-def _preflight(report: Row) -> Iterator[Html]:
+def _preflight(report: Row) -> Html:
     found, heads = report["preflight"], ("group", "what", "found", "verdict")
     parts = [element("h2", "The offline machine before the signing")]
     if found is None:
@@ -121,11 +121,11 @@ def _preflight(report: Row) -> Iterator[Html]:
         lines = [[line[name] for name in heads] for line in found["lines"]]
         parts += [table(caption, heads, lines, css="wide lines")] if lines else []
         parts.append(pairs(f"{caption}: what else was recorded", labelled(found["rest"])))
-    yield joined(*parts)
+    return joined(*parts)
 
 
-def _alive(alive: Row) -> Iterator[Html]:
-    """Yield the signatures that could still execute: whoever has one can use it."""
+def _alive(alive: Row) -> Html:
+    """Return the signatures that could still execute: whoever has one can use it."""
     at = alive["as_of"]["utc"] if alive["as_of"] else "an unknown time"
     every = alive["of_all_ceremonies"]
     which = "of every ceremony on the signing machine's record" if every else "of this ceremony alone"
@@ -141,7 +141,7 @@ def _alive(alive: Row) -> Iterator[Html]:
         for each in alive["signatures"]
     ]  # fmt: skip
     heading = element("h2", "Signatures that could still execute")
-    yield joined(heading, element("p", about), *(shown or [element("p", "None is known.")]))
+    return joined(heading, element("p", about), *(shown or [element("p", "None is known.")]))
 
 
 def _transcripts(report: Row) -> Iterator[Html]:
@@ -165,13 +165,13 @@ def _seal(seal: Row) -> Html:
     return joined(over, hexes(seal["head"]))
 
 
-def _artefacts(report: Row) -> Iterator[Html]:
+def _artefacts(report: Row) -> Html:
     told = (
         "`airlock-online report verify` or `airlock-offline report verify` computes this page again from these files."
     )
     rows = [(r["name"], r["what"], f"{r['bytes']} bytes", hexes(r["sha256"])) for r in report["artefacts"]]
     heads = ("file", "what it is", "size", "SHA-256")
-    yield joined(
+    return joined(
         element("h2", "Artefacts"),
         element("p", told),
         table("Files beside this page", heads, rows, css="wide moments"),
