@@ -12,8 +12,8 @@ from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
-from airlock_shared.plan.limit_rows import limit_rows
 from airlock_shared.plan.model import EITHER, Exact, Plan
+from airlock_shared.report.rows import limit_rows
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
 from airlock_shared.units import CODE, utc_text

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks.judge import Examined
-from airlock_shared.documents.signatures import Signed
-from airlock_shared.documents.transcript import Entry
-from airlock_shared.report.evidence.redaction import Answer
+if TYPE_CHECKING:
+    from airlock_shared.checks.judge import Examined
+    from airlock_shared.documents.signatures import Signed
+    from airlock_shared.documents.transcript import Entry
+    from airlock_shared.report.evidence.redaction import Answer
 
 BEGUN = "sign-begun"
 """The transcript's event with which a signing begins."""

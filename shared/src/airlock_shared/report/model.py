@@ -13,14 +13,13 @@ from typing import Any
 
 from airlock_shared.ceremony.roles import differences
 from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
-from airlock_shared.plan.limit_rows import limit_rows
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.alive import alive_row
 from airlock_shared.report.consistency import ELSEWHERE, match
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.frame import HALVES, people_row, preflight_row, transcript_rows
 from airlock_shared.report.judged import Judged
-from airlock_shared.report.rows import UNWITNESSED, Row, named, plain, warnings_of
+from airlock_shared.report.rows import UNWITNESSED, Row, limit_rows, named, plain, warnings_of
 from airlock_shared.report.steps import part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 

@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_shared.units import utc_text
+from airlock_shared.plan.model import Limits
+from airlock_shared.units import GWEI, NATIVE, PERCENT, span_text, to_human, utc_text
 
 Row = dict[str, Any]
 
@@ -47,3 +48,20 @@ def warnings_of(read: Row) -> Iterator[str]:
     """Yield a sentence for each thing of a read that is in the way of the step."""
     yield from (f"the sources disagree on the {text}" for text in read["disagreements"])
     yield from read["warnings"]
+
+
+def limit_rows(limits: Limits) -> Iterator[tuple[str, str]]:
+    """Yield the name of each of a plan's limits for what the builder chooses, and what it is."""
+    spans = {"deadline at most": limits.deadline_at_most_ms, "remaining at least": limits.remaining_at_least_ms}
+    for name, span_ms in spans.items():
+        yield name, _NONE if span_ms is None else span_text(span_ms // 1000)
+    for name, raw, unit in (
+        ("slippage at most", limits.slippage_at_most_raw, PERCENT),
+        ("max fee at most", limits.max_fee_at_most_wei, GWEI),
+        ("native fee at most", limits.native_fee_at_most_wei, NATIVE),
+    ):
+        if raw is not None or unit is not NATIVE:
+            yield name, _NONE if raw is None else f"{to_human(raw, unit)} {unit.name}"
+
+
+_NONE = "none: the plan must fix this value"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.actions import Action
 from airlock_shared.catalogue.referral_code import code_rows
-from airlock_shared.checks.case import CallCase, Case, ReadCall, ReadIntent
-from airlock_shared.checks.judge import Examined
+from airlock_shared.checks.case import CallCase, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.services import AUTHORIZATION
@@ -24,6 +24,10 @@ from airlock_shared.report.judged import Judged
 from airlock_shared.report.outcome import outcome_of
 from airlock_shared.report.rows import Row, moment, named
 from airlock_shared.units import CODE, GWEI, NATIVE, raw_text, to_human
+
+if TYPE_CHECKING:
+    from airlock_shared.checks.case import Case
+    from airlock_shared.checks.judge import Examined
 
 
 def signer_row(signer: Signer) -> Row:

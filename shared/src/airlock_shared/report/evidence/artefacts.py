@@ -6,15 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.transcript import Entry
-from airlock_shared.plan.model import Plan
-from airlock_shared.report.evidence.redaction import Answers
-from airlock_shared.report.evidence.screens import Screens
-from airlock_shared.report.evidence.timeline import Timeline
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.documents.requests import Header, Request
+    from airlock_shared.documents.transcript import Entry
+    from airlock_shared.plan.model import Plan
+    from airlock_shared.report.evidence.redaction import Answers
+    from airlock_shared.report.evidence.screens import Screens
+    from airlock_shared.report.evidence.timeline import Timeline
 
 PLAN, DEPLOYMENT, REQUESTS, SIGNATURES = "plan.toml", "deployment.json", "requests.json", "signatures.json"
 SCREENS, TIMELINE = "screens.json", "timeline.jsonl"
