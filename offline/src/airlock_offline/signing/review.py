@@ -101,9 +101,8 @@ def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[
         rows = chain(marked(KEPT, signer_rows(case, "signer")), about, marked(KEPT, row("goes to", route)))
     yield [*head, title, "=" * WIDTH, *rows]
     if not known:
-        yield (
-            ["RECEIVED, not compared with anything", *chain(*map(_raw_value, case.decisions))] if case.decisions else []
-        )
+        values = list(chain(*map(_raw_value, case.decisions)))
+        yield ["RECEIVED, not compared with anything", *values] if values else []
         return
     for decided_by, *headings in _GROUPS:
         decisions = [d for d in case.decisions if d.decided_by == decided_by]
