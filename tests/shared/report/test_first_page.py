@@ -17,7 +17,7 @@ from airlock_shared.documents.transcript import read_entries
 from airlock_shared.report.evidence.timeline import KINDS
 from airlock_shared.report.page.front import is_of_chain, transaction_of
 from airlock_shared.report.page.html import text
-from airlock_shared.report.page.labels import LABELS, is_known, label
+from airlock_shared.report.page.labels import LABELS, label
 from airlock_shared.report.page.page import page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
@@ -30,6 +30,10 @@ EVIDENCE = "<h2>Fingerprints</h2>"
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 ADDRESS = re.compile(r"(?<![0-9A-Za-z])0x[0-9A-Fa-f]{40}(?![0-9A-Za-z])")
 TREASURY = next(iter(KEYS))
+
+
+def is_known(key: str) -> bool:
+    return label(key) != f'"{key}"'
 
 
 def close() -> Row:

@@ -24,8 +24,8 @@ def screens_of(evidence: Evidence, model: str) -> Screens:
     """Return the pages of every step that a Ledger has signed. Raises as ``judge``."""
     shown = []
     for each in judge(evidence):
-        signed, case = each.answer.signed if each.answer else None, each.examined.case
-        if signed is not None and case is not None and signed.result == "signed" and signed.shown != ELSEWHERE:
+        signed, case = each.signed, each.examined.case
+        if signed is not None and case is not None and signed.shown != ELSEWHERE:
             words = words_of(model, signed.app)
             pages = [list(page) for page in pages_of(case, words, by_hashes=signed.shown == "hashes")]
             shown.append(ShownPages(case.request.step, each.digest, pages))

@@ -140,13 +140,13 @@ class ReviewPages:
         key = ""
         with keys:
             while key != ENDED:
-                number, count = self._page + 1, len(self._pages)
-                lines = [f"THE LEDGER, page {number} of {count}: compare it, then turn both", ""]
+                count = len(self._pages)
+                lines = [f"THE LEDGER, page {self._page + 1} of {count}: compare it, then turn both", ""]
                 for line in self._pages[self._page]:
                     lines += beside("  ", safe(line.strip()))
                 _draw(lines, _size())
                 keys.forget()
-                with key_line(f"{number} of {count}", number > 1, last="confirm or reject on the Ledger"):
+                with key_line(f"{self._page + 1} of {count}", self._page > 0, last="confirm or reject on the Ledger"):
                     key = keys.key(ended)
                 self._page = min(max(self._page + _step(key), 0), count - 1)
 

@@ -23,7 +23,6 @@ from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typ
 from airlock_offline.signing.replacement_rows import replacement_rows
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
 from airlock_offline.signing.stopped import error_of, left_behind
-from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words, was_begun
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
@@ -288,16 +287,14 @@ def sections_of(
     examined: Examined, used: UsedNonces, pages: list[list[str]], notes: list[str], model: str, version: str = ""
 ) -> Iterator[list[str]]:
     """Yield the sections of all that is shown of an item before people are asked about it; an empty one is none."""
-    case, planned, verdicts = examined.case, examined.planned, examined.verdicts
+    case, verdicts = examined.case, examined.verdicts
     steps = list(examined.received.situation.plan.steps)
     yield from review.review_sections(examined, steps.index(examined.received.request.step) + 1, len(steps))
-    if planned is not None and planned.step.action.name in REGISTRATIONS:
-        yield list(proof_lines(verdicts.all()))
-    if case is not None and case.step.replaced_digest:
-        yield list(replacement_rows(case, used))
+    yield list(proof_lines(verdicts.all()))
+    yield list(replacement_rows(case, used)) if case is not None else []
     if case is not None and not verdicts.hinder():
         yield list(review.hash_lines(case))
-        yield [*review.screen_lines(pages, model, version), *review.note_lines(notes)] if pages else []
+        yield list(review.screen_lines(pages, model, version, notes)) if pages else []
     yield list(review.verdict_lines(verdicts))
 
 

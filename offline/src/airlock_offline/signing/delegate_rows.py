@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_shared.catalogue.actions import REGISTRATIONS, REMOVAL
+from airlock_offline.signing.row_layout import row
+from airlock_shared.catalogue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL
 from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.kinds import EXPIRY, value_of
@@ -23,25 +24,19 @@ _DAY_S = 86_400
 _NEVER = "withdraw funds, approve USDC, or add other delegates: the venue's promise"
 
 
-def delegate_heading(case: Case) -> str:
-    """Return the heading above the rows of a delegate's step; empty for any other step."""
-    if case.step.action.name in REGISTRATIONS:
-        return "WHAT THIS DELEGATE CAN AND CANNOT DO FOR THE ACCOUNT"
-    return "WITH THIS REMOVAL" if case.step.action.name == REMOVAL and _others(case) else ""
+def delegate_lines(case: Case) -> Iterator[str]:
+    """Yield what a delegate's key may sign and send, what it may not, until when, and what else the plan does.
 
-
-def delegate_rows(case: Case) -> Iterator[tuple[str, str]]:
-    """Yield labels and texts: what the key may sign and send, what it may not, until when, and what else the plan does."""
+    A heading stands first; there is nothing for any other step.
+    """
+    rows = _others(case)
     if case.step.action.name in REGISTRATIONS:
-        yield from _powers(case.situation)
-        expiry_s = value_of(case.fields, case.message, EXPIRY)
-        if type(expiry_s) is int:
-            days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
-            left = f"{days} whole days from now" if days >= 0 else "in the past"
-            yield "until", f"{utc_text(expiry_s * 1000)}, {left}"
-    for step, is_before in _others(case):  # a rotation is shown as a whole
-        does = "ends the registration of" if step.action.name == REMOVAL else "registers"
-        yield f"step {step.id}"[:18], f"{'before this' if is_before else 'after this'}, {does} {_key(step)}"
+        yield "WHAT THIS DELEGATE CAN AND CANNOT DO FOR THE ACCOUNT"
+        rows = [*_powers(case.situation), *_until(case), *rows]
+    elif rows:
+        yield "WITH THIS REMOVAL"
+    for label, text in rows:
+        yield from row(label, text)
 
 
 def _powers(situation: Situation) -> Iterator[tuple[str, str]]:
@@ -59,15 +54,32 @@ def _list(titles: Iterator[str]) -> str:
     return "; ".join(dict.fromkeys(titles))
 
 
-def _others(case: Case) -> list[tuple[Step, bool]]:
-    """Return the plan's other steps with delegates of the same account, and whether each comes before this one."""
-    steps = list(case.situation.plan.steps.values())
-    here = steps.index(case.step)
+def _until(case: Case) -> Iterator[tuple[str, str]]:
+    expiry_s = value_of(case.fields, case.message, EXPIRY)
+    if type(expiry_s) is int:
+        days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
+        yield "until", f"{utc_text(expiry_s * 1000)}, {f'{days} whole days from now' if days >= 0 else 'in the past'}"
+
+
+def _others(case: Case) -> list[tuple[str, str]]:
+    """Return what the plan's other steps do with delegates of the same account: a rotation is shown as a whole."""
+    before, after = _rotation(case)
+    does = dict.fromkeys(REGISTRATIONS, "registers") | {REMOVAL: "ends the registration of"}
     return [
-        (step, number < here)
-        for number, step in enumerate(steps)
-        if number != here and step.action.name in (*REGISTRATIONS, REMOVAL) and _raw(step) == _raw(case.step)
+        (f"step {step.id}"[:18], f"{when} this, {does[step.action.name]} {_key(step)}")
+        for when, steps in (("before", before), ("after", after))
+        for step in steps
     ]
+
+
+def _rotation(case: Case) -> tuple[list[Step], list[Step]]:
+    """Return the steps for delegates of a delegate's step's account, before it and after it; none for another step."""
+    every = case.situation.plan.steps.values()
+    steps = [step for step in every if step.action.name in DELEGATE_ACTIONS and _raw(step) == _raw(case.step)]
+    if case.step not in steps:
+        return [], []
+    here = steps.index(case.step)
+    return steps[:here], steps[here + 1 :]
 
 
 def _raw(step: Step) -> object:
@@ -87,9 +99,7 @@ def delegate_warnings(case: Case) -> Iterator[str]:
             "the plan waives the proof that anybody holds this delegate key. A mistyped address becomes a delegate "
             "whose key nobody holds, or a stranger holds."
         )
-    if case.step.action.name == REMOVAL and any(
-        is_before and step.action.name in REGISTRATIONS for step, is_before in _others(case)
-    ):
+    if case.step.action.name == REMOVAL and any(step.action.name in REGISTRATIONS for step in _rotation(case)[0]):
         yield (
             "a new key is registered before this one is removed. Until then both can trade, and at a venue with one "
             "delegate for each account, this removal fails. Remove first, then register."

@@ -19,13 +19,9 @@ def replacement_rows(case: Case, used: UsedNonces) -> Iterator[str]:
     use = use_of(case)
     old = [other for other in used.holders(use) if other.shares_nonce(use)]
     yield "REPLACES (named by the plan; old and new have the same nonce)"
-    for other in old:
-        yield from _signature("old", other)
-    yield from _signature("new", use)
-    if len(old) > 1:
-        yield f"Any one of these {len(old) + 1} may execute; the online machine chooses."
-    else:
-        yield EITHER
+    for label, each in (*(("old", other) for other in old), ("new", use)):
+        yield from _signature(label, each)
+    yield EITHER if len(old) < 2 else f"Any one of these {len(old) + 1} may execute; the online machine chooses."
 
 
 def _signature(label: str, use: Use) -> Iterator[str]:

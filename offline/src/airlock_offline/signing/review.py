@@ -2,7 +2,10 @@
 
 Pure text, 80 columns: every line can be read aloud. It comes in sections, each a heading and the lines below. A mark in
 the margin says of every line of a value whether it is kept, not kept, or chosen by the builder; no mark: nobody compared it.
-What the builder only says is bounded and marked otherwise. What is shown of a refused item is in ``refused_review``.
+What the builder only says is bounded and marked otherwise.
+
+Of a refused item only what its checks have established is said, and why it is not signed. Where it is another payload than
+the step's, or goes to another contract, values stand as they came.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ from itertools import chain
 
 from airlock_offline.ledger.models import MODELS, screen_of
 from airlock_offline.signing.builder_words import builder_lines
+from airlock_offline.signing.delegate_rows import delegate_lines, delegate_warnings
 from airlock_offline.signing.row_layout import (
     INDENT,
     KEPT,
-    REHEARSAL,
+    NOT_KEPT,
     mark_of,
     marked,
+    name_of,
     noted,
     route_of,
     row,
@@ -27,22 +32,34 @@ from airlock_offline.signing.row_layout import (
     value_rows,
 )
 from airlock_offline.signing.text_suspicions import text_suspicions
-from airlock_shared.catalogue.actions import DELEGATE_ACTIONS
+from airlock_offline.signing.transaction_rows import transaction_rows, transaction_warnings
 from airlock_shared.catalogue.intents import is_custom
-from airlock_shared.checks.case import CallCase, Case, IntentCase
+from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.plan.decisions import Decision
+from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, safe, safe_again
+from airlock_shared.units import raw_text
 
 _GROUPS = (
-    ("plan", "DECIDED BY THE PLAN"),
-    ("fixed", "FIXED (zero, because the plan asks for nothing here)"),
-    ("builder", "CHOSEN BY THE BUILDER, within the plan's limits"),
-    ("nobody", "NOT DECIDED BY ANY RULE"),
-)
+    ("plan", "DECIDED BY THE PLAN", "RECEIVED, beside what the plan decides"),
+    ("fixed", "FIXED (zero, because the plan asks for nothing here)",
+     "RECEIVED WHERE ZERO IS EXPECTED, because the plan asks for nothing here"),
+    ("builder", "CHOSEN BY THE BUILDER, within the plan's limits", "WHAT THE BUILDER CHOSE, beside the plan's limits"),
+    ("nobody", "NOT DECIDED BY ANY RULE", "NOT DECIDED BY ANY RULE"),
+)  # fmt: skip
+"""Who decides a value, and the heading above it: of what can be signed, and of what is refused."""
+
+_READ_BY = ("PLAN-STEP", "PLAN-ACTION", "TX-TO", "TX-CHAIN")
+"""What gives a payload's values their meaning: it is the step's kind, at the pinned contract of the pinned chain."""
+
+_MEANT = {"plan": "the plan {}", "fixed": "expected is {}", "builder": "allowed is {}", "nobody": "undecided is {}"}
+_REASONS = 5
+"""Sentences that say at the beginning why an item is refused."""
+_MOST_REFUSED = 2000
+"""Characters of a value that nobody will sign."""
 
 
 def review_sections(examined: Examined, position: int, count: int) -> Iterator[list[str]]:
@@ -54,24 +71,12 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
     head = ["=" * WIDTH, f"STEP {position} of {count} of the plan: {safe(examined.received.request.step)}"]
     if case is None:
         yield [*head, "The payload cannot be shown in readable form; the refusals are below."]
-    elif verdicts.hinder():
-        from airlock_offline.signing.refused_review import refused_sections
-
-        yield from refused_sections(head, case, verdicts)
     else:
-        about = marked(KEPT, under_domain(case)) if isinstance(case, IntentCase) else _call_rows(case)
-        title = f"{case.title} ({case.step.action.name}, {case.step.action.result})"
-        signer, route = signer_rows(case, "signer"), row("goes to", route_of(case.request))
-        yield [*head, title, "=" * WIDTH, *marked(KEPT, signer), *about, *marked(KEPT, route)]
-        for decided_by, heading in _GROUPS:
-            decisions = [d for d in case.decisions if d.decided_by == decided_by]
-            rows = chain(*(_decision(decision, case.situation.now_ms) for decision in decisions))
-            yield [heading, *rows] if decisions else []
-        yield _delegate_lines(case) if case.step.action.name in DELEGATE_ACTIONS else []
+        yield from _case_sections(head, case, verdicts)
     claims = list(builder_lines(examined.received.request))
     yield ["THE BUILDER SAYS (not signed, decides nothing)", *claims] if claims else []
     if case is not None:
-        yield list(_warnings(case, verdicts))[1:]
+        yield list(_warnings(case, refused=verdicts.hinder()))[1:]
 
 
 def lines_of(sections: Iterable[list[str]]) -> Iterator[str]:
@@ -80,55 +85,83 @@ def lines_of(sections: Iterable[list[str]]) -> Iterator[str]:
         yield from ("", *section) if number else section
 
 
-def _call_rows(case: CallCase) -> Iterator[str]:
-    from airlock_offline.signing.transaction_rows import transaction_rows
-
-    return transaction_rows(case)
-
-
-def _decision(decision: Decision, now_ms: int) -> Iterator[str]:
-    """Yield a value with who decided it; a text is shown whole, however long, because it is signed."""
-    lines = [*value_rows(decision, now_ms, limit=None)]
-    if decision.decided_by == "plan":
-        lines += row("", f"plan {safe(decision.expected)}: {so(decision)}")
-    elif decision.decided_by == "builder":
-        lines += row("", f"limit {decision.expected}: kept")
-    return marked(mark_of(decision), lines)
-
-
-def _delegate_lines(case: Case) -> list[str]:
-    from airlock_offline.signing.delegate_rows import delegate_heading, delegate_rows
-
-    heading = delegate_heading(case)
-    return [heading, *chain(*(row(label, text) for label, text in delegate_rows(case)))] if heading else []
-
-
-def _warnings(case: Case, verdicts: Verdicts) -> Iterator[str]:
-    if verdicts.hinder():
-        from airlock_offline.signing.refused_review import refused_warnings
-
-        yield from refused_warnings(case)
-        return
-    suspicions = [*text_suspicions(case), *(f"{text[0].upper()}{text[1:]}." for text in odd_directions(case.step))]
-    notes = [f"{text[0].upper()}{text[1:]}." for text in directions(case.step)]
-    if isinstance(case, IntentCase):
-        notes += _intent_warnings(case)
+def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
+    refused, failed = verdicts.hinder(), {verdict.check for verdict in verdicts.stopping()}
+    known = failed.isdisjoint(_READ_BY)
+    action, route = case.step.action, route_of(case.request)
+    about = under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case, failed)
+    if refused:
+        why = chain(*(beside("  ", sentence) for sentence in _why(case, verdicts, known=known)))
+        title = f"REFUSED: it is not signed. The step is {action.name} ({action.result})"
+        signer = chain(marked(NOT_KEPT, why), row("came", case.title), signer_rows(case, "the plan's signer"))
+        rows = chain(signer, about, row("route as received", route))
     else:
-        from airlock_offline.signing.transaction_rows import transaction_warnings
+        title = f"{case.title} ({action.name}, {action.result})"
+        about = marked(KEPT, about) if isinstance(case, IntentCase) else about  # a call's rows have marks of their own
+        rows = chain(marked(KEPT, signer_rows(case, "signer")), about, marked(KEPT, row("goes to", route)))
+    yield [*head, title, "=" * WIDTH, *rows]
+    if not known:
+        values = list(chain(*map(_raw_value, case.decisions)))
+        yield ["RECEIVED, not compared with anything", *values] if values else []
+        return
+    for decided_by, *headings in _GROUPS:
+        decisions = [d for d in case.decisions if d.decided_by == decided_by]
+        shown = chain(*(_decision(decision, case.situation.now_ms, refused=refused) for decision in decisions))
+        yield [headings[refused], *shown] if decisions else []
+    yield [] if refused else list(delegate_lines(case))
 
-        notes += transaction_warnings(case)
-    if case.step.action.name in DELEGATE_ACTIONS:
-        from airlock_offline.signing.delegate_rows import delegate_warnings
 
-        suspicions += delegate_warnings(case)
-    if case.step.signer.show == "hashes":
-        notes.append("The device will show two hashes only, not the fields: compare them digit by digit.")
+def _why(case: Case, verdicts: Verdicts, *, known: bool) -> Iterator[str]:
+    """Yield in people's words what is wrong: values that are not the plan's, or else what the checks found."""
+    wrong = [decision for decision in case.decisions if known and not decision.ok]
+    for decision in wrong[:_REASONS]:
+        came = safe(shown_value(decision.field, decision.raw), limit=100)
+        meant = _MEANT[decision.decided_by].format(safe(decision.expected, limit=100))
+        yield f"{name_of(decision).strip('_')}: the payload says {came}, {meant}"
+    if not wrong:
+        yield from (safe_again(verdict.what, limit=200) for verdict in verdicts.refused()[:_REASONS])
+    if len(wrong) > _REASONS:
+        yield f"and {len(wrong) - _REASONS} more values, below"
+
+
+def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str]:
+    """Yield a value beside what was expected of it; a text that can be signed is shown whole, however long.
+
+    Whether a limit of time or nonces is kept in what is refused, the checks below say.
+    """
+    ok, expected, said = decision.ok, decision.expected, ""
+    if decision.decided_by == "plan":
+        said = f"plan {safe(expected)}: {so(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
+    elif decision.decided_by == "builder":
+        said = f"limit {expected}{': EXCEEDED' if not ok else '' if refused else ': kept'}"
+    elif not ok:
+        said = f"expected {expected}"
+    rows = value_rows(decision, now_ms, limit=_MOST_REFUSED if refused else None)
+    return marked(mark_of(decision), chain(rows, row("", said) if said else ()))
+
+
+def _raw_value(decision: Decision) -> Iterator[str]:
+    """Yield a value whose unit and meaning nobody has established, as it came."""
+    yield from row(name_of(decision), safe(raw_text(decision.raw), limit=_MOST_REFUSED))
+
+
+def _warnings(case: Case, *, refused: bool) -> Iterator[str]:
+    suspicions, notes = list(text_suspicions(case)), []
+    if not refused:
+        suspicions += [*map(_sentence, odd_directions(case.step)), *delegate_warnings(case)]
+        notes = [*map(_sentence, directions(case.step))]
+        notes += _intent_warnings(case) if isinstance(case, IntentCase) else transaction_warnings(case)
+        if case.step.signer.show == "hashes":
+            notes.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
-        notes.append(REHEARSAL)
-    for suspicion in suspicions:
-        yield from noted("WARNING", suspicion)
-    for note in notes:
-        yield from noted("NOTE", note)
+        notes.append("REHEARSAL: nothing here is worth anything.")
+    for kind, texts in (("WARNING", suspicions), ("NOTE", notes)):
+        for text in texts:
+            yield from noted(kind, text)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _intent_warnings(case: IntentCase) -> Iterator[str]:
@@ -147,8 +180,8 @@ def hash_lines(case: Case) -> Iterator[str]:
         hashes += [("digest", case.digest)]
     for label, value in hashes:
         digits = value.hex()
-        yield f"  {label:<{INDENT - 2}}  {grouped(digits[:32])}"
-        yield f"  {'':<{INDENT - 2}}  {grouped(digits[32:])}"
+        yield f"  {label:<{INDENT}}{grouped(digits[:32])}"
+        yield f"  {'':<{INDENT}}{grouped(digits[32:])}"
 
 
 def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
@@ -167,8 +200,11 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
         yield from beside("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
-def screen_lines(screens: list[list[str]], model: str, version: str = "") -> Iterator[str]:
-    """Yield the pages that the device will show, numbered, each page's lines joined; ``version`` is its app's."""
+def screen_lines(screens: list[list[str]], model: str, version: str = "", notes: Iterable[str] = ()) -> Iterator[str]:
+    """Yield the pages that the device will show, numbered, each page's lines joined; ``version`` is its app's.
+
+    ``notes`` say what it does not show in full.
+    """
     yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
@@ -180,9 +216,5 @@ def screen_lines(screens: list[list[str]], model: str, version: str = "") -> Ite
         )
     if version and version != (known := screen_of(model).app_version):
         yield from noted("NOTE", f"The app is {safe(version)}. The list has the words of {known}: a word may differ.")
-
-
-def note_lines(notes: list[str]) -> Iterator[str]:
-    """Yield the notes on what the device does not show in full."""
     for note in notes:
         yield from noted("NOTE", safe(note, limit=400))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from airlock_shared.catalogue.referral_code import code_rows
 from airlock_shared.checks.case import Case, IntentCase
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.addresses import checksum_address
@@ -35,8 +36,6 @@ def marked(mark: str, rows: Iterable[str]) -> Iterator[str]:
 
 
 # ---- rows of a case -------------------------------------------------------------------------------------------------
-
-REHEARSAL = "REHEARSAL: nothing here is worth anything."
 
 
 def signer_rows(case: Case, label: str) -> Iterator[str]:
@@ -67,14 +66,13 @@ def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[s
     name, text = name_of(decision), shown_value(field, raw)
     shown = safe(text, limit=len(text) if limit is None else limit)
     if field.unit in (UNIX_MS, UNIX_S) and type(raw) is int:
-        seconds = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
-        shown += f" ({'in ' if seconds >= 0 else ''}{span_text(abs(seconds) // 1000)}{'' if seconds >= 0 else ' ago'})"
+        left_ms = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
+        span = span_text(abs(left_ms) // 1000)
+        shown += f" (in {span})" if left_ms >= 0 else f" ({span} ago)"
     yield from row(name, shown)
     if field.label:
         yield from row("", f'the profile calls it "{safe(field.label)}"')
     if field.unit is CODE and type(raw) is bytes:
-        from airlock_shared.catalogue.referral_code import code_rows
-
         for text in code_rows(raw):
             yield from row("", text)
     signed = raw_text(raw)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain, islice
 
 from airlock_shared.catalogue.referral_code import code_letters
 from airlock_shared.checks.case import Case
@@ -19,10 +20,8 @@ def text_suspicions(case: Case) -> Iterator[str]:
         for flag in flags(text[:_MOST_CHARACTERS]):
             yield f"{name}: {flag}."
     said = [case.request.payload.get(name) for name in ("description", "meta")]
-    texts = " ".join([text[:_MOST_CHARACTERS] for text in _claimed(said, [_MOST_TEXTS])])
-    for flag in flags(
-        texts[:_MOST_CHARACTERS]
-    ):  # all of it together: what it says must not fill the screen with warnings
+    texts = " ".join(text[:_MOST_CHARACTERS] for text in islice(_claimed(said), _MOST_TEXTS))
+    for flag in flags(texts[:_MOST_CHARACTERS]):  # of all together: what it says must not fill the screen with warnings
         yield f"what the builder says: {flag}."
 
 
@@ -38,15 +37,13 @@ def _texts(case: Case) -> Iterator[tuple[str, str]]:
     yield "the reason of the order type", case.request.order_reason
 
 
-def _claimed(value: object, left: list[int]) -> Iterator[str]:
-    """Yield the texts within what the builder claims, names of members too, up to a number of them."""
-    if isinstance(value, str) and left[0] > 0:
-        left[0] -= 1
+def _claimed(value: object) -> Iterator[str]:
+    """Yield the texts within what the builder claims, names of members too."""
+    if isinstance(value, str):
         yield value
-    elif isinstance(value, dict) and left[0] > 0:
-        for key, member in value.items():
-            yield from _claimed(key, left)
-            yield from _claimed(member, left)
-    elif isinstance(value, list) and left[0] > 0:
+    elif isinstance(value, dict):
+        for member in chain(*value.items()):
+            yield from _claimed(member)
+    elif isinstance(value, list):
         for member in value:
-            yield from _claimed(member, left)
+            yield from _claimed(member)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from functools import partial
 
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT, marked, row
 from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS
@@ -15,55 +14,62 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import GWEI, NATIVE, to_human
 
 
-def transaction_rows(case: CallCase, failed: Collection[str] = ()) -> Iterator[str]:
-    """Yield where a transaction goes, for whom, and what it can cost at most.
+def transaction_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
+    """Yield where a transaction goes, for whom, and what it can cost at most; of an authorization, what it gives to whom.
 
     ``failed`` are the checks that refused it or were not reached: what they would have established is not said.
     """
+    for check, mark, label, text in _authorization(case) if case.request.transaction is None else _call(case, failed):
+        shown = NOT_KEPT if check in failed else " " if failed and mark == KEPT else mark
+        yield from marked(shown, row(label, text))
+
+
+def _call(case: CallCase, failed: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield rows of a transaction: the check that establishes each, its mark then, its label, and its text."""
     payload, filled = case.request.payload, case.request.transaction
     if filled is None:
-        yield from _authorization_rows(case, failed)
         return
-    kept = partial(_mark, failed)
+    wei, pinned = value_wei(payload), pinned_name(case.call)
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
-    yield from marked(kept("TX-CHAIN"), row("calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"))
-    pinned = pinned_name(case.call)
+    yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"
     at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
-    contract = [*row("", f"contract {safe(payload['to'], limit=100)}, {at}")]
+    yield "TX-TO", KEPT, "", f"contract {safe(payload['to'], limit=100)}, {at}"
     if case.call.delegated_for is not None:
-        contract += row("", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}")
-    yield from marked(kept("TX-TO"), contract)
-    yield from marked(kept("TX-VALUE", CHOSEN if value_wei(payload) else KEPT), row("value", _sent(case, failed)))
+        yield "TX-TO", KEPT, "", f"by delegatedAction, for {checksum_address(case.call.delegated_for)}"
+    yield "TX-VALUE", CHOSEN if wei else KEPT, "value", _sent(case, wei, failed)
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
-    yield from marked(kept("TX-FEES", CHOSEN), row("fee per gas", f"at most {fee}"))
+    yield "TX-FEES", CHOSEN, "fee per gas", f"at most {fee}"
     most = to_human(filled.gas * filled.maxFeePerGas, NATIVE)
-    gas = row("gas limit", f"{filled.gas}: at most {most} of the native currency in all")
-    yield from marked(kept("TX-GAS", CHOSEN), gas)
-    yield from marked(kept("TX-NONCE", CHOSEN), row("account nonce", str(filled.nonce)))
+    yield "TX-GAS", CHOSEN, "gas limit", f"{filled.gas}: at most {most} of the native currency in all"
+    yield "TX-NONCE", CHOSEN, "account nonce", str(filled.nonce)
 
 
-def _mark(failed: Collection[str], check: str, as_is: str = KEPT) -> str:
-    return NOT_KEPT if check in failed else " " if failed and as_is == KEPT else as_is
-
-
-def _sent(case: CallCase, failed: Collection[str]) -> str:
-    payload, wei = case.request.payload, value_wei(case.request.payload)
+def _sent(case: CallCase, wei: int | None, failed: Collection[str]) -> str:
     if "TX-VALUE" in failed:
-        return f"{safe(payload['value'], limit=100)}, NOT what the plan allows"
+        return f"{safe(case.request.payload['value'], limit=100)}, NOT what the plan allows"
     if not wei:
         return "0 (no native currency is sent)"
     most = to_human(case.situation.plan.limits.native_fee_at_most_wei or 0, NATIVE)
     return f"{to_human(wei, NATIVE)} {NATIVE.name} is sent with it as a fee, at most {most}"
 
 
+def _authorization(case: CallCase) -> Iterator[tuple[str, str, str, str]]:
+    """Yield on which chain the account is given, to what, and with which order."""
+    chain, contract = case.request.payload["chainId"], case.message["contract"]
+    name = LEDGER_CONTRACTS.get(contract, "no contract that the Ledger knows")
+    yield "AUTH-CHAIN", KEPT, "on chain", f"{chain}{'' if chain else ', which is EVERY chain'}"
+    yield "AUTH-CONTRACT", KEPT, "gives it to", f"{checksum_address(contract)} ({name})"
+    yield "AUTH-ORDER", KEPT, "with the order", safe(case.request.fields.get("order", "none"), limit=80)
+
+
 def transaction_warnings(case: CallCase) -> Iterator[str]:
     """Yield what stands out about a transaction, or an authorization."""
     if case.request.transaction is None:
-        yield from AUTHORIZATION_WARNINGS
+        yield from _OF_AN_AUTHORIZATION
         return
     if case.call.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
-    told = case.told_token is not None
+    told = case.told_token
     if not told:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
     if case.call.call.name == "approve":
@@ -77,21 +83,7 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
         yield "This stores an order: a confirmed transaction is not a filled trade."
 
 
-# ---- an EIP-7702 authorization ---------------------------------------------------------------------------------------
-
-
-def _authorization_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
-    """Yield on which chain the account is given, to what, and with which order. ``failed``: what refused it."""
-    kept = partial(_mark, failed)
-    chain, contract = case.request.payload["chainId"], case.message["contract"]
-    name = LEDGER_CONTRACTS.get(contract, "no contract that the Ledger knows")
-    yield from marked(kept("AUTH-CHAIN"), row("on chain", f"{chain}{'' if chain else ', which is EVERY chain'}"))
-    yield from marked(kept("AUTH-CONTRACT"), row("gives it to", f"{checksum_address(contract)} ({name})"))
-    order = safe(case.request.fields.get("order", "none"), limit=80)
-    yield from marked(kept("AUTH-ORDER"), row("with the order", order))
-
-
-AUTHORIZATION_WARNINGS = (
+_OF_AN_AUTHORIZATION = (
     (
         "THE WHOLE ACCOUNT IS GIVEN TO A CONTRACT, until another authorization takes that back. Whoever has this signature "
         "can use it, with or without the order, until the account nonce is used."

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from airlock_shared.catalogue.filtered_structs import filter_words
+from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
-from airlock_shared.plan.model import EITHER, Exact, Plan, Step
+from airlock_shared.plan.model import EITHER, Exact, Plan
+from airlock_shared.report.rows import limit_rows
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
-from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, to_human, utc_text
+from airlock_shared.units import CODE, utc_text
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
@@ -30,7 +33,9 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"contract {safe(name)}: {checksum_address(address)}"
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
-    for line in (*_profile_words(deployment), *_filter_words(deployment)):
+    told = [f"signed: {line}" for line in profile_words(deployment.signed)]
+    told += [f"Ledger: {line}" for line in filter_words(deployment)] if deployment.filters else []
+    for line in told:
         yield from hanging(safe(line, limit=4000))
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
@@ -40,20 +45,6 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"service {name}: {safe(url)}"
     yield f"fetched at {safe(deployment.fetched_at)}"
     yield from fingerprint_lines("deployment", deployment.fingerprint) if words else ()
-
-
-def _profile_words(deployment: Deployment) -> Iterator[str]:
-    if deployment.signed:
-        from airlock_shared.catalogue.profile_words import profile_words
-
-        yield from (f"signed: {line}" for line in profile_words(deployment.signed))
-
-
-def _filter_words(deployment: Deployment) -> Iterator[str]:
-    if deployment.filters:
-        from airlock_shared.catalogue.filtered_structs import filter_words
-
-        yield from (f"Ledger: {line}" for line in filter_words(deployment))
 
 
 def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -71,17 +62,12 @@ def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str,
 
 def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
     """Yield a plan: who signs what, within which limits, and its fingerprint if ``words``."""
-    limits = plan.limits
     yield from hanging(f"ceremony {plan.id}: {safe(plan.title)}")
     yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
     yield f"witness: {plan.witness_text}"
     yield "limits for the builder's choices:"
-    yield f"  deadline at most    {_span(limits.deadline_at_most_ms)}"
-    yield f"  remaining at least  {_span(limits.remaining_at_least_ms)}"
-    yield f"  slippage at most    {_amount(limits.slippage_at_most_raw, PERCENT)}"
-    yield f"  max fee at most     {_amount(limits.max_fee_at_most_wei, GWEI)}"
-    if limits.native_fee_at_most_wei is not None:
-        yield f"  native fee at most  {_amount(limits.native_fee_at_most_wei, NATIVE)}"
+    for limit, bound in limit_rows(plan.limits):
+        yield f"  {limit:<18}  {bound}"
     for signer in plan.signers.values():
         yield f"signer {signer.name}: {checksum_address(signer.address)}"
         yield f"  {signer.path}, the device shows {signer.show}"
@@ -91,14 +77,18 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
         yield f"step {number}: {step.id}, signed by {step.signer.name}"
         yield f"  {step.action.name}: {step.action.title}"
         if step.replaced_digest:
-            yield from replacement_lines(step)
+            yield "  REPLACES an earlier signature, digest"
+            yield f"    {grouped(step.replaced_digest[2:34])}"
+            yield f"    {grouped(step.replaced_digest[34:])}"
+            yield f"  {EITHER}"
         for name, value in step.values.items():
             yield from _beside_or_below(f"  {safe(name):<26} ", safe(value.text))
-            parameter, most_ms = step.action.parameter(name), limits.deadline_at_most_ms
-            if name == "deadlineMs" and isinstance(value, Exact) and isinstance(value.raw, int) and most_ms is not None:
-                yield f"  {'':<26} within the limit from {utc_text(value.raw - most_ms)} on"
-            if parameter and parameter.unit is CODE and isinstance(value, Exact) and isinstance(value.raw, bytes):
-                yield from code_lines(value.raw, " " * 29)
+            parameter, most_ms = step.action.parameter(name), plan.limits.deadline_at_most_ms
+            raw = value.raw if isinstance(value, Exact) else None
+            if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
+                yield f"  {'':<26} within the limit from {utc_text(raw - most_ms)} on"
+            if parameter and parameter.unit is CODE and isinstance(raw, bytes):
+                yield from code_lines(raw, " " * 29)
         for text in directions(step):
             yield from beside("  ", safe(text))
         for text in odd_directions(step):
@@ -115,24 +105,8 @@ def _beside_or_below(label: str, text: str) -> Iterator[str]:
         yield from beside(" " * 6, text)
 
 
-def replacement_lines(step: Step) -> Iterator[str]:
-    """Yield which earlier signature a step replaces, by the digest that the plan names, and what that means."""
-    yield "  REPLACES an earlier signature, digest"
-    yield f"    {grouped(step.replaced_digest[2:34])}"
-    yield f"    {grouped(step.replaced_digest[34:])}"
-    yield f"  {EITHER}"
-
-
 def code_lines(code: bytes, margin: str) -> Iterator[str]:
     """Yield what people compare beside a referral code, and warnings of what they may miss, each row behind a margin."""
     warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
     for row in (*code_rows(code), *warnings):
         yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
-
-
-def _span(milliseconds: int | None) -> str:
-    return "none: the plan must fix this value" if milliseconds is None else span_text(milliseconds // 1000)
-
-
-def _amount(raw: int | None, unit: Unit) -> str:
-    return "none: the plan must fix this value" if raw is None else f"{to_human(raw, unit)} {unit.name}"

@@ -9,13 +9,12 @@ from __future__ import annotations
 import hashlib
 import secrets
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import click
 
-from airlock_shared.cli.console import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_all, show_json
+from airlock_shared.cli.console import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.documents.deployment import parse_deployment
@@ -24,7 +23,7 @@ from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import DEPLOYMENT, FILES, HTML, JSON, PDF, PLAN, REQUESTS
-from airlock_shared.report.rows import headline
+from airlock_shared.report.rows import Row, headline
 from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, make, verify
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
@@ -67,18 +66,12 @@ def make_report(
     folder: Path, files: Mapping[str, bytes], judge: Judge, printing: Printing | None, *, as_json: bool
 ) -> None:
     """Write the evidence folder, print it when it is to be, and tell of it. Raises as ``make`` and ``write_folder``."""
-    require_new(folder)
     report = make(files, judge)
     write_folder(folder, report, files)
     printed = printing is not None and _printed(folder, printing)
-    mark = hashlib.sha256(report.json).hexdigest()
-    if as_json:
-        facts = {"folder": str(folder), "pdf": printed, "fingerprint": mark, "words": spoken(mark)}
-        show_json({"ok": True, **facts, **_told(report.value)})
-        return
-    if not led():  # where it is led, its end says where everything is
-        show_all(rows("Wrote ", safe(str(folder))))
-    _tell(report.value, mark)
+    lines = () if led() else rows("Wrote ", safe(str(folder)))  # where it is led, its end says where everything is
+    facts = {"folder": str(folder), "pdf": printed, **_mark(report.json)}
+    _tell(report.value, facts, lines, as_json=as_json)
 
 
 def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> click.Command:
@@ -103,18 +96,14 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
         report, html, files = read_folder(folder)
         whole = read_input(signatures_file) if signatures_file is not None else None
         found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
-        mark = hashlib.sha256(report).hexdigest()
         pdf = (folder / PDF).exists()
-        if as_json:
-            facts = {"fingerprint": mark, "words": spoken(mark), "not_computed_again": list(found.open), "pdf": pdf}
-            show_json({"ok": True, **facts, **_told(found.value)})
-            return
-        show("The report matches its artefacts: every field, and every byte of the page.")
+        lines = ["The report matches its artefacts: every field, and every byte of the page."]
         for sentence in found.open:
-            show_all(rows("not computed again: ", sentence))
+            lines += rows("not computed again: ", sentence)
         if pdf:
-            show(f"not verified: {PDF}, a browser's copy of {HTML}")
-        _tell(found.value, mark)
+            lines.append(f"not verified: {PDF}, a browser's copy of {HTML}")
+        facts = {**_mark(report), "not_computed_again": list(found.open), "pdf": pdf}
+        _tell(found.value, facts, lines, as_json=as_json)
 
     return verify_folder
 
@@ -128,26 +117,36 @@ def _printed(folder: Path, printing: Printing) -> bool:
     return not why
 
 
-def _told(value: dict[str, Any]) -> dict[str, Any]:
-    own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part", "alive")}
-    return {"ceremony": value["ceremony"]["id"], **own}
+def _mark(report: bytes) -> Row:
+    mark = hashlib.sha256(report).hexdigest()
+    return {"fingerprint": mark, "words": spoken(mark)}
 
 
-def _tell(value: dict[str, Any], mark: str) -> None:
-    show_all(rows("ceremony    ", f"{value['ceremony']['id']}: {value['ceremony']['title']}"))
+def _tell(value: Row, facts: Row, lines: Iterable[str], *, as_json: bool) -> None:
+    """Show lines and what a report says below; as JSON, these facts and the members of the report that say it."""
+    if as_json:
+        own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part", "alive")}
+        show_json({"ok": True, **facts, "ceremony": value["ceremony"]["id"], **own})
+        return
+    for line in (*lines, *_told(value), *fingerprint_lines("report", facts["fingerprint"])):
+        show(line)
+
+
+def _told(value: Row) -> Iterator[str]:
+    ceremony, part = value["ceremony"], value["part"]
+    yield from rows("ceremony    ", f"{ceremony['id']}: {ceremony['title']}")
     if value["rehearsal"]:
-        show("REHEARSAL   nothing here is worth anything")
-    if value["part"]:
-        apart = ", ".join(value["part"]["not_in_it"]) or "none"
-        show_all(rows("PART        ", f"{value['part']['what']}; not in it: {apart}"))
-    show("complete    nothing that this report looks for is missing" if value["complete"] else headline(value))
-    for heading, sentences in (("missing     ", value["missing"]), ("look at     ", value["look"])):
-        for sentence in sentences:
-            show_all(rows(heading, sentence))
-    for each in value["alive"]["signatures"]:
-        told = f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
-        show_all(rows("still alive ", told))
-    show_all(fingerprint_lines("report", mark))
+        yield "REHEARSAL   nothing here is worth anything"
+    if part:
+        yield from rows("PART        ", f"{part['what']}; not in it: {', '.join(part['not_in_it']) or 'none'}")
+    yield "complete    nothing that this report looks for is missing" if value["complete"] else headline(value)
+    alive = [
+        f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
+        for each in value["alive"]["signatures"]
+    ]
+    for heading, said in (("missing     ", value["missing"]), ("look at     ", value["look"]), ("still alive ", alive)):
+        for sentence in said:
+            yield from rows(heading, sentence)
 
 
 # ---- the evidence folder on the disk ----------------------------------------------------------------------------------

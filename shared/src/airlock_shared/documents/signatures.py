@@ -19,8 +19,8 @@ LIST = "signatures"
 _HEADER = {
     "count": int, "ceremony": str, "requests": str, "rehearsal": bool, "transcript_head": str, "created_ms": int,
 }  # fmt: skip
-_SIGNED = {"step": str, "result": str, "digest": str, "signature": str, "signer": str, "shown": str, "app": str}
-_NOT_SIGNED = {"step": str, "result": str, "why": str}
+_SIGNED = dict.fromkeys(("step", "result", "digest", "signature", "signer", "shown", "app"), str)
+_NOT_SIGNED = dict.fromkeys(("step", "result", "why"), str)
 _DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 _SIGNATURE = re.compile(r"0x(?:[0-9a-f]{2}){1,130}", re.ASCII)
 _RESULT = re.compile("signed|refused|declined")
@@ -29,7 +29,7 @@ _RESULT = re.compile("signed|refused|declined")
 class SignaturesHeader(NamedTuple):
     """What the whole document says of itself; ``requests`` is the fingerprint of the requests it answers.
 
-    ``machine`` is the id of the machine whose ``transcript_head`` it is; empty from another wallet, and before ids were.
+    ``machine`` is the id of the machine whose ``transcript_head`` it is; empty from another wallet.
     """
 
     ceremony: str

@@ -14,6 +14,7 @@ from airlock_shared.checks.nonces import LATE, Use, spent_by, use_of
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.report.evidence.artefacts import Evidence
+from airlock_shared.report.evidence.transcript_entries import stated_uncertainty_ms
 from airlock_shared.report.judged import Judged
 from airlock_shared.report.rows import Row, moment
 from airlock_shared.units import utc_text
@@ -47,19 +48,25 @@ def standings(
     ``now_ms`` is unix milliseconds and may be wrong by ``uncertainty_ms``; None where nobody vouches for a clock, and no
     deadline is past then.
     """
-    spent = [use for use in uses if _spends(use, states.get(use.digest, ""))]
+    found = [(use, states.get(use.digest, "")) for use in uses]
+    spent = [use for use, state in found if _spends(use, state)]
     surely_ms = None if now_ms is None else now_ms - max(uncertainty_ms, MARGIN_MS)
-    return [Liveness(use, _over(use, states, spent, surely_ms), _known(use, states)) for use in uses]
+    return [Liveness(use, _over(use, state, spent, surely_ms), _known(use, state)) for use, state in found]
+
+
+def _kind(use: Use) -> str:
+    return "intent" if use.contract else "transaction"
+
+
+def _is_stored(use: Use, state: str) -> bool:
+    return bool(use.contract) and use.deadline_ms is None and state == _STORED
 
 
 def _spends(use: Use, state: str) -> bool:
-    if use.contract and use.deadline_ms is None and state == _STORED:
-        return False
-    return state in _SPENT["intent" if use.contract else "transaction"]
+    return not _is_stored(use, state) and state in _SPENT[_kind(use)]
 
 
-def _over(use: Use, states: Mapping[str, str], spent: Iterable[Use], surely_ms: int | None) -> str:
-    state = states.get(use.digest, "")
+def _over(use: Use, state: str, spent: Iterable[Use], surely_ms: int | None) -> str:
     if _spends(use, state) or state in _OVER:
         return f"it ended as {state}"
     for other in spent:
@@ -70,9 +77,8 @@ def _over(use: Use, states: Mapping[str, str], spent: Iterable[Use], surely_ms: 
     return ""
 
 
-def _known(use: Use, states: Mapping[str, str]) -> str:
-    state = states.get(use.digest, "")
-    if use.contract and use.deadline_ms is None and state == _STORED:
+def _known(use: Use, state: str) -> str:
+    if _is_stored(use, state):
         return "the venue has stored it"
     return f"the online machine has it as {state}" if state else NO_END
 
@@ -103,15 +109,14 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     own = evidence.transcripts.get(evidence.half) or offline or online
     uses, begun = spent_by(offline)
     known = {use.digest: use for use in [*uses, *_answered(judged)]}
-    late = {str(entry.data.get("digest")) for entry in offline if entry.event == LATE}
+    late = {str(entry.data.get("digest")) for entry in evidence.told("offline", LATE)}
     states = outcomes_told(online)
     if evidence.timeline is not None:
         states |= {digest: str(sent.row["state"]) for digest, sent in evidence.timeline.sent.items()}
     now_ms = own[-1].at_ms if own else None
-    stated = [entry.data["uncertainty_s"] for entry in offline if entry.event == "clock-stated"]
-    found = standings([*known.values()], states, now_ms, 1000 * int(stated[-1]) if stated else 0)
+    found = standings([*known.values()], states, now_ms, stated_uncertainty_ms(offline))
     return {
-        "as_of": None if now_ms is None else moment(now_ms),
+        "as_of": moment(now_ms),
         "of_all_ceremonies": "offline" in evidence.transcripts,
         "signatures": [_row(each, begun, late) for each in found if not each.over],
     }
@@ -120,7 +125,7 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
 def _answered(judged: Sequence[Judged]) -> Iterable[Use]:
     for each in judged:
         case = each.examined.case
-        if case is not None and case.digest and each.answer is not None and each.answer.signed.result == "signed":
+        if case is not None and case.digest and each.signed:
             yield use_of(case)
 
 
@@ -134,7 +139,7 @@ def _row(standing: Liveness, begun: Mapping[str, int], late: Iterable[str]) -> R
         "digest": use.digest,
         "ceremony": use.ceremony,
         "step": use.step,
-        "kind": "intent" if use.contract else "transaction",
+        "kind": _kind(use),
         "signer": checksum_address(use.signer),
         "nonce": str(use.nonce),
         "may_execute": until_text(use),

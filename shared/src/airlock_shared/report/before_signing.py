@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from airlock_shared.catalogue.referral_code import code_rows, code_text
 from airlock_shared.documents.transcript import PROVED, Entry
-from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.evidence.transcript_entries import READ
 from airlock_shared.report.rows import Row, moment, plain
@@ -15,26 +14,16 @@ _FACTS = ("owner", "pending", "private")
 
 def proofs_of(evidence: Evidence, step: str) -> list[Row]:
     """Return the proofs that a delegate has its key, as the offline machine checked them for this ceremony."""
-    rows = []
-    for entry in evidence.transcripts.get("offline", []):
-        if entry.event == PROVED and _is_of(entry, evidence.plan, step):
-            facts = {name: plain(entry.data.get(name, "")) for name in ("delegate", "challenge")}
-            rows.append({"at": moment(entry.at_ms), **facts})
-    return rows
+    return [
+        {"at": moment(entry.at_ms), **{name: plain(entry.data.get(name, "")) for name in ("delegate", "challenge")}}
+        for entry in evidence.told("offline", PROVED, ceremony=evidence.plan.id, step=step)
+    ]
 
 
 def reads_of(evidence: Evidence, step: str) -> list[Row]:
     """Return what the online machine read of a step's referral code, oldest first, for this plan and no other."""
     plan = evidence.plan
-    return [
-        _read(entry)
-        for entry in evidence.transcripts.get("online", [])
-        if entry.event == READ and _is_of(entry, plan, step) and entry.data.get("plan") == plan.fingerprint
-    ]
-
-
-def _is_of(entry: Entry, plan: Plan, step: str) -> bool:
-    return (entry.data.get("ceremony"), entry.data.get("step")) == (plan.id, step)
+    return [_read(entry) for entry in evidence.told("online", READ, ceremony=plan.id, step=step, plan=plan.fingerprint)]
 
 
 def _read(entry: Entry) -> Row:

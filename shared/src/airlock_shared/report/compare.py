@@ -23,13 +23,13 @@ def first_difference(got: Any, expected: Any, where: str = "") -> Difference | N
     if type(expected) is dict:
         return _of_members(got, expected, where)
     if type(expected) is list:
-        for position in range(min(len(got), len(expected))):
-            if found := first_difference(got[position], expected[position], f"{where}[{position}]"):
+        for position, pair in enumerate(zip(got, expected, strict=False)):
+            if found := first_difference(*pair, f"{where}[{position}]"):
                 return found
-        if len(got) != len(expected):
-            place = f"{where}[{min(len(got), len(expected))}]"
-            return Difference(place, f"{len(got)} items", f"{len(expected)} items")
-        return None
+        counts = len(got), len(expected)
+        return (
+            None if got == expected else Difference(f"{where}[{min(counts)}]", *(f"{count} items" for count in counts))
+        )
     return None if got == expected else Difference(where, _text(got), _text(expected))
 
 

@@ -12,7 +12,6 @@ from airlock_shared.ceremony.sections import wrong_words
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.evidence.redaction import Answers
 from airlock_shared.report.judged import BEGUN
 from airlock_shared.report.rows import Row, moment, named, plain
 from airlock_shared.text.fingerprint_words import spoken
@@ -25,31 +24,24 @@ _ROWS_AT_MOST = 400
 def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
     found = standing(entries, plan, half)
-    confirmed = [
-        {
-            "station": station,
-            "at": moment(each.at_ms),
-            "by": list(each.by),
-            "compared": each.compared,
-            "holds": each.holds,
-        }
-        for station, confirmations in found.stations.items()
-        for each in confirmations
-    ]
-    exceptions = [
-        {"at": moment(each.at_ms), "station": each.station, "by": each.by, "reason": each.reason}
-        for each in found.exceptions
-    ]
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
-    return {
+    row: Row = {
         "machine": half,
-        "names": [named(role, name) for role, name in found.names.items()],
-        "begun": moment(found.begun_ms) if found.begun_ms is not None else None,
-        "ended": moment(found.ended_ms) if found.ended_ms is not None else None,
-        "stations": confirmed,
-        "exceptions": exceptions,
+        "names": named(found.names),
+        "begun": moment(found.begun_ms),
+        "ended": moment(found.ended_ms),
+        "stations": [
+            {"station": station, "at": moment(at_ms), "by": list(by), "compared": compared, "holds": holds}
+            for station, confirmations in found.stations.items()
+            for at_ms, by, compared, holds in confirmations
+        ],
+        "exceptions": [
+            {"at": moment(at_ms), "station": station, "by": by, "reason": reason}
+            for at_ms, station, by, reason in found.exceptions
+        ],
         "missing": list(found.missing) if plan.roles else [],
-    } | ({"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {})
+    }
+    return row | {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else row
 
 
 def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
@@ -58,18 +50,17 @@ def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
     last = next((e for e in reversed(entries[:begun]) if e.event == "preflight"), None)
     if last is None:
         return None
-    lines, refused = last.data.get("lines"), last.data.get("refused")
-    rest = {name: value for name, value in last.data.items() if name not in ("lines", "refused")}
+    rest = dict(last.data)
+    lines, refused = (found if type(found := rest.pop(name, None)) is list else [] for name in ("lines", "refused"))
     return {
         "at": moment(last.at_ms),
-        "refused": list(map(str, refused)) if type(refused) is list else [],
-        "lines": [_line(line) for line in lines if type(line) is dict] if type(lines) is list else [],
+        "refused": list(map(str, refused)),
+        "lines": [{name: str(line.get(name, "")) for name in _LINE} for line in lines if type(line) is dict],
         "rest": list(_flat(rest, ""))[:_ROWS_AT_MOST],
     }
 
 
-def _line(line: dict[str, Any]) -> Row:
-    return {name: str(line.get(name, "")) for name in ("group", "what", "found", "verdict")}
+_LINE = ("group", "what", "found", "verdict")
 
 
 def _flat(value: Any, where: str) -> Iterator[Row]:
@@ -81,33 +72,26 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
         for position, member in enumerate(value):
             yield from _flat(member, f"{where}[{position}]")
     else:
-        yield named(where, plain(value))
+        yield from named({where: plain(value)})
 
 
 def transcript_rows(evidence: Evidence) -> list[Row]:
     """Return a row for each machine's transcript, also for the one that was not given."""
-    rows: list[Row] = []
-    for half in HALVES:
-        entries = evidence.transcripts.get(half)
-        if entries is None:
-            rows.append({"machine": half, "given": False})
-            continue
-        head = entries[-1].hash if entries else GENESIS
-        seals = list(_seal_rows(entries, evidence.plan))
-        facts = {"given": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": seals}
-        rows.append({"machine": half, **facts})
-    return rows
+    return [_transcript(half, evidence.transcripts.get(half), evidence.plan) for half in HALVES]
 
 
-def _seal_rows(entries: Sequence[Entry], plan: Plan) -> Iterator[Row]:
-    """Yield the seals that were made for the plan's ceremony, oldest first; raises ``DocumentError("DOC-SEAL")``."""
-    for (ceremony, count, head), by, at_ms in check_seals(entries):
-        if ceremony == plan.id:
-            yield {"entries": count, "head": head, "by": by, "signer": signer_of(by, plan), "at": moment(at_ms)}
+def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
+    """Return a row with the seals that were made for the plan's ceremony, oldest first.
 
-
-def last_signing(entries: Sequence[Entry], answers: Answers | None) -> int:
-    """Return after how many entries these signatures were written; 0 when they were not."""
-    mark = answers.fingerprint if answers else ""
-    written = [e for e in entries if e.event == "signatures-written" and e.data.get("signatures") == mark]
-    return written[-1].seq + 1 if written else 0
+    Raises ``DocumentError("DOC-SEAL")``.
+    """
+    if entries is None:
+        return {"machine": half, "given": False}
+    head = entries[-1].hash if entries else GENESIS
+    seals = [
+        {"entries": count, "head": sealed, "by": by, "signer": signer_of(by, plan), "at": moment(at_ms)}
+        for (ceremony, count, sealed), by, at_ms in check_seals(entries)
+        if ceremony == plan.id
+    ]
+    facts = {"entries": len(entries), "head": head, "words": spoken(head), "seals": seals}
+    return {"machine": half, "given": True, **facts}

@@ -15,13 +15,12 @@ from airlock_shared.ceremony.roles import differences
 from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.alive import alive_row
-from airlock_shared.report.before_signing import proofs_of, reads_of
 from airlock_shared.report.consistency import ELSEWHERE, match
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
-from airlock_shared.report.frame import HALVES, last_signing, people_row, preflight_row, transcript_rows
+from airlock_shared.report.frame import HALVES, people_row, preflight_row, transcript_rows
 from airlock_shared.report.judged import Judged
-from airlock_shared.report.rows import UNWITNESSED, Row, plain, warnings_of
-from airlock_shared.report.steps import Earlier, limit_rows, part_signer, signer_row, step_rows
+from airlock_shared.report.rows import UNWITNESSED, Row, limit_rows, named, plain, warnings_of
+from airlock_shared.report.steps import part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 
 FORMAT = "airlock/report@1"
@@ -33,41 +32,38 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     Raises ``Refusal("REPORT-MATCH")`` for artefacts that contradict each other, ``DocumentError("DOC-SEAL")`` for a seal
     that does not hold.
     """
-    matches = [{"what": found.what, "result": found.result} for found in match(evidence, judged)]
     plan, deployment = evidence.plan, evidence.deployment
-    earlier = {step: Earlier(proofs_of(evidence, step), reads_of(evidence, step)) for step in plan.steps}
-    steps = step_rows(evidence, judged, earlier)
-    transcripts = transcript_rows(evidence)
-    offline = evidence.transcripts.get("offline")
-    people = [people_row(half, evidence.transcripts[half], plan) for half in HALVES if half in evidence.transcripts]
-    requests = evidence.requests.fingerprint if evidence.requests else ""
-    preflight = preflight_row(offline, requests) if offline is not None else None
-    missing = list(_missing(evidence, judged, steps, people, transcripts, preflight))
-    return {
+    offline, marks = evidence.transcripts.get("offline"), evidence.marks()
+    matches, steps = match(evidence, judged), step_rows(evidence, judged)
+    report: Row = {
         "format": FORMAT,
         "airlock": version("airlock-shared"),
         "made_by": evidence.half,
         "rehearsal": deployment.rehearsal,
-        "complete": not missing,
-        "missing": missing,
-        "look": list(_look(plan, steps, people)),
+        "complete": False,
+        "missing": [],
+        "look": [],
         "part": _part(evidence, steps),
         "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
-        "fingerprints": _fingerprints(evidence),
+        "fingerprints": [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()],
         "plan": {
             "deployment": plan.deployment,
-            "limits": limit_rows(plan.limits),
+            "limits": named(dict(limit_rows(plan.limits))),
             "signers": [signer_row(signer) for signer in plan.signers.values()],
         },
         "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},
-        "people": people,
-        "preflight": preflight,
+        "people": [
+            people_row(half, evidence.transcripts[half], plan) for half in HALVES if half in evidence.transcripts
+        ],
+        "preflight": None if offline is None else preflight_row(offline, marks["requests"]),
         "steps": steps,
         "alive": alive_row(evidence, judged),
-        "transcripts": transcripts,
+        "transcripts": transcript_rows(evidence),
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
+    missing = list(_missing(evidence, judged, report))
+    return report | {"complete": not missing, "missing": missing, "look": list(_look(plan, report))}
 
 
 def _part(evidence: Evidence, steps: Sequence[Row]) -> Row | None:
@@ -93,27 +89,11 @@ def artefact_rows(files: Any) -> list[Row]:
     ]
 
 
-def _fingerprints(evidence: Evidence) -> list[Row]:
-    marks = {
-        "plan": evidence.plan.fingerprint,
-        "deployment": evidence.deployment.fingerprint,
-        "requests": evidence.requests.fingerprint if evidence.requests else "",
-        "signatures": evidence.answers.fingerprint if evidence.answers else "",
-    }
-    return [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()]
-
-
 # ---- what is missing, and what to look at ---------------------------------------------------------------------------
 
 
-def _missing(
-    evidence: Evidence,
-    judged: Sequence[Judged],
-    steps: Sequence[Row],
-    people: Sequence[Row],
-    transcripts: Sequence[Row],
-    preflight: Row | None,
-) -> Iterator[str]:
+def _missing(evidence: Evidence, judged: Sequence[Judged], report: Row) -> Iterator[str]:
+    people = report["people"]
     if not evidence.plan.roles:
         yield UNWITNESSED
     for row in people:
@@ -126,14 +106,14 @@ def _missing(
     if evidence.answers is None:
         yield "the signatures were not given"
         yield from _not_signed(evidence)
-    for step in steps:
-        yield from _missing_in(step, evidence.half)
-    by_other_wallet = any(each.answer and each.answer.signed.shown == ELSEWHERE for each in judged)
-    if evidence.half == "online" and "offline" not in evidence.transcripts and not by_other_wallet:
-        yield "the offline machine's transcript was not given"
+    for step in report["steps"]:
+        yield from (f"step {step['id']}: {sentence}" for sentence in _missing_in(step, evidence.half))
+    by_other_wallet = any(each.signed and each.signed.shown == ELSEWHERE for each in judged)
     if "offline" in evidence.transcripts:
-        yield from _unsealed(evidence, transcripts)
-        yield from _unready(evidence.plan, preflight, steps)
+        yield from _unsealed(evidence, report["transcripts"])
+        yield from _unready(evidence.plan, report)
+    elif evidence.half == "online" and not by_other_wallet:
+        yield "the offline machine's transcript was not given"
 
 
 def _not_signed(evidence: Evidence) -> Iterator[str]:
@@ -151,13 +131,14 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
             yield f"step {step}: {whys[step]}"
 
 
-def _unready(plan: Plan, preflight: Row | None, steps: Sequence[Row]) -> Iterator[str]:
+def _unready(plan: Plan, report: Row) -> Iterator[str]:
+    preflight = report["preflight"]
     if preflight is None:
         yield "no preflight is on record before the signing"
     elif preflight["refused"]:
         yield f"the preflight before the signing was refused: {', '.join(preflight['refused'])}"
     needed = {step.id for step in registrations(plan) if not is_waived(step)}
-    for step in steps:
+    for step in report["steps"]:
         if step["signature"] and step["id"] in needed and not step["proofs"]:
             yield f"step {step['id']}: no proof is on record that anybody holds the delegate key"
 
@@ -165,37 +146,36 @@ def _unready(plan: Plan, preflight: Row | None, steps: Sequence[Row]) -> Iterato
 def _missing_in(step: Row, half: str) -> Iterator[str]:
     signature, outcome = step["signature"], step["outcome"]
     if step["request"] and step["request"]["checks"]["refused"]:
-        yield f"step {step['id']}: a check refuses what came back"
+        yield "a check refuses what came back"
     if signature and signature["result"] != "signed":
-        why = f" ({signature['why']})" if signature["why"] else ""
-        yield f"step {step['id']}: {signature['result']}{why}"
-    if half == "online" and signature and signature["result"] == "signed":
+        yield f"{signature['result']} ({signature['why']})" if signature["why"] else signature["result"]
+    elif signature and half == "online":
         if outcome is None:
-            yield f"step {step['id']}: signed, and not submitted from this machine"
+            yield "signed, and not submitted from this machine"
         elif not outcome["final"]:
-            yield f"step {step['id']}: its outcome is not known yet ({outcome['state']})"
+            yield f"its outcome is not known yet ({outcome['state']})"
 
 
 def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
     seals = next(row["seals"] for row in transcripts if row["machine"] == "offline")
-    needed = last_signing(evidence.transcripts["offline"], evidence.answers)
+    written = evidence.told("offline", "signatures-written", signatures=evidence.marks()["signatures"])
     if not seals:
         yield "the offline machine's transcript is not sealed by a signer of the plan"
-    elif seals[-1]["entries"] < needed:
+    elif written and seals[-1]["entries"] <= written[-1].seq:
         yield "the offline machine's transcript was sealed before these signatures were written"
 
 
-def _look(plan: Plan, steps: Sequence[Row], people: Sequence[Row]) -> Iterator[str]:
+def _look(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
-    for row in people:
+    for row in report["people"]:
         for station, role, count in row.get("wrong_words", ()):
             yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
         for each in row["exceptions"]:
             station = f" at station {each['station']}" if each["station"] else ""
             yield f"exception on the {row['machine']} machine{station}, said by the {each['by']}: {each['reason']}"
-    for step in steps:
-        for warning in warnings_of(step["reads"][-1]) if step["reads"] else ():
-            yield f"step {step['id']}, read before it was prepared: {warning}"
+    for step in report["steps"]:
+        for read in step["reads"][-1:]:
+            yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in warnings_of(read))
         outcome = step["outcome"]
         if outcome and outcome["final"] and not outcome["done"]:
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"

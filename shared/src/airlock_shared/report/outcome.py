@@ -3,43 +3,45 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.rows import moment
+from airlock_shared.report.rows import Row, moment, named
 from airlock_shared.units import utc_text
 
-_FACTS = ("route", "method", "state", "meaning", "tracking_id", "transaction_hash", "entity_id", "code", "note")
+_FACTS = (
+    "route", "method", "state", "meaning", "tracking_id", "transaction_hash", "entity_id", "code", "note", "final", "done",
+)  # fmt: skip
+_PROMISE = ("what", "promised", "found", "kept")
+"""What was promised, what was found, and whether it was kept (None: not to be told)."""
 
 
-def outcome_of(digest: str, evidence: Evidence) -> dict[str, Any] | None:
+def outcome_of(digest: str, evidence: Evidence) -> Row | None:
     """Return the outcome of what has this digest; None when the journal does not have it."""
     sent = evidence.timeline.sent.get(digest) if evidence.timeline else None
     if sent is None:
         return None
-    told = [
-        e for e in evidence.transcripts.get("online", []) if e.event == "outcome" and e.data.get("digest") == digest
-    ]
+    told = evidence.told("online", "outcome", digest=digest)
+    last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
     return {
         **{name: sent.row[name] for name in _FACTS},
-        "final": sent.row["final"],
-        "done": sent.row["done"],
         "events": [_event(event) for event in sent.events],
         "told": [_told(entry) for entry in told],
-        "read_back": _read_back(told),
-        "read_back_at": _read_back_at(told),
+        "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in last.data["read_back"]]
+        if last
+        else [],
+        "read_back_at": moment(last.at_ms) if last else None,
     }
 
 
-def _event(event: dict[str, Any]) -> dict[str, Any]:
+def _event(event: Row) -> Row:
     at_ms = event.get("at_ms")
     return {
         "kind": event["kind"],
         "seq": event.get("seq"),
         "at": "" if at_ms is None else utc_text(at_ms),
         "type": event["type"],
-        "payload": [{"name": name, "value": _text(value)} for name, value in event["payload"].items()],
+        "payload": named({name: _text(value) for name, value in event["payload"].items()}),
     }
 
 
@@ -47,23 +49,5 @@ def _text(value: object) -> str:
     return value if type(value) is str else json.dumps(value, ensure_ascii=False)
 
 
-def _told(entry: Entry) -> dict[str, Any]:
-    data = entry.data
-    return {"at": utc_text(entry.at_ms), "state": str(data.get("state", "")), "error": str(data.get("error", ""))}
-
-
-def _last_read(told: list[Entry]) -> Entry | None:
-    return next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
-
-
-def _read_back(told: list[Entry]) -> list[dict[str, Any]]:
-    """Return the last reading back: what was promised, what was found, and whether it was kept (None: not to be told)."""
-    last = _last_read(told)
-    promises = last.data["read_back"] if last else []
-    return [{name: promise.get(name) for name in ("what", "promised", "found", "kept")} for promise in promises]
-
-
-def _read_back_at(told: list[Entry]) -> dict[str, Any] | None:
-    """Return when the last reading back was put on record; None when nothing was read."""
-    last = _last_read(told)
-    return moment(last.at_ms) if last else None
+def _told(entry: Entry) -> Row:
+    return {"at": utc_text(entry.at_ms), **{name: str(entry.data.get(name, "")) for name in ("state", "error")}}

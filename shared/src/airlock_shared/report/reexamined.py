@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from airlock_shared.catalogue.pinned_structs import custom_intents
 from airlock_shared.checks.case import Situation
@@ -11,10 +10,12 @@ from airlock_shared.checks.judge import Examined, Known, judge_header, judge_ite
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.signature import check_signature
 from airlock_shared.checks.verdicts import refusal_of
+from airlock_shared.documents.signatures import Signed
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import Answer
+from airlock_shared.report.evidence.transcript_entries import stated_uncertainty_ms
 from airlock_shared.report.judged import BEGUN, Judged
 
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
@@ -29,11 +30,11 @@ def judge(evidence: Evidence) -> list[Judged]:
     if requests is None:
         return []
     entries = evidence.transcripts.get("offline", [])
-    begun = [e.seq for e in entries if e.event == BEGUN and e.data.get("requests") == requests.fingerprint]
+    begun = [entry.seq for entry in evidence.told("offline", BEGUN, requests=requests.fingerprint)]
     pins = [
-        _pin(e.data)
-        for e in (entries[: begun[-1]] if begun else entries)  # what was pinned later was not signed under
-        if e.event == "struct-pinned" and e.data.get("deployment") == evidence.deployment.name
+        {name: value for name, value in entry.data.items() if name not in ("deployment", "replaced")}
+        for entry in evidence.told("offline", "struct-pinned", deployment=evidence.deployment.name)
+        if not begun or entry.seq < begun[-1]  # what was pinned later was not signed under
     ]
     custom = custom_intents(pins, evidence.deployment)
     situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms, custom=custom)
@@ -41,10 +42,6 @@ def judge(evidence: Evidence) -> list[Judged]:
     answers = {a.signed.step: a for a in evidence.answers.items} if evidence.answers else {}
     used = nonces_of(entries[: begun[0]]) if begun else UsedNonces()
     return list(_each(requests, situation, entries, answers, Known(used=used)))
-
-
-def _pin(data: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in data.items() if name not in ("deployment", "replaced")}
 
 
 def _require_document(requests: Requests, situation: Situation) -> None:
@@ -59,42 +56,32 @@ def _each(
     ends = _ends(entries, requests.fingerprint)
     for request in requests.items:
         answer = answers.get(request.step)
-        entry = _ended(ends, request.step, answer.signed.result if answer else "")
-        at_ms = entries[entry.seq - 1].at_ms if entry is not None and entry.seq else situation.now_ms
-        then = situation._replace(now_ms=at_ms, clock_uncertainty_ms=_uncertainty_ms(entries, entry))
-        examined = judge_item(request, then, known)
-        if answer is not None and answer.signed.result == "signed":
-            _require_signature(examined, answer)
-        yield Judged(examined, answer, at_ms, entry)
+        result = answer.signed.result if answer else ""
+        entry = next((e for e in ends if str(e.data.get("step")) == request.step and result in ("", e.event)), None)
+        until = entry.seq if entry else 0
+        at_ms = entries[until - 1].at_ms if until else situation.now_ms
+        then = situation._replace(now_ms=at_ms, clock_uncertainty_ms=stated_uncertainty_ms(entries[:until]))
+        judged = Judged(judge_item(request, then, known), answer, at_ms, entry)
+        if judged.signed:
+            _require_signature(judged.examined, judged.signed)
+        yield judged
 
 
-def _ends(entries: Sequence[Entry], requests: str) -> dict[tuple[str, str], Entry]:
-    """Return the entries with which steps of this document were signed, refused or declined, by step and event: the last."""
-    found, current = {}, False
+def _ends(entries: Sequence[Entry], requests: str) -> list[Entry]:
+    """Return the entries with which steps of this document were signed, refused or declined, the last one first."""
+    ends: list[Entry] = []
+    current = False
     for entry in entries:
         if entry.event == BEGUN:
             current = entry.data.get("requests") == requests
         elif current and entry.event in _DECIDED:
-            found[str(entry.data.get("step")), entry.event] = entry
-    return found
+            ends.append(entry)
+    return ends[::-1]
 
 
-def _ended(ends: dict[tuple[str, str], Entry], step: str, result: str) -> Entry | None:
-    """Return the entry that ended a step with this result; without one, the last that ended it."""
-    wanted = [ends[step, event] for event in _DECIDED if (step, event) in ends and result in ("", event)]
-    return max(wanted, key=lambda entry: entry.seq, default=None)
-
-
-def _uncertainty_ms(entries: Sequence[Entry], until: Entry | None) -> int:
-    """Return by how much the clock may have been wrong, as a person had stated it before."""
-    stated = [e for e in entries[: until.seq if until else 0] if e.event == "clock-stated"]
-    return int(stated[-1].data["uncertainty_s"]) * 1000 if stated else 0
-
-
-def _require_signature(examined: Examined, answer: Answer) -> None:
+def _require_signature(examined: Examined, signed: Signed) -> None:
     """Refuse an answer over another digest or by another key; a withheld one by what it says of itself alone."""
-    signed, case = answer.signed, examined.case
-    step = examined.received.request.step
+    step, case = examined.received.request.step, examined.case
     if case is None or not case.digest:
         raise Refusal("REPORT-MATCH", f"step {step} is signed, and its payload cannot be hashed", got=signed.digest)
     if signed.signature:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_shared.units import utc_text
+from airlock_shared.plan.model import Limits
+from airlock_shared.units import GWEI, NATIVE, PERCENT, span_text, to_human, utc_text
 
 Row = dict[str, Any]
 
@@ -26,14 +27,14 @@ def headline(report: Row) -> str:
     return UNWITNESSED if report["missing"] == [UNWITNESSED] else "INCOMPLETE"
 
 
-def named(name: str, value: str) -> Row:
-    """Return a row of a table with two columns."""
-    return {"name": name, "value": value}
+def named(values: Mapping[str, str]) -> list[Row]:
+    """Return the rows of a table with two columns."""
+    return [{"name": name, "value": value} for name, value in values.items()]
 
 
-def moment(at_ms: int) -> Row:
-    """Return a time for machines and for people."""
-    return {"ms": at_ms, "utc": utc_text(at_ms)}
+def moment(at_ms: int | None) -> Row | None:
+    """Return a time for machines and for people; None for none."""
+    return None if at_ms is None else {"ms": at_ms, "utc": utc_text(at_ms)}
 
 
 def plain(value: object) -> str:
@@ -47,3 +48,20 @@ def warnings_of(read: Row) -> Iterator[str]:
     """Yield a sentence for each thing of a read that is in the way of the step."""
     yield from (f"the sources disagree on the {text}" for text in read["disagreements"])
     yield from read["warnings"]
+
+
+def limit_rows(limits: Limits) -> Iterator[tuple[str, str]]:
+    """Yield the name of each of a plan's limits for what the builder chooses, and what it is."""
+    spans = {"deadline at most": limits.deadline_at_most_ms, "remaining at least": limits.remaining_at_least_ms}
+    for name, span_ms in spans.items():
+        yield name, _NONE if span_ms is None else span_text(span_ms // 1000)
+    for name, raw, unit in (
+        ("slippage at most", limits.slippage_at_most_raw, PERCENT),
+        ("max fee at most", limits.max_fee_at_most_wei, GWEI),
+        ("native fee at most", limits.native_fee_at_most_wei, NATIVE),
+    ):
+        if raw is not None or unit is not NATIVE:
+            yield name, _NONE if raw is None else f"{to_human(raw, unit)} {unit.name}"
+
+
+_NONE = "none: the plan must fix this value"

@@ -48,14 +48,13 @@ class Verified(NamedTuple):
 
 def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
     """Return the report of artefacts, by name. Raises as ``read_evidence``, ``judge`` and ``report_of``."""
-    value, text = _value(read_evidence(files), judge)
-    return MadeReport(value, text, page(value))
+    return _made(read_evidence(files), judge)
 
 
-def _value(evidence: Evidence, judge: Judge) -> tuple[Row, bytes]:
-    """Return the report's value as it will be read, and its text."""
+def _made(evidence: Evidence, judge: Judge) -> MadeReport:
     text = report_text(report_of(evidence, judge(evidence)))
-    return parse_json(text), text
+    value = parse_json(text)  # as it will be read
+    return MadeReport(value, text, page(value))
 
 
 def verify(
@@ -81,15 +80,15 @@ def verify(
     if signatures is not None and whole is not None:
         whole = with_bytes(whole, files[SIGNATURES], signatures)
         judge(evidence._replace(answers=whole))
-    value, text = _value(evidence, judge)
-    if found := first_difference(told, value):
+    made = _made(evidence, judge)
+    if found := first_difference(told, made.value):
         raise _differs("REPORT-FIELD", "report.json does not match its artefacts", found)
-    if report != text:
+    if report != made.json:
         place = Difference("", "the same values in another spelling", "the spelling of `report make`")
         raise _differs("REPORT-FIELD", "report.json was written again", place)
-    if html != (made := page(value)):
-        raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made))
-    return Verified(value, tuple(_open(evidence._replace(answers=whole), screens_of)))
+    if html != made.html:
+        raise _differs("REPORT-PAGE", "report.html is not the page of this report", _first_byte(html, made.html))
+    return Verified(made.value, tuple(_open(evidence._replace(answers=whole), screens_of)))
 
 
 def _differs(check: str, what: str, difference: Difference) -> DocumentError:
@@ -99,8 +98,8 @@ def _differs(check: str, what: str, difference: Difference) -> DocumentError:
 
 
 def _first_byte(got: bytes, expected: bytes) -> Difference:
-    at = next((n for n, (one, other) in enumerate(zip(got, expected, strict=False)) if one != other), None)
-    at = min(len(got), len(expected)) if at is None else at
+    unlike = (n for n, (one, other) in enumerate(zip(got, expected, strict=False)) if one != other)
+    at = next(unlike, min(len(got), len(expected)))
     return Difference(f"byte {at}", ascii(got[at : at + 40]), ascii(expected[at : at + 40]))
 
 
@@ -110,9 +109,11 @@ def _open(evidence: Evidence, screens_of: ScreensOf | None) -> list[str]:
     if evidence.answers is not None and (withheld := withheld_steps(evidence.answers)):
         steps = ", ".join(withheld)
         told.append(f"the signatures of {steps} are withheld: give the signatures document with --signatures")
-    if evidence.screens is not None and screens_of is None:
+    if evidence.screens is None:
+        return told
+    if screens_of is None:
         told.append("the Ledger's pages are those that the offline machine computed: verify them there")
-    if evidence.screens is not None and screens_of is not None:
+    else:
         again = write_screens(screens_of(evidence, evidence.screens.model))
         if again != evidence.files[SCREENS]:
             place = _first_byte(evidence.files[SCREENS], again)._replace(where=SCREENS)

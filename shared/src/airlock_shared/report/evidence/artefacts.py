@@ -57,3 +57,17 @@ class Evidence(NamedTuple):
     screens: Screens | None
     transcripts: Mapping[str, list[Entry]]
     timeline: Timeline | None
+
+    def marks(self) -> dict[str, str]:
+        """Return the fingerprint of each document, empty for one that was not given."""
+        return {
+            "plan": self.plan.fingerprint,
+            "deployment": self.deployment.fingerprint,
+            "requests": self.requests.fingerprint if self.requests else "",
+            "signatures": self.answers.fingerprint if self.answers else "",
+        }
+
+    def told(self, half: str, event: str, **members: object) -> list[Entry]:
+        """Return the entries of a machine's transcript that have this event and these members, oldest first."""
+        entries = self.transcripts.get(half, ())
+        return [entry for entry in entries if entry.event == event and members.items() <= entry.data.items()]

@@ -5,6 +5,7 @@ The transcript of the other machine is input like any other.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from airlock_shared.documents.transcript import Entry, read_entries
@@ -24,7 +25,6 @@ _FORMS: dict[str, dict[str, type]] = {
 }
 _PROMISE = {"what": str, "promised": str, "found": str}
 _SOURCES_AT_MOST = 20
-_KEPT = (True, False, None)
 
 
 def read_transcript(data: bytes) -> list[Entry]:
@@ -46,5 +46,11 @@ def _check_read_back(value: Any, where: str) -> None:
     read_members({"read_back": value}, where, {"read_back": list})
     for promise in value:
         read_some(promise, f"{where}.read_back", _PROMISE)
-        if not any(promise.get("kept") is kept for kept in _KEPT):
+        if type(promise.get("kept")) not in (bool, type(None)):
             raise DocumentError("DOC-FIELD", f"{where}.read_back does not say whether a promise was kept")
+
+
+def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:
+    """Return by how much a clock may be wrong, as a person stated it last; 0 where nobody did."""
+    stated = [int(entry.data["uncertainty_s"]) for entry in entries if entry.event == "clock-stated"]
+    return 1000 * stated[-1] if stated else 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.report.page.html import bad, element, hexes, items, listed, pairs, text, told
+from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, pairs, told
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, headline
 from airlock_shared.units import utc_text
@@ -22,53 +22,58 @@ _DIGITS_AT_MOST = 15
 _BY_CHAIN = ", by the chain"  # how the online half names what a node told it: readback/referral_codes.py
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
+Fact = tuple[str, object]
+"""A label and what stands beside it."""
 
-def front(report: Row) -> Iterator[str]:
+
+def front(report: Row) -> Iterator[Html]:
     """Yield the parts of the first page."""
     ceremony, half, steps = report["ceremony"], report["made_by"], report["steps"]
-    yield element("p", text(f"Airlock {report['airlock']}: report of {OF_HALF[half]}"))
-    yield element("h1", text(f"{ceremony['title']} ({ceremony['id']})"))
+    yield element("p", f"Airlock {report['airlock']}: report of {OF_HALF[half]}")
+    yield element("h1", f"{ceremony['title']} ({ceremony['id']})")
     yield from _marks(report)
-    yield element("h2", text("What was asked, and what became of it"))
-    signers = {signer["name"]: signer for signer in report["plan"]["signers"]}
+    yield element("h2", "What was asked, and what became of it")
     for number, step in enumerate(steps, start=1):
         if step["in_part"]:
-            facts = [*step_facts(step, signers), *_ended(step, half)]
+            facts = [*step_facts(step, report), *_ended(step, half)]
             yield pairs(f"{number} of {len(steps)}: {step['title']} ({step['id']})", facts)
-    yield element("p", text(_alive(report["alive"])))
+    yield element("p", _alive(report["alive"]))
     yield from _confirmed(report)
     yield pairs("Seal of the offline machine's transcript", _seal(report["transcripts"]), css="facts seal")
 
 
-def _marks(report: Row) -> Iterator[str]:
+def _marks(report: Row) -> Iterator[Html]:
+    part, first = report["part"], headline(report)
     if report["rehearsal"]:
-        yield element("div", "<strong>REHEARSAL</strong>", "Nothing here is worth anything.", css="mark rehearsal")
-    part = report["part"]
+        yield _mark("mark rehearsal", "REHEARSAL", "Nothing here is worth anything.")
     if report["complete"]:
         where = " in this part of the plan" if part else ""
-        yield element("div", "<strong>Complete</strong>", text(f"Nothing that this report looks for is missing{where}."),
-                      css="mark done")  # fmt: skip
+        yield _mark("mark done", first, f"Nothing that this report looks for is missing{where}.")
     else:
-        first = headline(report)
-        missing = [sentence for sentence in report["missing"] if sentence != first]
-        rest = items(missing) if missing else text("Nothing else that this report looks for is missing.")
-        yield element("div", element("strong", text(first)), rest, css="mark")
+        rest = [sentence for sentence in report["missing"] if sentence != first]
+        yield _mark("mark", first, listed(rest) if rest else "Nothing else that this report looks for is missing.")
     if part:
         apart = ", ".join(part["not_in_it"]) or "none"
-        rest = f"Steps of the plan that are not in it, and neither done nor missing here: {apart}."
-        yield element("div", element("strong", text(f"This is {part['what']}")), element("p", text(rest)), css="look")
+        told_apart = f"Steps of the plan that are not in it, and neither done nor missing here: {apart}."
+        yield _mark("look", f"This is {part['what']}", element("p", told_apart))
     if report["look"]:
-        yield element("div", "<strong>Look at this</strong>", items(report["look"]), css="look")
+        yield _mark("look", "Look at this", listed(report["look"]))
 
 
-def step_facts(step: Row, signers: dict[str, Row]) -> list[tuple[str, str]]:
+def _mark(css: str, first: str, rest: object) -> Html:
+    return element("div", element("strong", first), rest, css=css)
+
+
+def step_facts(step: Row, report: Row) -> list[Fact]:
     """Return what was asked, for which account, until when and by whom it is signed."""
     asked = [f"{label(row['name'])}: {_readable(row)}" for row in step["planned"] if row["name"] not in _ACCOUNTS]
+    signer = next(signer for signer in report["plan"]["signers"] if signer["name"] == step["signer"])
+    of = f", as delegate of {signer['delegate_of']}" if signer["delegate_of"] else ""
     return [
-        ("asked", items(asked) if asked else text("nothing beside its name")),
-        ("for the account", text(_account(step))),
-        ("may be used", text(_until(step["request"]))),
-        ("signed by", text(_signer(signers[step["signer"]])) + _signed(step["signature"])),
+        ("asked", listed(asked) if asked else "nothing beside its name"),
+        ("for the account", _account(step)),
+        ("may be used", _until(step["request"])),
+        ("signed by", joined(f"{signer['name']}, {signer['address']}{of}", element("p", _signed(step["signature"])))),
     ]
 
 
@@ -94,47 +99,42 @@ def _until(request: Row | None) -> str:
     return f"until {request['until']['utc']}" if request["until"] else "at any time: it has no deadline"
 
 
-def _signer(signer: Row) -> str:
-    of = f", as delegate of {signer['delegate_of']}" if signer["delegate_of"] else ""
-    return f"{signer['name']}, {signer['address']}{of}"
-
-
-def _signed(signature: Row | None) -> str:
+def _signed(signature: Row | None) -> object:
     if signature is None:
-        return element("p", bad(text("no signature was given")))
+        return bad("no signature was given")
     at = f" at {signature['at']['utc']}" if signature["at"] else ", when is not on record here"
     if signature["result"] != "signed":
-        why = f": {signature['why']}" if signature["why"] else ""
-        return element("p", bad(text(f"{signature['result']}{at}{why}")))
-    return element("p", text(f"signed{at}"))
+        return bad(f"{signature['result']}{at}{': ' if signature['why'] else ''}{signature['why']}")
+    return f"signed{at}"
 
 
-def _ended(step: Row, half: str) -> Iterator[tuple[str, str]]:
+def state_of(outcome: Row, *, good: bool) -> object:
+    """Return how a submission stands; what is not ``good`` needs attention."""
+    state = f"{outcome['state']}: {outcome['meaning']}"
+    return state if good else bad(state)
+
+
+def _ended(step: Row, half: str) -> Iterator[Fact]:
     """Yield what became of a step, what was read of it afterwards and when, and its transaction.
 
     Where the chain was not read, it says that the builder alone was asked.
     """
     outcome = step["outcome"]
     if half == "offline":
-        yield "outcome", text("not known here: the online machine's report has it")
-        yield "the chain says", text("not read: the offline machine reads no chain")
+        yield "outcome", "not known here: the online machine's report has it"
+        yield "the chain says", "not read: the offline machine reads no chain"
     elif outcome is None:
-        yield "outcome", bad(text("not submitted from this machine"))
-        yield "the chain says", text("not read")
+        yield "outcome", bad("not submitted from this machine")
+        yield "the chain says", "not read"
     else:
-        state = text(f"{outcome['state']}: {outcome['meaning']}")
-        yield "outcome", state if outcome["done"] else bad(state)
-        found = {
-            of_chain: [each for each in outcome["read_back"] if is_of_chain(each) is of_chain]
-            for of_chain in (True, False)
-        }
-        if found[False] and not found[True]:
-            yield "the chain says", text("not read: the builder alone was asked")
-        else:
-            yield "the chain says", _read(found[True], outcome["read_back_at"])
-        if found[False]:
-            yield "the builder says", _read(found[False], outcome["read_back_at"])
-        yield "transaction", text(transaction_of(outcome) or "none is known")
+        yield "outcome", state_of(outcome, good=outcome["done"])
+        of_chain = [each for each in outcome["read_back"] if is_of_chain(each)]
+        of_builder = [each for each in outcome["read_back"] if not is_of_chain(each)]
+        alone = of_builder and not of_chain
+        yield "the chain says", "not read: the builder alone was asked" if alone else _read(of_chain, outcome)
+        if of_builder:
+            yield "the builder says", _read(of_builder, outcome)
+        yield "transaction", transaction_of(outcome) or "none is known"
 
 
 def is_of_chain(promise: Row) -> bool:
@@ -142,18 +142,17 @@ def is_of_chain(promise: Row) -> bool:
     return str(promise["what"]).endswith(_BY_CHAIN)
 
 
-def _read(promises: Sequence[Row], at: Row | None) -> str:
+def _read(promises: Sequence[Row], outcome: Row) -> object:
+    at = outcome["read_back_at"]
     if not promises or at is None:
-        return text("not read")
-    return listed(map(_promise, promises)) + element(
-        "p", text(f"Read and put on record at {at['utc']}; no later reading is on record.")
-    )
+        return "not read"
+    said = f"Read and put on record at {at['utc']}; no later reading is on record."
+    return joined(listed(map(_promise, promises)), element("p", said))
 
 
-def _promise(promise: Row) -> str:
-    shown = told(f"{promise['what']}: {promise['found']}")
-    kept = text(f" ({KEPT[promise['kept']]})")
-    return shown + (kept if promise["kept"] else bad(kept))
+def _promise(promise: Row) -> Html:
+    kept = f" ({KEPT[promise['kept']]})"
+    return joined(told(f"{promise['what']}: {promise['found']}"), kept if promise["kept"] else bad(kept))
 
 
 def transaction_of(outcome: Row) -> str:
@@ -172,26 +171,26 @@ def _alive(alive: Row) -> str:
     return f"Signatures that could still execute, of this or another ceremony: {count}. The evidence lists each."
 
 
-def _confirmed(report: Row) -> Iterator[str]:
-    yield element("h2", text("Who confirmed"))
+def _confirmed(report: Row) -> Iterator[Html]:
+    yield element("h2", "Who confirmed")
     said = "A name is what people said at a machine. It does not prove who was there."
-    yield element("p", text(f"Witness: {report['ceremony']['witness']}. {said}"))
+    yield element("p", f"Witness: {report['ceremony']['witness']}. {said}")
     roles = report["ceremony"]["roles"]
     if not roles:
-        yield element("p", text("The plan names no roles."))
+        yield element("p", "The plan names no roles.")
         return
     people, names = report["people"], names_of(report["people"])
-    rows = [(role, text(f"{names.get(role) or 'nobody'}: ") + _stations(role, people)) for role in roles]
+    rows = [(role, joined(f"{names.get(role) or 'nobody'}: ", _stations(role, people))) for role in roles]
     yield pairs("Roles, names, and what each confirmed", rows)
 
 
-def _stations(role: str, people: Sequence[Row]) -> str:
+def _stations(role: str, people: Sequence[Row]) -> object:
     lines = []
     for row in people:
         confirmed = dict.fromkeys(s["station"] for s in row["stations"] if s["holds"] and role in s["by"])
         if confirmed:
             lines.append(f"on {OF_HALF[row['machine']]} {', '.join(confirmed)}")
-    return text("; ".join(lines)) if lines else bad(text("confirmed nothing"))
+    return "; ".join(lines) or bad("confirmed nothing")
 
 
 def names_of(people: Sequence[Row]) -> dict[str, str]:
@@ -204,13 +203,13 @@ def names_of(people: Sequence[Row]) -> dict[str, str]:
     return {role: " / ".join(names) for role, names in found.items()}
 
 
-def _seal(transcripts: Sequence[Row]) -> list[tuple[str, str]]:
+def _seal(transcripts: Sequence[Row]) -> list[Fact]:
     """Return the last seal of the plan's ceremony, and no other."""
     offline = next(row for row in transcripts if row["machine"] == "offline")
     if not offline["given"]:
-        return [("sealed", bad(text("not known: the offline machine's transcript was not given")))]
+        return [("sealed", bad("not known: the offline machine's transcript was not given"))]
     if not offline["seals"]:
-        return [("sealed", bad(text("by nobody")))]
+        return [("sealed", bad("by nobody"))]
     seal = offline["seals"][-1]
     by = f"by {seal['signer']}, {seal['by']}, at {seal['at']['utc']}; it holds"
-    return [("sealed", text(by)), (f"{seal['entries']} entries, head", hexes(seal["head"]))]
+    return [("sealed", by), (f"{seal['entries']} entries, head", hexes(seal["head"]))]

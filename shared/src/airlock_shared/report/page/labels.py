@@ -204,8 +204,3 @@ def label(key: str, of: str = "") -> str:
     """
     whole = re.sub(r"[_-]|\[\d+\]", "", key).lower()
     return LABELS.get(f"{of}.{whole}") or LABELS.get(whole) or LABELS.get(whole.rpartition(".")[2]) or f'"{key}"'
-
-
-def is_known(key: str) -> bool:
-    """Tell whether the table has a key."""
-    return label(key) != f'"{key}"'

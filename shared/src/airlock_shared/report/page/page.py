@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files
 
 from airlock_shared.report.page.front import OF_HALF, front
-from airlock_shared.report.page.html import bad, code, element, escaped, hexes, pairs, table, text
-from airlock_shared.report.page.labels import label
+from airlock_shared.report.page.html import Html, bad, code, element, escaped, hexes, joined, pairs, table, words
 from airlock_shared.report.page.signing import signing_page
-from airlock_shared.report.page.steps import step_section
+from airlock_shared.report.page.steps import labelled, step_section
 from airlock_shared.report.rows import Row, headline
 
 
@@ -58,141 +57,122 @@ def _source_hash(style: str) -> str:
     return "sha256-" + b64encode(hashlib.sha256(style.encode()).digest()).decode()
 
 
-def _fingerprints(report: Row) -> Iterator[str]:
-    yield element("h2", text("Fingerprints"))
+def _fingerprints(report: Row) -> Iterator[Html]:
+    marks = report["fingerprints"]
+    yield element("h2", "Fingerprints")
     yield table("SHA-256 of each document: compare it, read the words aloud", ("of", "fingerprint", "words"), [
-        (text(row["of"]), hexes(row["hex"]), element("span", text(row["words"] or "not given"), css="words"))
-        for row in report["fingerprints"]
+        (row["of"], hexes(row["hex"]), words(row["words"] or "not given")) for row in marks
     ], css="wide marks")  # fmt: skip
-    figures = [
-        element(
-            "figure", code(row["hex"], row["of"]), element("figcaption", text(f"{row['of']}: the hex as a QR code"))
-        )
-        for row in report["fingerprints"]
-        if row["hex"]
-    ]
-    yield element("div", *figures, css="codes")
+    yield element("div", *(
+        element("figure", code(row["hex"], row["of"]), element("figcaption", f"{row['of']}: the hex as a QR code"))
+        for row in marks if row["hex"]
+    ), css="codes")  # fmt: skip
 
 
-def _plan(report: Row) -> str:
+def _plan(report: Row) -> Html:
     plan, deployment = report["plan"], report["deployment"]
     about = f"{plan['deployment']}, chain {deployment['chain_id']}, fetched at {deployment['fetched_at']}"
-    return (
-        element("h2", text("Plan"))
-        + pairs(
-            "Where, and limits for what the builder chooses", [("deployment", text(about)), *_limits(plan["limits"])]
-        )
-        + "".join(_signer(signer) for signer in plan["signers"])
+    limits = [(row["name"], row["value"]) for row in plan["limits"]]
+    return joined(
+        element("h2", "Plan"),
+        pairs("Where, and limits for what the builder chooses", [("deployment", about), *limits]),
+        *map(_signer, plan["signers"]),
     )
 
 
-def _limits(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    return [(row["name"], text(row["value"])) for row in rows]
+def _signer(signer: Row) -> Html:
+    names = {"address": "address", "path": "path", "show": "the device shows", "delegate_of": "as delegate of"}
+    return pairs(f"Signer {signer['name']}", [(head, signer[name]) for name, head in names.items() if signer[name]])
 
 
-def _signer(signer: Row) -> str:
-    facts = [("address", text(signer["address"])), ("path", text(signer["path"]))]
-    facts.append(("the device shows", text(signer["show"])))
-    facts += [("as delegate of", text(signer["delegate_of"]))] if signer["delegate_of"] else []
-    return pairs(f"Signer {signer['name']}", facts)
-
-
-def _people(report: Row) -> Iterator[str]:
-    yield element("h2", text("People"))
+def _people(report: Row) -> Iterator[Html]:
+    yield element("h2", "People")
     roles = ", ".join(report["ceremony"]["roles"])
-    yield element("p", text(f"The plan names these roles: {roles}." if roles else "The plan names no roles."))
+    yield element("p", f"The plan names these roles: {roles}." if roles else "The plan names no roles.")
     for row in report["people"]:
+        half = f"on {OF_HALF[row['machine']]}"
         begun = row["begun"]["utc"] if row["begun"] else "not begun"
         ended = row["ended"]["utc"] if row["ended"] else "not ended"
-        names = [(each["name"], text(each["value"] or "nobody")) for each in row["names"]]
-        yield pairs(f"On {OF_HALF[row['machine']]}", [("begun", text(begun)), *names, ("ended", text(ended))])
+        names = [(each["name"], each["value"] or "nobody") for each in row["names"]]
+        yield pairs(half.capitalize(), [("begun", begun), *names, ("ended", ended)])
         if row["stations"]:
-            rows = [(text(s["at"]["utc"]), text(s["station"]), text(", ".join(s["by"])), _compared(s))
-                    for s in row["stations"]]  # fmt: skip
-            yield table(f"Stations confirmed on {OF_HALF[row['machine']]}", ("when", "station", "by", "compared"), rows,
-                        css="wide moments")  # fmt: skip
+            rows = [(s["at"]["utc"], s["station"], ", ".join(s["by"]), _compared(s)) for s in row["stations"]]
+            heads = ("when", "station", "by", "compared")
+            yield table(f"Stations confirmed {half}", heads, rows, css="wide moments")
         if row["exceptions"]:
-            said = [(text(e["at"]["utc"]), text(e["station"] or "none"), text(e["by"]), text(e["reason"]))
-                    for e in row["exceptions"]]  # fmt: skip
+            said = [(e["at"]["utc"], e["station"] or "none", e["by"], e["reason"]) for e in row["exceptions"]]
             yield table("Exceptions", ("when", "station", "by", "reason"), said, css="wide moments")
 
 
-def _named(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    return [(label(row["name"]), text(row["value"])) for row in rows]
-
-
-def _compared(station: Row) -> str:
+def _compared(station: Row) -> Html:
     value = station["compared"]
     is_hex = len(value) == 64 and all(digit in "0123456789abcdef" for digit in value)
-    shown = hexes(value) if is_hex else text(value)
-    return shown + ("" if station["holds"] else bad("its record changed since", "p"))
+    changed = "" if station["holds"] else bad("its record changed since", "p")
+    return joined(hexes(value) if is_hex else value, changed)
 
 
-def _preflight(report: Row) -> str:
-    found = report["preflight"]
-    heading = element("h2", text("The offline machine before the signing"))
+def _preflight(report: Row) -> Html:
+    found, heads = report["preflight"], ("group", "what", "found", "verdict")
+    parts = [element("h2", "The offline machine before the signing")]
     if found is None:
-        return heading + bad(text("No preflight is on record here."), "p")
-    lines = [tuple(text(line[name]) for name in ("group", "what", "found", "verdict")) for line in found["lines"]]
-    heads = ("group", "what", "found", "verdict")
-    caption = f"Preflight at {found['at']['utc']}"
-    shown = table(caption, heads, lines, css="wide lines") if lines else ""
-    return heading + shown + pairs(f"{caption}: what else was recorded", _named(found["rest"]))
+        parts.append(bad("No preflight is on record here.", "p"))
+    else:
+        caption = f"Preflight at {found['at']['utc']}"
+        lines = [[line[name] for name in heads] for line in found["lines"]]
+        parts += [table(caption, heads, lines, css="wide lines")] if lines else []
+        parts.append(pairs(f"{caption}: what else was recorded", labelled(found["rest"])))
+    return joined(*parts)
 
 
-def _alive(alive: Row) -> str:
+def _alive(alive: Row) -> Html:
     """Return the signatures that could still execute: whoever has one can use it."""
-    heading = element("h2", text("Signatures that could still execute"))
     at = alive["as_of"]["utc"] if alive["as_of"] else "an unknown time"
-    which = (
-        "of every ceremony on the signing machine's record" if alive["of_all_ceremonies"] else "of this ceremony alone"
-    )
-    told = element(
-        "p", text(f"As of {at}, {which}. A signature is over when its deadline is past or its nonce is spent.")
-    )
-    if not alive["signatures"]:
-        return heading + told + element("p", text("None is known."))
-    return heading + told + "".join(
+    every = alive["of_all_ceremonies"]
+    which = "of every ceremony on the signing machine's record" if every else "of this ceremony alone"
+    about = f"As of {at}, {which}. A signature is over when its deadline is past or its nonce is spent."
+    shown = [
         pairs(f"{each['step']} of {each['ceremony']}: whoever has it can use it", [
-            ("what", text(f"{each['kind']}, nonce {each['nonce']}")),
-            ("by", text(each["signer"])),
-            ("may execute", text(each["may_execute"])),
-            ("known", text(each["known"])),
+            ("what", f"{each['kind']}, nonce {each['nonce']}"),
+            ("by", each["signer"]),
+            ("may execute", each["may_execute"]),
+            ("known", each["known"]),
             ("digest", hexes(each["digest"])),
         ])
         for each in alive["signatures"]
-    )  # fmt: skip
+    ]  # fmt: skip
+    heading = element("h2", "Signatures that could still execute")
+    return joined(heading, element("p", about), *(shown or [element("p", "None is known.")]))
 
 
-def _transcripts(report: Row) -> Iterator[str]:
-    yield element("h2", text("Transcripts"))
+def _transcripts(report: Row) -> Iterator[Html]:
+    yield element("h2", "Transcripts")
     for row in report["transcripts"]:
         name = f"Transcript of {OF_HALF[row['machine']]}"
         if not row["given"]:
-            yield pairs(name, [("given", bad(text("not given")))])
+            yield pairs(name, [("given", bad("not given"))])
             continue
-        facts = [("entries", text(f"{row['entries']}, the chain holds")), ("head", hexes(row["head"]))]
-        facts.append(("words", element("span", text(row["words"]), css="words")))
-        for seal in row["seals"]:
-            over = text(f"{seal['entries']} entries, by {seal['signer']} {seal['by']}, {seal['at']['utc']}; it holds: ")
-            facts.append(("sealed", over + hexes(seal["head"])))
-        if row["machine"] == "offline" and not row["seals"]:
-            facts.append(("sealed", bad(text("by nobody"))))
-        yield pairs(name, facts)
-    matches = [(row["what"], text(row["result"])) for row in report["matches"]]
+        seals = [("sealed", _seal(seal)) for seal in row["seals"]]
+        if row["machine"] == "offline" and not seals:
+            seals.append(("sealed", bad("by nobody")))
+        entries = f"{row['entries']}, the chain holds"
+        yield pairs(name, [("entries", entries), ("head", hexes(row["head"])), ("words", words(row["words"])), *seals])
+    matches = [(row["what"], row["result"]) for row in report["matches"]]
     yield pairs("The artefacts name each other", matches, css="sentences")
 
 
-def _artefacts(report: Row) -> str:
-    rows = [
-        (text(row["name"]), text(row["what"]), text(f"{row['bytes']} bytes"), hexes(row["sha256"]))
-        for row in report["artefacts"]
-    ]
+def _seal(seal: Row) -> Html:
+    over = f"{seal['entries']} entries, by {seal['signer']} {seal['by']}, {seal['at']['utc']}; it holds: "
+    return joined(over, hexes(seal["head"]))
+
+
+def _artefacts(report: Row) -> Html:
     told = (
         "`airlock-online report verify` or `airlock-offline report verify` computes this page again from these files."
     )
-    return (
-        element("h2", text("Artefacts"))
-        + element("p", text(told))
-        + table("Files beside this page", ("file", "what it is", "size", "SHA-256"), rows, css="wide moments")
+    rows = [(r["name"], r["what"], f"{r['bytes']} bytes", hexes(r["sha256"])) for r in report["artefacts"]]
+    heads = ("file", "what it is", "size", "SHA-256")
+    return joined(
+        element("h2", "Artefacts"),
+        element("p", told),
+        table("Files beside this page", heads, rows, css="wide moments"),
     )

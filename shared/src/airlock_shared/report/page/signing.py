@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.report.page.front import names_of, step_facts, transaction_of
-from airlock_shared.report.page.html import bad, element, hexes, items, pairs, table, text
+from airlock_shared.report.page.front import Fact, names_of, state_of, step_facts, transaction_of
+from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, pairs, table, words
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, headline, report_text
 from airlock_shared.text.fingerprint_words import spoken
@@ -16,43 +16,41 @@ _LONGEST = 300
 _DECIDERS = ("plan", "builder", "nobody")
 
 
-def signing_page(report: Row) -> str:
+def signing_page(report: Row) -> Html:
     """Return the page; the report's fingerprint is computed over ``report.json`` as it is written."""
     roles: Sequence[str] = report["ceremony"]["roles"] or _WITHOUT_ROLES
     names = names_of(report["people"])
-    rows = [(text(role), text(names.get(role, "")), "", "") for role in roles]
+    rows = [(role, names.get(role, ""), "", "") for role in roles]
     said = f"{headline(report)}. {len(report['missing'])} missing, {len(report['look'])} to look at, on the first page."
     return element(
         "section",
-        element("h2", text("Signed by hand")),
-        element("p", text("I have read this report, the values on this page, and compared these fingerprints.")),
-        element("p", text(f"This report says: {said}")),
+        element("h2", "Signed by hand"),
+        element("p", "I have read this report, the values on this page, and compared these fingerprints."),
+        element("p", f"This report says: {said}"),
         *_values(report),
-        pairs("Fingerprints", list(_marks(report))),
+        pairs("Fingerprints", _marks(report)),
         table("By each role", ("role", "name", "date", "signature"), rows, css="wide sign"),
         css="signatures",
     )
 
 
-def _values(report: Row) -> Iterator[str]:
-    signers = {signer["name"]: signer for signer in report["plan"]["signers"]}
+def _values(report: Row) -> Iterator[Html]:
     for step in report["steps"]:
         if step["in_part"]:
-            facts = [*step_facts(step, signers)[1:], ("values", _decided(step["request"]))]
-            outcome = step["outcome"]
-            if outcome:
-                facts.append(("outcome", text(f"{outcome['state']}: {outcome['meaning']}")))
-                facts.append(("transaction", text(transaction_of(outcome) or "none is known")))
+            facts = [*step_facts(step, report)[1:], ("values", _decided(step["request"]))]
+            if outcome := step["outcome"]:
+                facts.append(("outcome", state_of(outcome, good=True)))
+                facts.append(("transaction", transaction_of(outcome) or "none is known"))
             yield pairs(f"{step['title']} ({step['id']})", facts)
 
 
-def _decided(request: Row | None) -> str:
+def _decided(request: Row | None) -> object:
     """Return the values that are signed: what the plan and the builder decided, without nonces and fixed zeros."""
     if request is None:
-        return bad(text("nothing came back"))
+        return bad("nothing came back")
     rows = [row for row in request["decided"] if row["by"] in _DECIDERS and row["unit"] not in ("nonce", "address")]
     rows += [row for row in request["decided"] if row["unit"] == "address" and row["value"] != request["account"]]
-    return items(map(_value, rows)) if rows else text("no value beside the account")
+    return listed(map(_value, rows)) if rows else "no value beside the account"
 
 
 def _value(row: Row) -> str:
@@ -62,8 +60,8 @@ def _value(row: Row) -> str:
     return f"{label(row['field'])}: {value}{plan}" + ("" if row["ok"] else " NOT KEPT")
 
 
-def _marks(report: Row) -> Iterator[tuple[str, str]]:
+def _marks(report: Row) -> Iterator[Fact]:
     mark = hashlib.sha256(report_text(report)).hexdigest()
-    yield "this report", hexes(mark) + element("p", element("span", text(spoken(mark)), css="words"))
+    yield "this report", joined(hexes(mark), element("p", words(spoken(mark))))
     for row in report["fingerprints"]:
         yield row["of"], hexes(row["hex"])
