@@ -25,7 +25,7 @@ from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import require_new
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.evm import Evm
+    from airlock_rehearsal.chain.backends import Evm
 
 
 PORT = 8787

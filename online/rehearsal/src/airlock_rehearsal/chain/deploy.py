@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_rehearsal.chain.evm import Evm, EvmCall, Reverted
+from airlock_rehearsal.chain.backends import Evm
+from airlock_rehearsal.chain.evm import EvmCall, Reverted
 from airlock_rehearsal.chain.interface import creation_code, revert_name
 from airlock_rehearsal.chain.sending import Sender, transact_together
 

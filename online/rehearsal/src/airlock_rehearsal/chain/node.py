@@ -1,8 +1,8 @@
 """An outside development node on loopback (anvil and the like) as the rehearsal's chain, over JSON-RPC.
 
 It must be a local development chain: chain id 31337, an unlocked account with funds, and the methods
-``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``, ``evm_snapshot``, ``evm_revert``,
-``anvil_dropAllTransactions`` and ``anvil_setCode``. The clock is given to it, as to the embedded chain.
+``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``, ``anvil_dropAllTransactions`` and ``anvil_setCode``.
+The clock is given to it, as to the embedded chain.
 """
 
 from __future__ import annotations
@@ -108,24 +108,21 @@ class NodeEvm:
 
     def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
         """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
-        if block is None:
-            return _bytes(self._simulated("eth_call", sender, to, data, value))
-        asked = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
-        try:
-            return _bytes(self._ask("eth_call", asked, hex(block)))
-        except _RpcError as error:
-            raise _reverted(error) from error
+        return _bytes(self._simulated("eth_call", sender, to, data, value, block))
 
     def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
         """Return the gas that the node estimates and a quarter more. Raises ``Reverted``."""
         used = _integer(self._simulated("eth_estimateGas", sender, to, data, value))
         return used + used // 4
 
-    def _simulated(self, method: str, sender: str, to: str, data: bytes, value: int) -> Any:
+    def _simulated(
+        self, method: str, sender: str, to: str, data: bytes, value: int, block: int | None = None
+    ) -> object:
         asked = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value), "gasPrice": "0x0"}
-        self._set_clock()
+        if block is None:
+            self._set_clock()
         try:
-            return self._ask(method, asked, "pending")
+            return self._ask(method, asked, "pending" if block is None else hex(block))
         except _RpcError as error:
             raise _reverted(error) from error
 
@@ -194,7 +191,7 @@ class NodeEvm:
         return EvmTransaction(
             str(found["hash"]).lower(), _address(found["from"]), _address(found["to"]), _integer(found["nonce"]),
             _integer(found["gas"]), _integer(found["maxFeePerGas"]), _integer(found["maxPriorityFeePerGas"]),
-            _integer(found["value"]), _bytes(found["input"]),
+            _integer(found["value"]), _bytes(found["input"]), _integer(found["chainId"]),
         )  # fmt: skip
 
     def fund(self, account: str, wei: int) -> None:
@@ -206,15 +203,6 @@ class NodeEvm:
     def set_code(self, account: str, code: bytes) -> None:
         """Put other code at an address, its storage left as it is."""
         self._ask("anvil_setCode", account, "0x" + code.hex())
-
-    def snapshot(self) -> object:
-        """Return a mark to go back to."""
-        return self._ask("evm_snapshot")
-
-    def go_back(self, mark: object) -> None:
-        """Forget everything since the mark was made. A mark serves once."""
-        if self._ask("evm_revert", mark) is not True:
-            raise ServiceError("the node did not go back to its snapshot", do="start a new node")
 
     def _number(self, method: str, *params: object) -> int:
         return _integer(self._ask(method, *params))

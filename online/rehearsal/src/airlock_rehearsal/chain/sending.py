@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from airlock_rehearsal.chain.evm import PRIORITY_FEE, Evm, EvmCall, EvmReceipt, NotTaken
+from airlock_rehearsal.chain.backends import Evm
+from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, EvmReceipt, NotTaken
 
 
 class Sender(NamedTuple):

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.deploy import Contracts, deploy
-from airlock_rehearsal.chain.evm import Evm, EvmCall, EvmReceipt, Reverted
+from airlock_rehearsal.chain.evm import EvmCall, EvmReceipt, Reverted
 from airlock_rehearsal.chain.interface import (
     REFERRAL,
     ROUTER,

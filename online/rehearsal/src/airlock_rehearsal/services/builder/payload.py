@@ -11,16 +11,22 @@ from airlock_rehearsal.services.builder.unsigned import TransactionDraft
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.settings import REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
+from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
 
 ONE_ETHER = 10**18
 NEVER_S = 99_999_999_999  # the expiry that the fault call-swapped gives a stranger, in unix seconds
+_STRANGERS_CODE = "0x" + b"STRANGER".ljust(32, b"\0").hex()
+_OTHERS = dict.fromkeys(("delegate", "spender", "newOwner"), STRANGER) | dict.fromkeys(
+    ("code", "_code"), _STRANGERS_CODE
+)
 _RENAMED = "Value"  # what the fault types-renamed puts behind a member's name
 
 
 def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of an intent endpoint's reply."""
-    primary, message, meta = draft
+    primary, meta = draft.primary, draft.meta
+    message = in_texts(draft.message)
     domain = _domain(primary, settings, faults)
     types = types_of(primary)
     if faults.has("message-altered", "builder"):
@@ -51,12 +57,8 @@ def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dic
 def altered(primary: str, message: Message) -> Message:
     """Return the message with the value that matters most changed: another delegate, another code, twice the amount."""
     path = STRUCTS[primary].altered
-    value = str(leaf(message, path))
-    if path == "delegate":
-        return replaced(message, path, STRANGER)
-    if path == "_code":
-        return replaced(message, path, "0x" + b"STRANGER".ljust(32, b"\0").hex())
-    return replaced(message, path, str(int(value) * 2 + 1))
+    other = _OTHERS.get(path)
+    return replaced(message, path, str(int(str(leaf(message, path))) * 2 + 1) if other is None else other)
 
 
 def _domain(primary: str, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
@@ -101,14 +103,11 @@ def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults:
 
 def _altered_arguments(arguments: Message) -> Message:
     """Return the arguments with one changed: another account, another code, or twice the number; the last that can be."""
-    for name in reversed(arguments):
-        value = arguments[name]
+    for name, value in reversed(arguments.items()):
         if isinstance(value, dict):
             return arguments | {name: _altered_arguments(value)}
-        if name in ("delegate", "spender", "newOwner"):
-            return arguments | {name: STRANGER}
-        if name == "code":
-            return arguments | {name: "0x" + b"STRANGER".ljust(32, b"\0").hex()}
+        if name in _OTHERS:
+            return arguments | {name: _OTHERS[name]}
         if name in ("amount", "leverage", "price", "coinExposure", "slippage"):
             return arguments | {name: min(int(str(value)) * 2 + 1, (1 << 256) - 1)}
     return arguments

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.services.envelope import Json, Rejected, parse_object, read_object
+from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import Cut, StreamedReply, dribbled, guarded
 from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, MarketEvent, Tracked
@@ -89,23 +89,15 @@ async def _any_of(first: asyncio.Event, second: asyncio.Event, wait_s: float) ->
 def _after(request: Request) -> int:
     text = request.query_params.get("afterSeq", "-1")
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdecimal() or len(text) > 18:
-        raise Rejected("afterSeq must be an integer")
+        raise Refused("afterSeq must be an integer")
     return int(text)
-
-
-def nonce_in(body: bytes) -> str:
-    """Return the nonce that a POST is counted by."""
-    try:
-        return nonce_of_order(parse_object(body))
-    except Rejected:
-        return "unreadable"
 
 
 def routes(runtime: Runtime, market: Market) -> list[Route]:
     """Return the batched market's routes, without their prefix."""
 
     async def execute(request: Request) -> Response:
-        order = read_order(runtime.state, await read_object(request))
+        order = read_order(runtime.state, await request_fields(request))
         stream = frames(runtime, market.accept(order))
         if runtime.faults.has("slow", "batched"):
             stream = dribbled(stream, runtime.settings.slow_s)
@@ -114,11 +106,11 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
     async def status(request: Request) -> Response:
         after, tracked = _after(request), market.orders.get(request.path_params["tracking_id"])
         if tracked is None:
-            raise Rejected("unknown trackingId", status=404)
+            raise Refused("unknown trackingId", status=404)
         tracked.status_reads += 1
         faults = runtime.faults
         if faults.has("status-404-once", "batched") and tracked.status_reads == 1:
-            raise Rejected("unknown trackingId", status=404)
+            raise Refused("unknown trackingId", status=404)
         events = [event._asdict() for event in tracked.events if event.seq > after]
         if faults.has("duplicate-replay", "batched"):
             events = [event._asdict() for event in tracked.events for _ in range(2)]
@@ -129,7 +121,7 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
     return [
         Route(
             "/market/execute-batched",
-            guarded(runtime, "batched", execute, key_of=nonce_in, opens_stream=True),
+            guarded(runtime, "batched", execute, key_of=nonce_of_order, opens_stream=True),
             methods=["POST"],
         ),
         Route("/tracking-id/{tracking_id}/status", guarded(runtime, "batched", status), methods=["GET"]),

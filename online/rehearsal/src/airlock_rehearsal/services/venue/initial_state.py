@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
+from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.deploy import Contracts
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import Evm
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.chain.sending import derived
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall

@@ -6,11 +6,12 @@ Registration and fill are transactions of the operator's. The contract decides; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airlock_rehearsal.chain.evm import EvmReceipt, Reverted, reverting
 from airlock_rehearsal.chain.interface import EmittedEvent
 from airlock_rehearsal.services.venue.eip712_peer import encode
+from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.submission import SignedIntent
 
 if TYPE_CHECKING:
@@ -61,14 +62,7 @@ def order_in(outcome: CallOutcome) -> EmittedEvent:
 def told(outcome: CallOutcome) -> ToldEvent:
     """Return the event that tells of an order, as the event stream carries it."""
     event = order_in(outcome)
-    payload = {name: _told(name, value) for name, value in event.arguments.items()}
-    return event.name, payload | {"transactionHash": outcome.receipt.hash}
-
-
-def _told(name: str, value: Any) -> object:
-    if isinstance(value, dict):
-        return {member: _told(member, inner) for member, inner in value.items()}
-    return str(value) if type(value) is int and name not in _NUMBERS else value
+    return event.name, in_texts(event.arguments, _NUMBERS) | {"transactionHash": outcome.receipt.hash}
 
 
 def code_of(error: Reverted) -> str:

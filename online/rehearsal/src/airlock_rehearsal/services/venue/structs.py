@@ -7,7 +7,9 @@ encodeType texts of comparable venues.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import reduce
+from operator import getitem
+from typing import Any, NamedTuple
 
 
 class Struct(NamedTuple):
@@ -136,16 +138,12 @@ ORDER_TYPES = {
 """Order types of ``POST /market/execute-batched``, by code."""
 
 
-def leaf(message: dict[str, object], path: str) -> object:
+def leaf(message: dict[str, Any], path: str) -> Any:
     """Return the value at a path such as ``_t.trader``."""
-    value: object = message
-    for name in path.split("."):
-        value = value[name]  # type: ignore[index]
-    return value
+    return reduce(getitem, path.split("."), message)
 
 
-def replaced(message: dict[str, object], path: str, value: object) -> dict[str, object]:
+def replaced(message: dict[str, Any], path: str, value: object) -> dict[str, Any]:
     """Return a copy of a message with another value at a path."""
     first, _, rest = path.partition(".")
-    inner = message[first]
-    return message | {first: replaced(inner, rest, value) if isinstance(inner, dict) else value}
+    return message | {first: replaced(message[first], rest, value) if rest else value}
