@@ -25,10 +25,9 @@ from airlock_rehearsal.chain.evm import (
     FeeHistory,
     Log,
     NotTaken,
-    Reverted,
     intrinsic_gas,
 )
-from airlock_rehearsal.chain.interface import revert_name
+from airlock_rehearsal.chain.interface import reverted
 
 _FAUCET = bytes(range(20))
 _FAUCET_WEI = 10**30
@@ -44,9 +43,9 @@ class _Block(NamedTuple):
 class EmbeddedEvm:
     """An ``Evm`` in memory. ``now_s`` is the clock: unix seconds. Raises as ``Evm`` says."""
 
-    def __init__(self, now_s: Callable[[], int], chain_id: int = CHAIN_ID) -> None:
-        self._now_s, self._chain_id = now_s, chain_id
-        self._chain = _new_chain(now_s() - 1, chain_id)
+    def __init__(self, now_s: Callable[[], int]) -> None:
+        self._now_s = now_s
+        self._chain = _new_chain(now_s() - 1)
         genesis = self._chain.get_block_header_by_hash(self._chain.header.parent_hash)
         self._blocks = [_Block(genesis)]
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
@@ -54,7 +53,7 @@ class EmbeddedEvm:
 
     def chain_id(self) -> int:
         """Return the chain id."""
-        return self._chain_id
+        return CHAIN_ID
 
     def block_number(self) -> int:
         """Return the number of the latest block."""
@@ -124,8 +123,7 @@ class EmbeddedEvm:
         code = vm.state.get_code(target)
         computation = vm.execute_bytecode(account, 0, BLOCK_GAS, target, account, value, data, code)
         if computation.is_error:
-            output = bytes(computation.output)
-            raise Reverted(revert_name(output), output)
+            raise reverted(bytes(computation.output))
         return computation
 
     def send_raw_transaction(self, raw: bytes) -> str:
@@ -157,7 +155,7 @@ class EmbeddedEvm:
 
         try:
             transaction = self._chain.get_vm().get_transaction_builder().decode(raw)
-            if raw[:1] != b"\x02" or transaction.chain_id != self._chain_id:
+            if raw[:1] != b"\x02" or transaction.chain_id != CHAIN_ID:
                 raise NotTaken("invalid chain id or transaction type: an EIP-1559 transaction of this chain is taken")
             if _hex(transaction.hash) in self._mined:
                 raise NotTaken("already known")
@@ -207,7 +205,7 @@ class EmbeddedEvm:
         return made
 
 
-def _new_chain(genesis_s: int, its_id: int) -> Any:
+def _new_chain(genesis_s: int) -> Any:
     from eth.chains.base import MiningChain
     from eth.consensus.applier import ConsensusApplier
     from eth.consensus.noproof import NoProofConsensus
@@ -216,7 +214,7 @@ def _new_chain(genesis_s: int, its_id: int) -> Any:
     from eth.vm.forks.cancun import CancunVM
 
     class RehearsalChain(MiningChain):
-        chain_id = its_id
+        chain_id = CHAIN_ID
         vm_configuration = ConsensusApplier(NoProofConsensus).amend_vm_configuration(((0, CancunVM),))
 
         def create_header_from_parent(self, parent_header: Any, **header_params: Any) -> Any:

@@ -27,7 +27,7 @@ from airlock_rehearsal.chain.evm import (
     NotTaken,
     Reverted,
 )
-from airlock_rehearsal.chain.interface import revert_name
+from airlock_rehearsal.chain.interface import reverted
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import parse_json
@@ -225,8 +225,7 @@ class NodeEvm:
 def _reverted(error: _RpcError) -> Reverted:
     if error.number != _REVERTED:
         return Reverted(error.what, b"")
-    data = _bytes(error.data) if type(error.data) is str else b""
-    return Reverted(revert_name(data), data)
+    return reverted(_bytes(error.data) if type(error.data) is str else b"")
 
 
 def _integer(value: object) -> int:

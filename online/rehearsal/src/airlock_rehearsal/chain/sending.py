@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, EvmReceipt, NotTaken
+from airlock_rehearsal.chain.interface import reverted
 
 
 class Sender(NamedTuple):
@@ -36,6 +37,13 @@ def transact_together(evm: Evm, sender: Sender, calls: Sequence[EvmCall]) -> lis
     first = evm.transaction_count(sender.address)
     raws = [signed(evm, sender, call, first + place) for place, call in enumerate(calls)]
     return _receipts(evm, evm.send_together(raws))
+
+
+def required(receipts: Sequence[EvmReceipt]) -> None:
+    """Raise ``Reverted`` for the first transaction that reverted."""
+    for receipt in receipts:
+        if not receipt.ok:
+            raise reverted(receipt.revert)
 
 
 def signed(evm: Evm, sender: Sender, call: EvmCall, nonce: int | None = None) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airlock_rehearsal.services.envelope import Read, Refused
+from airlock_rehearsal.services.settings import INTENT_DEADLINE_MS
 from airlock_rehearsal.services.venue.positions import ONE, Position, VenuePair
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Asked(dict[str, Any]):
         """The deadline asked for, or now plus the default, in unix milliseconds."""
         given, now_ms = self.get("deadlineMs"), self.state.now_ms()
         if given is None:
-            return now_ms + self.state.settings.intent_deadline_ms
+            return now_ms + INTENT_DEADLINE_MS
         if given < SECONDS_AT_MOST:
             raise bad("deadlineMs", "looks like seconds; unix milliseconds are wanted")
         if given <= now_ms:

@@ -9,7 +9,7 @@ from airlock_rehearsal.services.builder.calls import CALLS, encode_call
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.settings import REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
+from airlock_rehearsal.services.settings import OTHER_CHAIN, REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
@@ -66,7 +66,7 @@ def _domain(primary: str, settings: RehearsalSettings, faults: Faults) -> dict[s
     if faults.has("domain-crossed", "builder"):
         key = "referral" if key == "trading" else "trading"
     domain = settings.domain(key)
-    return domain | {"chainId": settings.other_chain} if faults.has("wrong-chain", "builder") else domain
+    return domain | {"chainId": OTHER_CHAIN} if faults.has("wrong-chain", "builder") else domain
 
 
 def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Message]:
@@ -95,7 +95,7 @@ def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults:
         "from": draft.delegate or draft.account,
         "data": "0x" + data.hex(),
         "value": hex(ONE_ETHER if faults.has("value-added", "builder") else 0),
-        "chainId": settings.other_chain if faults.has("wrong-chain", "builder") else settings.chain_id,
+        "chainId": OTHER_CHAIN if faults.has("wrong-chain", "builder") else settings.chain_id,
         "description": draft.description,
         "meta": draft.meta,
     }

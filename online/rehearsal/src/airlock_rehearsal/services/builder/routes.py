@@ -21,6 +21,7 @@ from airlock_rehearsal.services.builder.payload import payload_of, transaction_o
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
 from airlock_rehearsal.services.envelope import Json, done, request_fields
 from airlock_rehearsal.services.runtime import Runtime
+from airlock_rehearsal.services.settings import INTENT_DEADLINE_MS
 from airlock_rehearsal.services.transport import guarded
 from airlock_rehearsal.services.venue.positions import order_json
 
@@ -46,7 +47,7 @@ def meta(asked: Asked) -> object:
         "enums": {"openOrderType": OPEN_ORDER_TYPES, "triggerType": TRIGGER_TYPES},
         "units": {"price": "1e10", "leverage": "1e10", "usdc": "1e6"},
         "defaults": {
-            "intentDeadlineMs": state.settings.intent_deadline_ms,
+            "intentDeadlineMs": INTENT_DEADLINE_MS,
             "slippagePercent": "1",
             "executionFeeWei": "0",
         },

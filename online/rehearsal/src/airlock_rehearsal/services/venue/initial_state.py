@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
 from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.deploy import Contracts
@@ -12,7 +11,7 @@ from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.chain.sending import derived
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
-from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_rehearsal.services.settings import DOMAIN_NAME, RehearsalSettings
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, seeded, seeded_limit
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.errors import UsageError
@@ -45,30 +44,25 @@ def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], 
     Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
     """
     now_s = now_ms() // 1000
-    names = settings.domain_name, settings.referral_domain_name
     if evm is None:
-        venue = _embedded(settings.chain_id, names, trader, now_s - now_s % _SAME_S)
-        chain = venue.evm.copied(lambda: now_ms() // 1000)
-        return VenueState(settings, trader, now_ms, ChainVenue(chain, venue.contracts))
-    if evm.transaction_count(derived("operator").address):
+        begun, contracts = _embedded(trader, now_s - now_s % _SAME_S)
+        venue = ChainVenue(begun.copied(lambda: now_ms() // 1000), contracts)
+    elif evm.transaction_count(derived("operator").address):
         raise UsageError("a rehearsal's venue is on this chain already", do="start a new node, then rehearse again")
-    return VenueState(settings, trader, now_ms, _opened(evm, names, trader, now_s))
-
-
-class _Begun(NamedTuple):
-    evm: EmbeddedEvm
-    contracts: Contracts
+    else:
+        venue = _opened(evm, trader, now_s)
+    return VenueState(settings, trader, now_ms, venue)
 
 
 @lru_cache(maxsize=8)
-def _embedded(chain_id: int, names: tuple[str, str], trader: str, began_s: int) -> _Begun:
+def _embedded(trader: str, began_s: int) -> tuple[EmbeddedEvm, Contracts]:
     """Return a venue in memory to make copies of: it takes half a second of CPU, and a process may start many services."""
-    evm = EmbeddedEvm(lambda: began_s - SET_UP_S, chain_id)
-    return _Begun(evm, _opened(evm, names, trader, began_s).contracts)
+    evm = EmbeddedEvm(lambda: began_s - SET_UP_S)
+    return evm, _opened(evm, trader, began_s).contracts
 
 
-def _opened(evm: Evm, names: tuple[str, str], trader: str, now_s: int) -> ChainVenue:
-    venue = ChainVenue.deployed(evm, trading_name=names[0], referral_name=names[1])
+def _opened(evm: Evm, trader: str, now_s: int) -> ChainVenue:
+    venue = ChainVenue.deployed(evm, trading_name=DOMAIN_NAME, referral_name=DOMAIN_NAME)
     venue.act_together(list(opening(venue, trader, now_s)))
     return venue
 

@@ -24,21 +24,24 @@ ToldEvent = tuple[str, dict[str, object]]
 _NUMBERS = frozenset({"orderId", "pairIndex", "index", "timestamp"})  # told as numbers, all others as decimal strings
 
 
+def _entry(signed: SignedIntent) -> tuple[str, bytes, bytes]:
+    return signed.primary, encode(signed.primary, signed.message), signed.signature
+
+
 def submitted(state: VenueState, signed: SignedIntent) -> CallOutcome:
     """Submit a signed intent, once a simulation has gone through. Raises ``Reverted``."""
-    return _noted(state, state.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature))
+    return _noted(state, state.venue.submit(*_entry(signed)))
 
 
 def check(state: VenueState, signed: SignedIntent) -> None:
     """Ask the contract whether it would take a signed intent now. Raises ``Reverted``."""
-    state.venue.check(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    state.venue.check(*_entry(signed))
 
 
 def sent(state: VenueState, signed: SignedIntent, *, failing: bool = False) -> EvmReceipt:
     """Send a signed intent without a simulation; ``failing`` makes it revert whatever it says."""
-    contract = state.venue.contract_of(signed.primary)
-    with reverting(state.venue.evm, contract, failing):
-        receipt = state.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    with reverting(state.venue.evm, state.venue.contract_of(signed.primary), failing):
+        receipt = state.venue.send(*_entry(signed))
     state.receipts.append(receipt)
     return receipt
 
