@@ -291,7 +291,7 @@ By degradation, over all densities and both resolutions (640 x 480 and 1280 x 72
 {costs}. A picture on which nothing is found costs more: every decoder has tried it.
 
 Airlock reads with zxing-cpp, then pyzbar, then zxing-cpp on the picture with its whole contrast at twice the size. The
-degradations and their three strengths are `online/rehearsal/src/airlock_rehearsal/picture_faults.py`; they are
+degradations and their three strengths are `tests/bench/picture_faults.py`; they are
 simulated, seeded, and one at a time, so a real camera in a real room is to be tried before a ceremony. {machine}.
 """.replace("{frames_a_second}", str(FRAMES_A_SECOND)).replace("{runs}", str(RUNS))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from random import Random
+from typing import NamedTuple
 
 from PIL import Image, ImageChops
 
-from airlock_rehearsal import picture_faults
-from airlock_rehearsal.picture_faults import HIGH, Degradation, captured
+from airlock_rehearsal.picture_faults import CHANGES, HIGH, Change, captured
 
 __all__ = ["DEGRADATIONS", "HIGH", "LOW", "captured", "straddled"]
 
@@ -48,7 +48,27 @@ def straddled(image: Image.Image, following: Image.Image, share: float) -> Image
     return result
 
 
-DEGRADATIONS = picture_faults.DEGRADATIONS | {
+class Degradation(NamedTuple):
+    """A change for the worse, and how strong it is when it is mild, ordinary and harsh."""
+
+    change: Change
+    strengths: tuple[float, float, float]
+
+    def apply(self, image: Image.Image, seed: Random, *, level: int = 1) -> Image.Image:
+        """Return the changed picture at level 0 (mild), 1 (ordinary) or 2 (harsh)."""
+        return self.change(image, seed, self.strengths[level])
+
+
+_STRONGER = {
+    "blur": (2, 3),
+    "motion": (5, 8),
+    "rotation": (20, 45),
+    "tilt": (20, 35),
+    "noise": (35, 60),
+    "low contrast": (0.2, 0.08),
+    "uneven light": (0.25, 0.1),
+}
+DEGRADATIONS = {name: Degradation(change, (mild, *_STRONGER[name])) for name, (change, mild) in CHANGES.items()} | {
     "glare": Degradation(glaring, (0.2, 0.35, 0.5)),
     "moiré": Degradation(with_moire, (50, 100, 150)),
     "inversion": Degradation(inverted, (1, 1, 1)),

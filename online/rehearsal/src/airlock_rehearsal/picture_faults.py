@@ -1,4 +1,4 @@
-"""What a poor camera and a bad place to stand make of a code, each in three strengths.
+"""What a poor camera and a bad place to stand make of a code.
 
 With Pillow alone, and the same for the same seed, so that a rehearsal and a measurement can be run again.
 """
@@ -9,7 +9,6 @@ import math
 from collections.abc import Callable
 from random import Random
 from statistics import NormalDist
-from typing import NamedTuple
 
 from PIL import Image, ImageChops, ImageFilter
 
@@ -96,23 +95,13 @@ def unevenly_lit(image: Image.Image, seed: Random, darkest: float) -> Image.Imag
     return ImageChops.multiply(image, light.resize(image.size, Image.Resampling.BILINEAR))
 
 
-class Degradation(NamedTuple):
-    """A change for the worse, and how strong it is when it is mild, ordinary and harsh."""
-
-    change: Change
-    strengths: tuple[float, float, float]
-
-    def apply(self, image: Image.Image, seed: Random, *, level: int = 1) -> Image.Image:
-        """Return the changed picture at level 0 (mild), 1 (ordinary) or 2 (harsh)."""
-        return self.change(image, seed, self.strengths[level])
-
-
-DEGRADATIONS = {
-    "blur": Degradation(blurred, (1, 2, 3)),
-    "motion": Degradation(moved, (3, 5, 8)),
-    "rotation": Degradation(rotated, (8, 20, 45)),
-    "tilt": Degradation(tilted, (10, 20, 35)),
-    "noise": Degradation(noisy, (15, 35, 60)),
-    "low contrast": Degradation(faint, (0.4, 0.2, 0.08)),
-    "uneven light": Degradation(unevenly_lit, (0.5, 0.25, 0.1)),
+CHANGES: dict[str, tuple[Change, float]] = {
+    "blur": (blurred, 1),
+    "motion": (moved, 3),
+    "rotation": (rotated, 8),
+    "tilt": (tilted, 10),
+    "noise": (noisy, 15),
+    "low contrast": (faint, 0.4),
+    "uneven light": (unevenly_lit, 0.5),
 }
+"""The changes for the worse, and how strong each is where it is mild."""

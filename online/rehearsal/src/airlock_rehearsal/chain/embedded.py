@@ -75,7 +75,9 @@ class EmbeddedEvm:
     def _parent_s(self) -> int:
         return int(self._chain.get_block_header_by_hash(self._chain.header.parent_hash).timestamp)
 
-    def _vm(self) -> Any:
+    def _vm(self, block: int | None = None) -> Any:
+        if block is not None:
+            return self._chain.get_vm(self._blocks[block].header)
         now_s = self.timestamp()
         with self._lock:
             self._chain.set_header_timestamp(now_s)
@@ -85,9 +87,9 @@ class EmbeddedEvm:
         """Return an account's wei."""
         return int(self._vm().state.get_balance(to_canonical_address(account)))
 
-    def transaction_count(self, account: str) -> int:
-        """Return the account's next nonce."""
-        return int(self._vm().state.get_nonce(to_canonical_address(account)))
+    def transaction_count(self, account: str, block: int | None = None) -> int:
+        """Return the account's next nonce, now or after a block."""
+        return int(self._vm(block).state.get_nonce(to_canonical_address(account)))
 
     def code(self, account: str) -> bytes:
         """Return a contract's code."""
@@ -118,7 +120,7 @@ class EmbeddedEvm:
         return min(BLOCK_GAS, used + used // 4)
 
     def _simulated(self, sender: str, to: str, data: bytes, value: int, block: int | None = None) -> Any:
-        vm = self._vm() if block is None else self._chain.get_vm(self._blocks[block].header)
+        vm = self._vm(block)
         account, target = to_canonical_address(sender), to_canonical_address(to)
         code = vm.state.get_code(target)
         computation = vm.execute_bytecode(account, 0, BLOCK_GAS, target, account, value, data, code)

@@ -95,7 +95,6 @@ class EvmCall(NamedTuple):
     to: str
     data: bytes
     gas: int
-    value: int = 0
 
 
 def intrinsic_gas(data: bytes) -> int:

@@ -107,13 +107,8 @@ class JsonRpc:
         return number if number <= newest else None
 
     def _count(self, account: object, which: object = "latest") -> str:
-        """Return an account's count after a block: what it has sent since is taken off."""
-        number, owner = self._past(which), account_at(account)
-        count = self._evm.transaction_count(owner)
-        for later in range(number + 1, self._evm.block_number() + 1):
-            sent = [self._evm.transaction(its) for its in self._evm.block(later).hashes]
-            count -= sum(its is not None and its.sender == owner for its in sent)
-        return hex(count)
+        number = self._past(which)
+        return hex(self._evm.transaction_count(account_at(account), number))
 
     def _balance(self, *asked: object) -> str:
         return hex(self._evm.balance(account_at(*asked)))

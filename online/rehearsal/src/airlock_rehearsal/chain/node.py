@@ -84,9 +84,9 @@ class NodeEvm:
         """Return an account's wei."""
         return self._number("eth_getBalance", account, "latest")
 
-    def transaction_count(self, account: str) -> int:
-        """Return the account's next nonce."""
-        return self._number("eth_getTransactionCount", account, "latest")
+    def transaction_count(self, account: str, block: int | None = None) -> int:
+        """Return the account's next nonce, now or after a block."""
+        return self._number("eth_getTransactionCount", account, "latest" if block is None else hex(block))
 
     def code(self, account: str) -> bytes:
         """Return a contract's code."""

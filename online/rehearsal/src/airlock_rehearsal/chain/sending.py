@@ -26,10 +26,10 @@ def derived(name: str) -> Sender:
     return Sender(str(Account.from_key(key).address), key)
 
 
-def transact(evm: Evm, sender: Sender, to: str, data: bytes, value: int = 0) -> EvmReceipt:
+def transact(evm: Evm, sender: Sender, to: str, data: bytes) -> EvmReceipt:
     """Send a transaction, once a simulation has gone through; return its receipt. Raises ``Reverted`` and ``NotTaken``."""
-    gas = evm.estimate_gas(sender.address, to, data, value)
-    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, EvmCall(to, data, gas, value)))])[0]
+    call = EvmCall(to, data, evm.estimate_gas(sender.address, to, data))
+    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, call))])[0]
 
 
 def transact_together(evm: Evm, sender: Sender, calls: Sequence[EvmCall]) -> list[EvmReceipt]:
@@ -57,7 +57,7 @@ def signed(evm: Evm, sender: Sender, call: EvmCall, nonce: int | None = None) ->
         "gas": call.gas,
         "maxFeePerGas": 2 * evm.base_fee() + PRIORITY_FEE,
         "maxPriorityFeePerGas": PRIORITY_FEE,
-        "value": call.value,
+        "value": 0,
         "data": call.data,
     }
     if call.to:

@@ -6,9 +6,11 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
+from starlette.routing import Route
 from starlette.types import Send
 
 from airlock_rehearsal.services.envelope import Refused
@@ -147,6 +149,12 @@ def guarded(
         return (await lost(request) if key else None) or reply
 
     return endpoint
+
+
+def served(runtime: Runtime, place: str, asked: str, handler: Handler, **how: Any) -> Route:
+    """Return the route of a guarded endpoint; ``asked`` is its methods and its path, such as ``GET,POST /v2/meta``."""
+    methods, path = asked.split()
+    return Route(path, guarded(runtime, place, handler, **how), methods=methods.split(","))
 
 
 def without_cuts(record: logging.LogRecord) -> bool:

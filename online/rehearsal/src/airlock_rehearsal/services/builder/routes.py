@@ -22,7 +22,7 @@ from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
 from airlock_rehearsal.services.envelope import Json, done, request_fields
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.settings import INTENT_DEADLINE_MS
-from airlock_rehearsal.services.transport import guarded
+from airlock_rehearsal.services.transport import guarded, served
 from airlock_rehearsal.services.venue.positions import order_json
 
 
@@ -192,7 +192,7 @@ def routes(runtime: Runtime) -> list[Route]:
                 told = transaction_of(told, runtime.settings, runtime.faults)
             return done(told)
 
-        return Route(path, guarded(runtime, "builder", handler, limited=limited), methods=["GET", "POST"])
+        return served(runtime, "builder", f"GET,POST {path}", handler, limited=limited)
 
     return [
         Route("/ready", ready_or_not, methods=["GET"]),

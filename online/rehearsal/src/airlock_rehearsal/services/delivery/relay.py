@@ -18,7 +18,7 @@ from airlock_rehearsal.chain.interface import revert_name
 from airlock_rehearsal.services.builder.asked import bad
 from airlock_rehearsal.services.envelope import Refused, done, parse_object, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, guarded
+from airlock_rehearsal.services.transport import another_hash, served
 from airlock_rehearsal.services.venue.keeper import settle
 from airlock_rehearsal.services.venue.raw_transaction import hash_of, read_transaction
 from airlock_rehearsal.services.venue.submission import hex_bytes
@@ -81,6 +81,6 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         return done({"hash": asked, "status": status, "blockNumber": receipt.block_number, **reverted})
 
     return [
-        Route("/v2/relay", guarded(runtime, "relay", submit, key_of=hash_in, limited=True), methods=["POST"]),
-        Route("/v2/relay/{hash}", guarded(runtime, "relay", status), methods=["GET"]),
+        served(runtime, "relay", "POST /v2/relay", submit, key_of=hash_in, limited=True),
+        served(runtime, "relay", "GET /v2/relay/{hash}", status),
     ]

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST
 from airlock_rehearsal.services.envelope import Read, Refused, done, parse_object, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import guarded
+from airlock_rehearsal.services.transport import served
 from airlock_rehearsal.services.venue.settlement import sent
 from airlock_rehearsal.services.venue.submission import SignedIntent, decoded, exact_object, nonce_of, verified
 from airlock_rehearsal.services.venue.venue_state import VenueState
@@ -80,6 +80,6 @@ def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:
         return done(record)
 
     return [
-        Route("/intents", guarded(runtime, "relayer", submit, key_of=nonce_in), methods=["POST"]),
-        Route("/intents/{id}", guarded(runtime, "relayer", status), methods=["GET"]),
+        served(runtime, "relayer", "POST /intents", submit, key_of=nonce_in),
+        served(runtime, "relayer", "GET /intents/{id}", status),
     ]

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from airlock_rehearsal.chain.json_rpc import JsonRpc, RpcFault, account_at, hex_bytes, hex_hash, transaction_json
 from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, guarded
+from airlock_rehearsal.services.transport import another_hash, served
 from airlock_rehearsal.services.venue.keeper import settle
 from airlock_rehearsal.services.venue.raw_transaction import hash_of
 
@@ -89,4 +89,4 @@ def rpc_route(runtime: Runtime) -> Route:
             reply["error"] = error.as_json()
         return Json(reply)
 
-    return Route("/rpc", guarded(runtime, "rpc", handler, key_of=hash_in), methods=["POST"])
+    return served(runtime, "rpc", "POST /rpc", handler, key_of=hash_in)

@@ -16,7 +16,7 @@ from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.builder.fields import integer
 from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, guarded
+from airlock_rehearsal.services.transport import another_hash, served
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.settlement import check, submitted
 from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
@@ -123,7 +123,7 @@ def twap_routes(runtime: Runtime) -> list[Route]:
         body = {"twapId": int(signed.message["twapId"]), **told, "blockNumber": receipt.block_number}
         return Json(body, status_code=201)
 
-    return [Route("/twaps/cancel", guarded(runtime, "twap", cancel, key_of=nonce_in), methods=["POST"])]
+    return [served(runtime, "twap", "POST /twaps/cancel", cancel, key_of=nonce_in)]
 
 
 def core_routes(runtime: Runtime) -> list[Route]:
@@ -143,6 +143,6 @@ def core_routes(runtime: Runtime) -> list[Route]:
         return Json({"oldEntityId": old, "newEntityId": store(state, signed)})
 
     return [
-        Route("/price-triggers", guarded(runtime, "core", create, key_of=nonce_in), methods=["POST"]),
-        Route("/price-triggers/{entity_id}", guarded(runtime, "core", replace, key_of=nonce_in), methods=["PUT"]),
+        served(runtime, "core", "POST /price-triggers", create, key_of=nonce_in),
+        served(runtime, "core", "PUT /price-triggers/{entity_id}", replace, key_of=nonce_in),
     ]

@@ -69,23 +69,19 @@ def _opened(evm: Evm, trader: str, now_s: int) -> ChainVenue:
 
 def opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
     """Yield the calls that set a rehearsal up; what the trader has opened was opened days before ``now_s``."""
-    storage = venue.contracts.trading_storage
-    for account in (storage, trader):
-        yield OperatorCall(USDC, "mint", (account, _MONEY))
+    storage, limit = venue.contracts.trading_storage, seeded_limit(trader)
+    yield from (OperatorCall(USDC, "mint", (account, _MONEY)) for account in (storage, trader))
     yield OperatorCall(USDC, "seedAllowance", (trader, storage, _MONEY))
     for pair in PAIRS:
         yield OperatorCall(STORAGE, "setPair", (pair.pair_index, {
             "listed": True, "pnl": pair.is_pnl, "closeOnly": pair.close_only,
             "minLeverage": pair.min_leverage * ONE, "maxLeverage": pair.max_leverage * ONE,
         }))  # fmt: skip
-    for position in seeded(trader, now_s):
-        yield OperatorCall(STORAGE, "seedTrade", (position.as_trade(),))
-    limit = seeded_limit(trader)
+    yield from (OperatorCall(STORAGE, "seedTrade", (held.as_trade(),)) for held in seeded(trader, now_s))
     yield OperatorCall(STORAGE, "seedLimit", (limit["t"], limit["orderType"], limit["slippage"]))
-    for twap_id in TWAPS:
-        yield OperatorCall(STORAGE, "seedTwap", (twap_id, {"trader": trader, "escrow": _ESCROW}))
+    twap = {"trader": trader, "escrow": _ESCROW}
+    yield from (OperatorCall(STORAGE, "seedTwap", (twap_id, twap)) for twap_id in TWAPS)
     yield OperatorCall(STORAGE, "creditKeeper", (trader, _REWARDS))
-    yield OperatorCall(REFERRAL, "seedCode", (TAKEN_CODE, SOMEBODY_ELSE, _NOBODY))
-    yield OperatorCall(REFERRAL, "seedCode", (OFFERED_CODE, SOMEBODY_ELSE, trader))
-    yield OperatorCall(REFERRAL, "seedCode", (OWN_CODE, trader, _NOBODY))
+    codes = ((TAKEN_CODE, SOMEBODY_ELSE, _NOBODY), (OFFERED_CODE, SOMEBODY_ELSE, trader), (OWN_CODE, trader, _NOBODY))
+    yield from (OperatorCall(REFERRAL, "seedCode", code) for code in codes)
     yield OperatorCall(REFERRAL, "seedRequest", (trader, TAKEN_CODE))

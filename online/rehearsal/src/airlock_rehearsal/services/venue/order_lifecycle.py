@@ -40,6 +40,10 @@ class Tracked:
         self.changed = asyncio.Event()
         self.status_reads = 0
 
+    def told(self, fault: str) -> bool:
+        """Tell whether it is to misbehave so."""
+        return self.faults.has(fault, "batched")
+
     def wake(self) -> None:
         """Tell whoever waits on ``changed`` to look again."""
         self.changed.set()
@@ -80,7 +84,7 @@ class Market:
 
     async def _execute(self, tracked: Tracked) -> None:
         await self.runtime.pace()
-        if tracked.faults.has("enqueue-failed-no-id", "batched"):
+        if tracked.told("enqueue-failed-no-id"):
             self._release(tracked)
             tracked.unrecorded = tracked.error("ENQUEUE_FAILED", "the request never reached the queue")
             tracked.wake()
@@ -100,7 +104,7 @@ class Market:
         if code := tracked.faults.value("error", "batched"):
             self._fail(tracked, code, "the rehearsal was told to fail")
             return False
-        if tracked.faults.has("unknown-event", "batched"):
+        if tracked.told("unknown-event"):
             self._record(
                 tracked, "MarketPriceRefreshed", {"note": "an informational event that the client cannot know"}
             )
@@ -108,25 +112,25 @@ class Market:
         return True
 
     async def _settle(self, tracked: Tracked) -> None:
-        state, faults = self.runtime.state, tracked.faults
+        state = self.runtime.state
         try:
             outcome = submitted(state, tracked.order)
             stored = order_in(outcome).arguments
             self._release(tracked)
             self._record(tracked, *told(outcome))
             await self.runtime.pace()
-            if faults.has("late-attempt", "batched"):
+            if tracked.told("late-attempt"):
                 late = {"attempt": 1, "code": "NO_PRICE", "message": "told late", "willRetry": True}
                 self._record(tracked, "AttemptFailed", late)
                 await self.runtime.pace()
-            if faults.has("fail-terminal", "batched"):
+            if tracked.told("fail-terminal"):
                 self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
                 return
-            declined = faults.has("cancel-fill", "batched")
+            declined = tracked.told("cancel-fill")
             outcome = fulfilled(state, stored["orderId"], stored["pairIndex"], declined=declined)
         except Reverted as error:
             self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
             return
         self._record(tracked, *told(outcome))
-        if faults.has("second-terminal", "batched"):
+        if tracked.told("second-terminal"):
             self._record(tracked, "Error", tracked.error("TX_NOT_EXECUTED", "told after the end"))
