@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
 from eth_utils.address import to_canonical_address, to_checksum_address
 from eth_utils.exceptions import ValidationError
@@ -22,7 +22,6 @@ from airlock_rehearsal.chain.evm import (
     EvmBlock,
     EvmReceipt,
     EvmTransaction,
-    FeeHistory,
     Log,
     NotTaken,
     intrinsic_gas,
@@ -31,13 +30,7 @@ from airlock_rehearsal.chain.interface import reverted
 
 _FAUCET = bytes(range(20))
 _FAUCET_WEI = 10**30
-_HISTORY_AT_MOST = 1024
 _NO_HASH = b"\0" * 32
-
-
-class _Block(NamedTuple):
-    header: Any
-    hashes: tuple[str, ...] = ()
 
 
 class EmbeddedEvm:
@@ -47,7 +40,7 @@ class EmbeddedEvm:
         self._now_s = now_s
         self._chain = _new_chain(now_s() - 1)
         genesis = self._chain.get_block_header_by_hash(self._chain.header.parent_hash)
-        self._blocks = [_Block(genesis)]
+        self._blocks: list[tuple[Any, tuple[str, ...]]] = [(genesis, ())]  # each header, and its transactions
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
 
@@ -61,8 +54,8 @@ class EmbeddedEvm:
 
     def block(self, number: int) -> EvmBlock:
         """Return a block that is there."""
-        found = self._blocks[number]
-        return EvmBlock(number, int(found.header.timestamp), found.hashes)
+        header, hashes = self._blocks[number]
+        return EvmBlock(int(header.timestamp), hashes)
 
     def pass_time(self) -> None:
         """Mine a block without transactions."""
@@ -77,7 +70,7 @@ class EmbeddedEvm:
 
     def _vm(self, block: int | None = None) -> Any:
         if block is not None:
-            return self._chain.get_vm(self._blocks[block].header)
+            return self._chain.get_vm(self._blocks[block][0])
         now_s = self.timestamp()
         with self._lock:
             self._chain.set_header_timestamp(now_s)
@@ -103,12 +96,14 @@ class EmbeddedEvm:
         """Return a priority fee that will do, in wei a gas."""
         return PRIORITY_FEE
 
-    def fee_history(self, count: int) -> FeeHistory:
-        """Return the fees of at most ``count`` latest blocks, 1,024 at most."""
-        latest = [block.header for block in self._blocks[-min(max(count, 1), _HISTORY_AT_MOST) :]]
-        fees = tuple(header.base_fee_per_gas for header in latest)
-        ratios = tuple(header.gas_used / BLOCK_GAS for header in latest)
-        return FeeHistory(len(self._blocks) - len(latest), (*fees, self.base_fee()), ratios)
+    def fee_history(self, count: int) -> dict[str, Any]:
+        """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""
+        latest = [header for header, _ in self._blocks[-count:]]
+        return {
+            "oldestBlock": hex(len(self._blocks) - len(latest)),
+            "baseFeePerGas": [hex(fee) for fee in (*(header.base_fee_per_gas for header in latest), self.base_fee())],
+            "gasUsedRatio": [header.gas_used / BLOCK_GAS for header in latest],
+        }
 
     def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
         """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
@@ -148,7 +143,7 @@ class EmbeddedEvm:
                 self._mined[sent.hash] = sent, _receipt(block, sent, receipt, computation, receipt.gas_used - used)
                 used = receipt.gas_used
             hashes = [sent.hash for sent in told]
-            self._blocks.append(_Block(block.header, tuple(hashes)))
+            self._blocks.append((block.header, tuple(hashes)))
             return hashes
 
     def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:

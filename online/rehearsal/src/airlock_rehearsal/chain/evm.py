@@ -76,17 +76,8 @@ class EvmTransaction(NamedTuple):
 class EvmBlock(NamedTuple):
     """A block: its time in unix seconds, and the hashes of its transactions in order."""
 
-    number: int
     timestamp: int
     hashes: tuple[str, ...]
-
-
-class FeeHistory(NamedTuple):
-    """Base fees from ``oldest`` on, the next block's included, and how full each block was, of 1."""
-
-    oldest: int
-    base_fees: tuple[int, ...]
-    gas_used_ratios: tuple[float, ...]
 
 
 class EvmCall(NamedTuple):

@@ -132,15 +132,9 @@ class JsonRpc:
         blocks = count if type(count) is int else _quantity(count)
         if not 1 <= blocks <= MOST_BLOCKS:
             raise RpcFault(BAD_PARAMS, f"1 to {MOST_BLOCKS} blocks are told of")
-        history = self._evm.fee_history(blocks)
-        wanted = len(cast("list[object]", percentiles))
-        reward = [[hex(self._evm.priority_fee())] * wanted for _ in history.gas_used_ratios]
-        return {
-            "oldestBlock": hex(history.oldest),
-            "baseFeePerGas": [hex(fee) for fee in history.base_fees],
-            "gasUsedRatio": list(history.gas_used_ratios),
-            **({"reward": reward} if wanted else {}),
-        }
+        history, wanted = self._evm.fee_history(blocks), len(cast("list[object]", percentiles))
+        reward = [[hex(self._evm.priority_fee())] * wanted for _ in history["gasUsedRatio"]]
+        return history | ({"reward": reward} if wanted else {})
 
     def _receipt(self, transaction_hash: object) -> dict[str, object] | None:
         receipt = self._evm.receipt(hex_hash(transaction_hash))

@@ -22,7 +22,6 @@ from airlock_rehearsal.chain.evm import (
     EvmBlock,
     EvmReceipt,
     EvmTransaction,
-    FeeHistory,
     Log,
     NotTaken,
     Reverted,
@@ -69,7 +68,7 @@ class NodeEvm:
     def block(self, number: int) -> EvmBlock:
         """Return a block that is there."""
         found = self._ask("eth_getBlockByNumber", hex(number), False)
-        return EvmBlock(number, _integer(found["timestamp"]), tuple(str(h).lower() for h in found["transactions"]))
+        return EvmBlock(_integer(found["timestamp"]), tuple(str(h).lower() for h in found["transactions"]))
 
     def pass_time(self) -> None:
         """Mine a block without transactions."""
@@ -94,17 +93,16 @@ class NodeEvm:
 
     def base_fee(self) -> int:
         """Return the next block's base fee, in wei a gas."""
-        return self.fee_history(1).base_fees[-1]
+        return _integer(self.fee_history(1)["baseFeePerGas"][-1])
 
     def priority_fee(self) -> int:
         """Return a priority fee that will do, in wei a gas."""
         return self._number("eth_maxPriorityFeePerGas")
 
-    def fee_history(self, count: int) -> FeeHistory:
-        """Return the fees of at most ``count`` latest blocks."""
-        history = self._ask("eth_feeHistory", hex(max(count, 1)), "latest", [])
-        fees = tuple(_integer(fee) for fee in history["baseFeePerGas"])
-        return FeeHistory(_integer(history["oldestBlock"]), fees, tuple(history["gasUsedRatio"]))
+    def fee_history(self, count: int) -> dict[str, Any]:
+        """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""
+        told = self._ask("eth_feeHistory", hex(count), "latest", [])
+        return {name: told[name] for name in ("oldestBlock", "baseFeePerGas", "gasUsedRatio")}
 
     def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
         """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""

@@ -8,7 +8,6 @@ from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.settings import RehearsalSettings
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.mempool import Mempool
@@ -44,16 +43,12 @@ class Runtime:
 
     def __init__(self, state: VenueState, mempool: Mempool, faults: Faults) -> None:
         self.state = state
+        self.settings = state.settings
         self.mempool = mempool
         self.rate = RateLimit(state.settings.rate_limit)
         self.faults = faults
         self.stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-
-    @property
-    def settings(self) -> RehearsalSettings:
-        """The settings that the venue was set up with."""
-        return self.state.settings
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Run something independently of the connection that asked for it."""

@@ -5,6 +5,8 @@ Source: the specification, "Signable intent payload" and "Unsigned transaction p
 
 from __future__ import annotations
 
+from functools import partial
+
 from airlock_rehearsal.services.builder.calls import CALLS, encode_call
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft
@@ -25,21 +27,27 @@ _RENAMED = "Value"  # what the fault types-renamed puts behind a member's name
 
 def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of an intent endpoint's reply."""
+    told = partial(faults.has, service="builder")
     primary, meta = draft.primary, draft.meta
     message = in_texts(draft.message)
-    domain = _domain(primary, settings, faults)
+    key = STRUCTS[primary].domain
+    if told("domain-crossed"):
+        key = "referral" if key == "trading" else "trading"
+    domain = settings.domain(key)
+    if told("wrong-chain"):
+        domain["chainId"] = OTHER_CHAIN
     types = types_of(primary)
-    if faults.has("message-altered", "builder"):
+    if told("message-altered"):
         message = altered(primary, message)
-    encoded = altered(primary, message) if faults.has("encoded-altered", "builder") else message
-    wrong_order = faults.has("delegate-order", "builder") and primary == "DelegateReq"
+    encoded = altered(primary, message) if told("encoded-altered") else message
+    wrong_order = told("delegate-order") and primary == "DelegateReq"
     encoded_intent = encode(primary, encoded, hashed_order=wrong_order)
-    if faults.has("types-reordered", "builder"):
+    if told("types-reordered"):
         types = types | {primary: [*types[primary][:-2], types[primary][-1], types[primary][-2]]}
-    if faults.has("types-renamed", "builder"):
+    if told("types-renamed"):
         types, message = _renamed(types, primary, message)
     digest = digest_of(types, primary, domain, message)
-    if faults.has("digest-flipped", "builder"):
+    if told("digest-flipped"):
         digest = digest[:-1] + bytes([digest[-1] ^ 1])
     payload: dict[str, object] = {
         "intent": primary,
@@ -61,14 +69,6 @@ def altered(primary: str, message: Message) -> Message:
     return replaced(message, path, str(int(str(leaf(message, path))) * 2 + 1) if other is None else other)
 
 
-def _domain(primary: str, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
-    key = STRUCTS[primary].domain
-    if faults.has("domain-crossed", "builder"):
-        key = "referral" if key == "trading" else "trading"
-    domain = settings.domain(key)
-    return domain | {"chainId": OTHER_CHAIN} if faults.has("wrong-chain", "builder") else domain
-
-
 def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Message]:
     last = types[primary][-1]
     name = last["name"] + _RENAMED
@@ -79,23 +79,24 @@ def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Messa
 
 def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of a reply that is an unsigned transaction."""
+    told = partial(faults.has, service="builder")
     call, arguments = draft.call, draft.arguments
-    if faults.has("message-altered", "builder"):
+    if told("message-altered"):
         arguments = _altered_arguments(arguments)
-    if faults.has("call-swapped", "builder"):
+    if told("call-swapped"):
         call, arguments = "setDelegate", {"delegate": STRANGER, "expiry": NEVER_S}
     to, data = CALLS[call].contract, encode_call(call, arguments)
     if draft.delegate is not None:
         to = TRADING_ROUTER
         data = encode_call("delegatedAction", {"trader": draft.account, "call": "0x" + data.hex()})
-    if faults.has("to-crossed", "builder"):
+    if told("to-crossed"):
         to = {TRADING_ROUTER: REFERRAL, REFERRAL: USDC, USDC: TRADING_ROUTER}[to]
     return {
         "to": to,
         "from": draft.delegate or draft.account,
         "data": "0x" + data.hex(),
-        "value": hex(ONE_ETHER if faults.has("value-added", "builder") else 0),
-        "chainId": OTHER_CHAIN if faults.has("wrong-chain", "builder") else settings.chain_id,
+        "value": hex(ONE_ETHER if told("value-added") else 0),
+        "chainId": OTHER_CHAIN if told("wrong-chain") else settings.chain_id,
         "description": draft.description,
         "meta": draft.meta,
     }
