@@ -115,7 +115,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
 
 
 @rehearse.command("serve")
-@click.option("--port", type=click.IntRange(0, 65535), default=PORT,
+@click.option("--port", type=click.IntRange(0, 65535),
               help=f"Loopback port (default: {PORT}, the same at each start); 0 takes a free one.")  # fmt: skip
 @click.option("--trader", default=TRADER, show_default=True, help="Who holds the simulated positions.")
 @click.option(
@@ -133,7 +133,7 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     help="How many requests a minute the trading endpoints accept (default: no limit).",
 )
 def serve(
-    port: int, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
+    port: int | None, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
 ) -> None:
     r"""Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
 
@@ -151,4 +151,4 @@ def serve(
     faults = Faults.of(*names)
     with _outside_chain(chain) as evm:
         services = RehearsalServices(trader=trader, settings=settings, faults=faults, evm=evm)
-        serve_forever(services, port=port)
+        serve_forever(services, port=PORT if port is None else port)

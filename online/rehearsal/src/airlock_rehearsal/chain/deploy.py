@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.evm import EvmCall
 from airlock_rehearsal.chain.interface import creation_code
 from airlock_rehearsal.chain.sending import Sender, required, transact_together
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 OPERATOR_WEI = 100 * 10**18
 _CREATION_GAS = 5_000_000

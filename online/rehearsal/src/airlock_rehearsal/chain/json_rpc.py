@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from eth_utils.address import is_address, to_checksum_address
 
-from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.evm import EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, EvmReceipt, NotTaken
 from airlock_rehearsal.chain.interface import reverted
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 
 class Sender(NamedTuple):

@@ -7,9 +7,8 @@ with. Raw units throughout: USDC 1e6; prices, leverage, coins and percent 1e10; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.deploy import Contracts, deploy
 from airlock_rehearsal.chain.evm import EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import (
@@ -24,6 +23,9 @@ from airlock_rehearsal.chain.interface import (
     function_names,
 )
 from airlock_rehearsal.chain.sending import Sender, derived, required, transact, transact_together
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 SEEDING_GAS = 1_000_000
 
