@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 from PIL import Image
 
-from airlock_rehearsal.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.read import texts_in
 from airlock_shared.qr.symbol import DENSITIES, matrix
 from airlock_shared.qr.transfer import Transfer, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder
 from bench.page import measured
+from bench.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled
 from shared.qr.transfers import batch, one_transaction
 
 RESULT = Path(__file__).resolve().parents[2] / "docs/reference/benchmarks.md"
@@ -291,7 +291,7 @@ By degradation, over all densities and both resolutions (640 x 480 and 1280 x 72
 {costs}. A picture on which nothing is found costs more: every decoder has tried it.
 
 Airlock reads with zxing-cpp, then pyzbar, then zxing-cpp on the picture with its whole contrast at twice the size. The
-degradations and their three strengths are `online/rehearsal/src/airlock_rehearsal/picture_faults.py`; they are
+degradations and their three strengths are `tests/bench/picture_faults.py`; they are
 simulated, seeded, and one at a time, so a real camera in a real room is to be tried before a ceremony. {machine}.
 """.replace("{frames_a_second}", str(FRAMES_A_SECOND)).replace("{runs}", str(RUNS))
 

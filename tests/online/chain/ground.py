@@ -14,20 +14,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from eth_account import Account
 
 from airlock_online.clients.http import Http
-from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import CHAIN_ID, Evm, EvmCall, EvmReceipt
+from airlock_rehearsal.chain.evm import CHAIN_ID, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import ROUTER, STORAGE, USDC, encode_call
-from airlock_rehearsal.chain.node import NodeEvm
 from airlock_rehearsal.chain.sending import Sender, signed, transact
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import parse_deployment
+from online.chain.marks import EmbeddedEvm, Evm, NodeEvm
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal
 from shared.world import DEPLOYMENT_TEXT, good, plan, to_bytes
 
@@ -62,7 +61,7 @@ class Ground(NamedTuple):
 
     @property
     def evm(self) -> Evm:
-        return self.venue.evm
+        return cast(Evm, self.venue.evm)
 
     def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> EvmReceipt:
         """Send a transaction of a person's, once its simulation has gone through."""

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
-from airlock_rehearsal.services.builder.transactions import TRANSACTIONS
+from airlock_rehearsal.services.builder.routes import TRANSACTIONS
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.chain_record import ChainRecord
 from airlock_shared.errors import UsageError

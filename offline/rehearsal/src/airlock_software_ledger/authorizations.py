@@ -24,14 +24,9 @@ class Authorization(NamedTuple):
 
     def digest(self) -> bytes:
         """Return the hash that is signed: ``keccak256(0x05 || rlp([chain id, contract, nonce]))``."""
-        items = _rlp_integer(self.chain_id) + b"\x94" + self.contract + _rlp_integer(self.nonce)
-        return keccak256(MAGIC + bytes((0xC0 + len(items),)) + items)
+        from rlp import encode
 
-
-def _rlp_integer(number: int) -> bytes:
-    """Return the RLP of an integer below 2**64, which has no long form."""
-    raw = number.to_bytes((number.bit_length() + 7) // 8, "big")
-    return raw if len(raw) == 1 and raw[0] < 0x80 else bytes((0x80 + len(raw),)) + raw
+        return keccak256(MAGIC + bytes(encode([self.chain_id, self.contract, self.nonce])))
 
 
 def read_authorization(data: bytes) -> Authorization:
@@ -47,7 +42,7 @@ def read_authorization(data: bytes) -> Authorization:
         values[tlv[0]], tlv = tlv[2 : 2 + length], tlv[2 + length :]
     if tuple(sorted(values)) != _TAGS or values[0] != b"\x01" or len(values[1]) != 20:
         raise Failed(BAD_DATA)
-    if len(values[2]) > 8 or len(values[3]) > 8:
+    if max(len(values[2]), len(values[3])) > 8:
         raise Failed(BAD_DATA)
     if values[1] != _NOBODY and values[1] not in KNOWN_CONTRACTS:
         raise Failed(ORDER)

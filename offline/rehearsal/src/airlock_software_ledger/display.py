@@ -14,19 +14,14 @@ def typed_fields(typed: TypedStream, model: str, *, message_hash_only: bool = Fa
 
     ``message_hash_only``: as a Nano does with Raw messages off, the domain's values and then the message's hash.
     """
-    if message_hash_only:
-        domain = [
-            ScreenField(seen.field.name, shown(seen.field, seen.raw, model))
-            for seen in typed.seen
-            if seen.root == DOMAIN
-        ]
-        return [*domain, ScreenField("Message hash", shown_bytes(typed.domain_and_message()[1]))]
     result: list[ScreenField] = []
-    for root in typed.hashes:
-        result.append(ScreenField("Review struct", root))
+    for root in [DOMAIN] if message_hash_only else typed.hashes:
+        result += [ScreenField("Review struct", root)] * (not message_hash_only)
         result += [
             ScreenField(seen.field.name, shown(seen.field, seen.raw, model)) for seen in typed.seen if seen.root == root
         ]
+    if message_hash_only:
+        result.append(ScreenField("Message hash", shown_bytes(typed.domain_and_message()[1])))
     return result
 
 

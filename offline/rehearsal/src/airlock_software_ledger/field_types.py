@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from typing import NamedTuple
 
 from airlock_software_ledger.status_words import BAD_DATA, Failed
@@ -9,15 +10,7 @@ from airlock_software_ledger.status_words import BAD_DATA, Failed
 CUSTOM, INT, UINT, ADDRESS, BOOL, STRING, FIXED_BYTES, BYTES = range(8)
 DYNAMIC_TYPES = (STRING, BYTES)
 
-_NAMES = {
-    INT: "int",
-    UINT: "uint",
-    ADDRESS: "address",
-    BOOL: "bool",
-    STRING: "string",
-    FIXED_BYTES: "bytes",
-    BYTES: "bytes",
-}
+_NAMES = ("", "int", "uint", "address", "bool", "string", "bytes", "bytes")
 _SIZED = (INT, UINT, FIXED_BYTES)
 _ARRAY_FLAG, _SIZE_FLAG, _TYPE_MASK = 0x80, 0x40, 0x0F
 
@@ -45,46 +38,33 @@ def text_of(raw: bytes) -> str:
     return raw.decode("ascii")
 
 
-class _DefinitionReader:
-    """Takes bytes off a field's definition and fails when they run out."""
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-
-    def take(self, count: int) -> bytes:
-        if len(self._data) < count:
-            raise Failed(BAD_DATA)
-        taken, self._data = self._data[:count], self._data[count:]
-        return taken
-
-    def byte(self) -> int:
-        return self.take(1)[0]
-
-    def name(self) -> str:
-        return text_of(self.take(self.byte()))
-
-    def end(self) -> None:
-        if self._data:
-            raise Failed(BAD_DATA)
-
-
 def read_field(data: bytes) -> FieldType:
     """Read the definition of a field: type byte, custom name or size, array levels, name."""
-    reader = _DefinitionReader(data)
-    first = reader.byte()
+    left = BytesIO(data)
+
+    def taken(count: int) -> bytes:
+        piece = left.read(count)
+        if len(piece) < count:
+            raise Failed(BAD_DATA)
+        return piece
+
+    def byte() -> int:
+        return taken(1)[0]
+
+    first = byte()
     code = first & _TYPE_MASK
     sized = bool(first & _SIZE_FLAG)
     if code > BYTES or sized != (code in _SIZED):
         raise Failed(BAD_DATA)
-    custom = reader.name() if code == CUSTOM else ""
-    size = reader.byte() if sized else 0
+    custom = text_of(taken(byte())) if code == CUSTOM else ""
+    size = byte() if sized else 0
     levels: tuple[int | None, ...] = ()
-    if first & _ARRAY_FLAG:
-        for _ in range(reader.byte()):
-            kind = reader.byte()
-            if kind > 1:
-                raise Failed(BAD_DATA)
-            levels += (reader.byte() if kind else None,)
-    field = FieldType(code, custom, size, levels, reader.name())
-    reader.end()
+    for _ in range(byte() if first & _ARRAY_FLAG else 0):
+        kind = byte()
+        if kind > 1:
+            raise Failed(BAD_DATA)
+        levels += (byte() if kind else None,)
+    field = FieldType(code, custom, size, levels, text_of(taken(byte())))
+    if left.read():
+        raise Failed(BAD_DATA)
     return field

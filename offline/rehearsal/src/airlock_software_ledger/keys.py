@@ -45,11 +45,13 @@ def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
 def derive(seed: str, numbers: tuple[int, ...]) -> DerivedKey:
     """Return the account of a BIP-39 phrase at a BIP-32 path."""
     leave_out_key_files()
+    from coincurve import PrivateKey
     from eth_account import Account as EthAccount
     from eth_account.hdaccount import seed_from_mnemonic
 
     private_key, chain_code = _node(seed_from_mnemonic(seed, ""), numbers)
-    return DerivedKey(private_key, _public_key(private_key), EthAccount.from_key(private_key).address, chain_code)
+    public_key = PrivateKey(private_key).public_key.format(compressed=False)
+    return DerivedKey(private_key, public_key, EthAccount.from_key(private_key).address, chain_code)
 
 
 def _node(seed: bytes, numbers: tuple[int, ...]) -> tuple[bytes, bytes]:
@@ -63,13 +65,6 @@ def _node(seed: bytes, numbers: tuple[int, ...]) -> tuple[bytes, bytes]:
         grown = hmac.digest(node[32:], key + number.to_bytes(4, "big"), "sha512")
         node = parent.add(grown[:32]).secret + grown[32:]  # fails for one key in 2**127, as BIP-32 says it must
     return node[:32], node[32:]
-
-
-def _public_key(private_key: bytes) -> bytes:
-    from coincurve import PrivateKey
-
-    key: bytes = PrivateKey(private_key).public_key.format(compressed=False)
-    return key
 
 
 def sign(private_key: bytes, digest: bytes, *, high_s: bool = False) -> tuple[int, bytes]:

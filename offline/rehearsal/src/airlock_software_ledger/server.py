@@ -11,7 +11,6 @@ import socket
 import sys
 from types import FrameType
 
-from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status import DeviceLost
 from airlock_shared.errors import UsageError
 from airlock_software_ledger.answers import FAULTS, AppSettings
@@ -31,9 +30,9 @@ class _Stopped(Exception):
 def run_emulator(
     *,
     port: int = 0,
-    model: str = DEFAULT_MODEL,
-    faults: frozenset[str] = frozenset(),
-    ask: bool = False,
+    model: str,
+    faults: frozenset[str],
+    ask: bool,
     settings: AppSettings = AppSettings(),  # noqa: B008  (a frozen value)
 ) -> None:
     """Serve the software Ledger on 127.0.0.1 until SIGINT or SIGTERM.
@@ -98,9 +97,6 @@ def _serve_client(ledger: SoftwareLedger, connection: socket.socket) -> None:
 def _receive(connection: socket.socket, count: int) -> bytes:
     """Return ``count`` bytes, or none when the client has gone."""
     received = b""
-    while len(received) < count:
-        piece = connection.recv(count - len(received))
-        if not piece:
-            return b""
+    while len(received) < count and (piece := connection.recv(count - len(received))):
         received += piece
-    return received
+    return received if len(received) == count else b""

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-from contextlib import suppress
-
 from airlock_offline.ledger.drawing.network_names import NETWORKS
 from airlock_shared.documents.token_metadata import TokenMetadata
 from airlock_software_ledger.status_words import BAD_DATA, Failed
@@ -22,12 +19,12 @@ class Tokens:
     """The tokens of which the app knows, at most five: a sixth takes the place of the first."""
 
     def __init__(self) -> None:
-        self._kept: list[TokenMetadata | None] = [None] * _KEPT
-        self._next = 0
+        self.forget()
 
     def forget(self) -> None:
         """Forget all of them, as the app does after every request of a person."""
-        self._kept, self._next = [None] * _KEPT, 0
+        self._kept: list[TokenMetadata | None] = [None] * _KEPT
+        self._next = 0
 
     def provide(self, _p1: int, _p2: int, data: bytes) -> bytes:
         """Take a record and answer its place. Raises ``Failed`` for what the app refuses."""
@@ -57,35 +54,14 @@ class Tokens:
         if self._next == place:
             self._next = (place + 1) % _KEPT
 
-    def at(self, contract: bytes) -> TokenMetadata | None:
-        """Return the token of a contract, None when nobody told of it."""
-        return next((token for token in self._kept if token and token.address == contract), None)
-
 
 def is_ledgers(signed: bytes, signature: bytes) -> bool:
-    """Tell whether this is Ledger's signature: the key that it recovers to, by either parity, is Ledger's."""
+    """Tell whether this is Ledger's signature, in DER; its s may be in either half, as the app takes it."""
     from coincurve import PublicKey
+    from coincurve.ecdsa import cdata_to_der, der_to_cdata, signature_normalize
 
-    rs = _integers(signature)
-    digest = hashlib.sha256(signed).digest()
-    for parity in (0, 1):
-        with suppress(Exception):  # the library's own for what no key has signed
-            key = PublicKey.from_signature_and_message(rs + bytes((parity,)), digest, hasher=None)
-            if key.format(compressed=False) == SIGNER:
-                return True
-    return False
-
-
-def _integers(der: bytes) -> bytes:
-    """Return r and s of 32 bytes each; zeros, which nothing recovers from, for another form."""
-    nothing = bytes(64)
-    if len(der) < 2 or der[0] != 0x30 or der[1] != len(der) - 2:
-        return nothing
-    found, at = b"", 2
-    while at < len(der):
-        end = at + 2 + der[at + 1] if at + 1 < len(der) else at
-        number = int.from_bytes(der[at + 2 : end], "big")
-        if der[at] != 0x02 or not at + 2 < end <= len(der) or number >= 1 << 256:
-            return nothing
-        found, at = found + number.to_bytes(32, "big"), end
-    return found if len(found) == 64 else nothing
+    try:
+        _, normalized = signature_normalize(der_to_cdata(signature))
+    except ValueError:
+        return False
+    return bool(PublicKey(SIGNER).verify(cdata_to_der(normalized), signed))

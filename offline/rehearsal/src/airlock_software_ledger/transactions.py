@@ -104,7 +104,8 @@ def shown_of(transaction: ReceivedTransaction, sender: str, digest: bytes, token
     to, data = transaction.fields["to"], transaction.fields["data"]
     to = to and to.ljust(_ADDRESS_BYTES, b"\0")  # as the app does with one that is too short
     fee_wei = number("gas_price") * number("gas")
-    token = tokens.at(to)
+    place = tokens.place_of(to)
+    token = None if place is None else tokens.get(place)
     shown = ShownTransaction(sender, number("chain_id"), to, number("value"), fee_wei, data, digest, token)
     if shown.token_call and (shown.value_wei or len(data) > _MOST_OF_A_TOKEN_CALL):
         raise Failed(BAD_DATA)

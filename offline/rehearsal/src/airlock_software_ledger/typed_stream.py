@@ -97,15 +97,18 @@ class TypedStream:
                 return fields
         raise Failed(BAD_DATA)
 
-    def _encode_type(self, name: str) -> bytes:
-        found = {name}
+    def _held_by(self, name: str) -> set[str]:
+        """Return the structs that a struct holds, at any depth: itself, too, where it is within itself."""
+        held: set[str] = set()
         pending = [name]
         while pending:
-            for field in self._fields(pending.pop()):
-                if field.custom and field.custom not in found:
-                    found.add(field.custom)
-                    pending.append(field.custom)
-        order = [name, *sorted(found - {name})]
+            more = {field.custom for field in self._fields(pending.pop()) if field.custom} - held
+            held |= more
+            pending += more
+        return held
+
+    def _encode_type(self, name: str) -> bytes:
+        order = [name, *sorted(self._held_by(name) - {name})]
         return "".join(
             f"{struct}({','.join(f'{field.type_name()} {field.name}' for field in self._fields(struct))})"
             for struct in order
@@ -174,7 +177,7 @@ class TypedStream:
         if not fields:
             raise Failed(UNSPECIFIED)
         self._met("element" if path.endswith("[].") else "struct")
-        self.otherwise |= (path != "" and len(fields) == _SIXTEEN) or self._within_itself(name)
+        self.otherwise |= (path != "" and len(fields) == _SIXTEEN) or name in self._held_by(name)
         words = [keccak256(self._encode_type(name))]
         for field in fields:
             word = yield from self._walk_field(field, field.levels, path + field.name)
@@ -205,15 +208,6 @@ class TypedStream:
         empty_before = self._last == "none" and what in ("struct", "element")
         self.otherwise |= empty_before or (self._last == "element" and what == "none")
         self._last = what
-
-    def _within_itself(self, name: str) -> bool:
-        seen: set[str] = set()
-        pending = [field.custom for field in self._fields(name) if field.custom]
-        while pending:
-            if (each := pending.pop()) not in seen:
-                seen.add(each)
-                pending += [field.custom for field in self._fields(each) if field.custom]
-        return name in seen
 
 
 def encode_word(field: FieldType, raw: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-from airlock_rehearsal.picture_faults import DEGRADATIONS, captured
+from airlock_rehearsal.picture_faults import CHANGES, captured
 from airlock_shared.host.files import make_folder
 from airlock_shared.qr.read import texts_in
 from airlock_shared.ur.decode import Decoder
@@ -14,7 +14,6 @@ ROUNDS = 2  # how often the camera sees the whole cycle, at least
 MOST_ROUNDS = 20  # then somebody would look what is wrong
 LEAST_FRAMES = 6  # of a still code, too, a camera takes more than one picture
 LOST = 0.3  # of all frames, each time they are shown
-_CHANGES = ("blur", "motion", "rotation", "tilt", "noise", "low contrast", "uneven light")
 _EACH = 2  # changes for the worse in every picture
 
 
@@ -38,8 +37,8 @@ def photograph(codes: Path, pictures: Path, *, seed: str) -> tuple[int, int]:
         seen += 1
         with Image.open(frame) as code:
             picture = captured(code)
-        for name in rng.sample(_CHANGES, _EACH):
-            picture = DEGRADATIONS[name].apply(picture, rng, level=0)
+        for change, mild in rng.sample(list(CHANGES.values()), _EACH):
+            picture = change(picture, rng, mild)
         picture.save(pictures / f"picture-{seen:04}.png", compress_level=1)
         if decoder.result is None:
             for text in texts_in(picture):

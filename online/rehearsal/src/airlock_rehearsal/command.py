@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -21,11 +20,11 @@ from airlock_rehearsal.play import summary_lines
 from airlock_rehearsal.processes import find_command, software_ledger
 from airlock_rehearsal.scenarios import DELEGATE, TRADER
 from airlock_shared.cli.console import say, show
-from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.errors import Refusal
 from airlock_shared.host.files import require_new
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.evm import Evm
+    from airlock_rehearsal.chain.backends import Evm
 
 
 PORT = 8787
@@ -67,7 +66,6 @@ def rehearse(
     """
     if context.invoked_subcommand is not None:
         return
-    _require_services()
     from airlock_rehearsal.services.server import RehearsalServices
     from airlock_rehearsal.services.venue.chain_record import ChainRecord
 
@@ -116,13 +114,6 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _require_services() -> None:
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise UsageError(
-            "the rehearsal services are not installed", do="use `make rehearse`, or install airlock-rehearsal"
-        )
-
-
 @rehearse.command("serve")
 @click.option("--port", type=click.IntRange(0, 65535),
               help=f"Loopback port (default: {PORT}, the same at each start); 0 takes a free one.")  # fmt: skip
@@ -152,7 +143,6 @@ def serve(
     Example:
       airlock-online rehearse serve --port 8788
     """
-    _require_services()
     from airlock_rehearsal.services.faults import Faults
     from airlock_rehearsal.services.server import RehearsalServices, serve_forever
     from airlock_rehearsal.services.settings import RehearsalSettings

@@ -57,6 +57,9 @@ def offline(play: Play, *words: str) -> Ended:
     return _run(play, "AIR-GAPPED MACHINE", [play.offline, "--home", play.folder / "offline" / "home", *words])
 
 
+RUN = {"online": online, "offline": offline}
+
+
 def _run(play: Play, machine: str, words: list[str | Path], reading: str = "") -> Ended:
     shown = [Path(words[0]).name, *(_short(play, str(word)) for word in words[3:])]
     play.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", WIDTH, subsequent_indent="      ",
@@ -97,13 +100,12 @@ def _carry_by_light(play: Play, name: str, source: str, target: str) -> str:
     """Show a document as codes on one machine, photograph them badly, and scan the pictures on the other."""
     from airlock_rehearsal.camera import photograph
 
-    run = {"online": online, "offline": offline}
     codes, pictures = play.folder / source / f"{name}.codes", play.folder / target / f"{name}.pictures"
     destination = play.folder / target / name
-    shown = run[source](play, "show", str(play.folder / source / name), "--as", "png", "-o", str(codes))
+    shown = RUN[source](play, "show", str(play.folder / source / name), "--as", "png", "-o", str(codes))
     played, seen = photograph(codes, pictures, seed=name)
     play.say(f"\n=== {name} crosses the gap by light: {source} -> {target}, {played} frames played, {seen} seen")
-    read = run[target](play, "scan", str(pictures), "-o", str(destination))
+    read = RUN[target](play, "scan", str(pictures), "-o", str(destination))
     same = fingerprint(shown.screen, "document") == fingerprint(read.screen, "document") != ""
     play.say(f"\n=== the document's fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
     if not same:

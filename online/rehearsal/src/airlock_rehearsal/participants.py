@@ -7,10 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import Play, ledger, offline, online
+from airlock_rehearsal.machines import RUN, Play, ledger, offline
 
 PARTICIPANTS = {"signer": "Ada Lovelace", "facilitator": "Charles Babbage", "witness": "Mary Somerville"}
-_RUN = {"online": online, "offline": offline}
 
 
 class Participants(NamedTuple):
@@ -24,7 +23,7 @@ class Participants(NamedTuple):
         """Name everybody on both machines; then look at the air-gapped one and at the Ledger, and confirm what is known."""
         if not self.named:
             return
-        for machine, run in _RUN.items():
+        for machine, run in RUN.items():
             words = [word for role, name in PARTICIPANTS.items() for word in ("--role", f"{role}={name}")]
             run(self.play, "ceremony", "begin", "--plan", self.plans[machine], *words)
         look_at_the_machine(self.play)
@@ -37,7 +36,7 @@ class Participants(NamedTuple):
         by = by or {"online": "facilitator", "offline": "signer"}[machine]
         for checkpoint in checkpoints if self.named else ():
             words = ("--plan", self.plans[machine], "--by", by, "--by", "witness")
-            _RUN[machine](self.play, "ceremony", "confirm", checkpoint, *words)
+            RUN[machine](self.play, "ceremony", "confirm", checkpoint, *words)
 
     def end(self) -> None:
         """Seal the air-gapped machine's transcript, and end the ceremony on both machines."""
@@ -46,7 +45,7 @@ class Participants(NamedTuple):
         words = ("--plan", self.plans["offline"], "--model", self.play.model, *ledger(self.play))
         offline(self.play, "transcript", "seal", *words)
         self.confirm("offline", "seal")
-        for machine, run in _RUN.items():
+        for machine, run in RUN.items():
             run(self.play, "ceremony", "end", "--plan", self.plans[machine])
 
     def report(self, requests: str, signatures: str) -> None:
@@ -54,7 +53,7 @@ class Participants(NamedTuple):
         if not self.named:
             return
         name = Path(signatures).name.replace("signatures.json", "evidence")
-        folders = {machine: str(self.play.folder / machine / name) for machine in _RUN}
+        folders = {machine: str(self.play.folder / machine / name) for machine in RUN}
         words = ("--requests", requests, "--signatures", signatures)
         self._write("offline", folders["offline"], *words)
         brought: list[str] = []
@@ -65,11 +64,11 @@ class Participants(NamedTuple):
                 brought += [option, str(self.play.folder / "online" / file)]
         signatures_online = str(self.play.folder / "online" / Path(signatures).name)
         self._write("online", folders["online"], "--signatures", signatures_online, *brought)
-        for machine, run in _RUN.items():
+        for machine, run in RUN.items():
             run(self.play, "report", "verify", folders[machine])
 
     def _write(self, machine: str, folder: str, *words: str) -> None:
-        _RUN[machine](self.play, "report", "make", "--plan", self.plans[machine], *words, "-o", folder)
+        RUN[machine](self.play, "report", "make", "--plan", self.plans[machine], *words, "-o", folder)
 
 
 def look_at_the_machine(play: Play) -> None:

@@ -60,10 +60,19 @@ def _uninterrupted() -> Iterator[None]:
         raise KeyboardInterrupt
 
 
-def _start(words: Sequence[str | Path], stdin: int | None, stderr: int | None) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603  (our own two programs)
-        [str(word) for word in words], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr
-    )
+@contextmanager
+def _running(words: Sequence[str | Path], stdin: int | None, stderr: int | None) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process, and end it afterwards."""
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with _uninterrupted():
+            process = subprocess.Popen(  # noqa: S603  (our own programs)
+                [str(word) for word in words], stdin=stdin, stdout=subprocess.PIPE, stderr=stderr
+            )
+        yield process
+    finally:
+        if process is not None:
+            _stop(process)
 
 
 Typist = Callable[[str], str]
@@ -75,17 +84,13 @@ def run_command(words: Sequence[str | Path], answers: str | Typist | None) -> En
 
     ``answers`` is what is typed, at once or at each question; None leaves the keyboard to the person.
     """
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        with _uninterrupted():
-            process = _start(words, subprocess.PIPE if answers is not None else None, subprocess.STDOUT)
+    stdin = subprocess.PIPE if answers is not None else None
+    with _running(words, stdin, subprocess.STDOUT) as process:
         if isinstance(answers, str) and process.stdin is not None:
             process.stdin.write(answers.encode())
             process.stdin.close()
         screen = _pass_through(process, answers if callable(answers) else None)
         return Ended(screen, process.wait())
-    finally:
-        _stop(process)
 
 
 def _pass_through(process: subprocess.Popen[bytes], typist: Typist | None) -> str:
@@ -109,32 +114,24 @@ def software_ledger(offline: Path, arguments: Sequence[str]) -> Iterator[int]:
     """
     beside = offline.with_name("airlock-software-ledger")  # a kit has none
     command = beside if beside.is_file() else find_command(beside.name, None)
-    process: subprocess.Popen[bytes] | None = None
-    try:
-        with _uninterrupted():
-            process = _start([command, *arguments], None, None)
+    with _running([command, *arguments], None, None) as process:
         line = process.stdout.readline() if process.stdout is not None else b""
         try:
             port = int(json.loads(line)["port"])
         except (ValueError, KeyError, TypeError) as error:
             raise DeviceError("the software Ledger did not start", do="read its messages above") from error
         yield port
-    finally:
-        _stop(process)
 
 
-def _stop(process: subprocess.Popen[bytes] | None) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """End a process that we started, and wait until it is gone."""
-    if process is None:
-        return
-    if process.poll() is None:
-        process.terminate()
-        try:
-            process.wait(_STOP_TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    process.terminate()  # does nothing to one that has ended
+    try:
+        process.wait(_STOP_TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
     for stream in (process.stdin, process.stdout):
-        if stream is not None and not stream.closed:
+        if stream is not None:
             with suppress(BrokenPipeError):
                 stream.close()

@@ -43,69 +43,53 @@ class Ceremony(NamedTuple):
 def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[Ceremony]:
     """Return the rehearsal's ceremonies for a deployment whose trading storage has this address."""
     expiry = (now.astimezone(UTC) + timedelta(days=130)).strftime("%Y-%m-%dT00:00:00Z")
+    trader = f'trader = "{TRADER}"\n'
+
+    def ceremony(name: str, title: str, action: str, fields: str, roles: tuple[str, ...] = ()) -> Ceremony:
+        plan = _PLAN.format(
+            id=name, title=title, deployment=deployment, action=action, fields=fields, roles=json.dumps(roles),
+            witness='\nwitness = "required"' if "witness" in roles else "",
+        )  # fmt: skip
+        return Ceremony(name, title, plan, recorded=bool(roles))
+
     return [
-        _ceremony(
-            deployment,
-            "delegate-key",
-            "A delegate key for the trading desk",
-            "delegate",
-            f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {expiry}\n',
+        ceremony(
+            "delegate-key", "A delegate key for the trading desk", "delegate",
+            f'{trader}delegate = "{DELEGATE}"\nexpiry = {expiry}\n',
         )._replace(delegate_path=DELEGATE_PATH),
-        _ceremony(
-            deployment,
-            "referral-code",
-            "The treasury adopts a referral code",
-            "referral-set-code",
+        ceremony(
+            "referral-code", "The treasury adopts a referral code", "referral-set-code",
             f'referee = "{TRADER}"\ncode = "TREASURY"\n',
         ),
-        _ceremony(
-            deployment,
-            "usdc-approval",
-            "Let the trading storage take USDC, by a transaction",
-            "token-approve",
-            f'trader = "{TRADER}"\nspender = "{trading_storage}"\namountUsdc = "2500"\n',
+        ceremony(
+            "usdc-approval", "Let the trading storage take USDC, by a transaction", "token-approve",
+            f'{trader}spender = "{trading_storage}"\namountUsdc = "2500"\n',
         )._replace(transaction=True),
-        _ceremony(
-            deployment,
-            "price-trigger",
-            "Arm a partial take profit on the ETH position",
-            "tpsl-partial",
-            f'trader = "{TRADER}"\npair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
+        ceremony(
+            "price-trigger", "Arm a partial take profit on the ETH position", "tpsl-partial",
+            f'{trader}pair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
             'coinExposure = "0.1"\nprice = "3000"\n',
         ),
-        _ceremony(
-            deployment,
-            "twap-cancel",
-            "Cancel a TWAP order that is still running",
-            "twap-cancel",
-            f'trader = "{TRADER}"\ntwapId = 41\n',
+        ceremony(
+            "twap-cancel", "Cancel a TWAP order that is still running", "twap-cancel", f"{trader}twapId = 41\n",
         ),
-        _ceremony(
-            deployment,
-            "market-close",
-            "Close the BTC position at the market",
-            "close",
-            f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
+        ceremony(
+            "market-close", "Close the BTC position at the market", "close",
+            f'{trader}pair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
             'expectedPrice = { at_least = "63000", at_most = "65000" }\n',
-            roles=("signer", "facilitator", "witness"),
-        )._replace(recorded=True),
-    ]
+            ("signer", "facilitator", "witness"),
+        ),
+    ]  # fmt: skip
 
 
-WITNESS = '\nwitness = "required"'
-
-
-def _ceremony(
-    deployment: str, ceremony_id: str, title: str, action: str, fields: str, roles: tuple[str, ...] = ()
-) -> Ceremony:
-    plan = f"""\
+_PLAN = f"""\
 format = "airlock/plan@1"
 
 [ceremony]
-id = "{ceremony_id}"
-title = "{title}"
-deployment = "{deployment}"
-roles = {json.dumps(roles)}{WITNESS if "witness" in roles else ""}
+id = "{{id}}"
+title = "{{title}}"
+deployment = "{{deployment}}"
+roles = {{roles}}{{witness}}
 
 [limits]
 deadline_at_most = "30m"
@@ -118,9 +102,8 @@ address = "{TRADER}"
 path = "{PATH}"
 
 [[steps]]
-id = "{ceremony_id}"
-action = "{action}"
+id = "{{id}}"
+action = "{{action}}"
 signer = "treasury"
 [steps.fields]
-{fields}"""
-    return Ceremony(ceremony_id, title, plan)
+{{fields}}"""

@@ -164,20 +164,20 @@ class Journal:
         ``alone`` is as for :meth:`claim`, and is not asked about what is exported already.
         """
         with self._writing() as connection:
-            exported = select(SUBMISSIONS.c.state).where(SUBMISSIONS.c.digest == digest)
-            if connection.scalar(exported) != OrderState.EXPORTED.value:
+            known = _known(connection, digest)
+            if known is None or known.state is not OrderState.EXPORTED:
                 self._require_alone(connection, digest, alone)
             if self._move(connection, digest, OrderState.EXPORTED, {"method": "export", "note": "", "code": ""}):
                 return True
-            state = connection.scalar(select(SUBMISSIONS.c.state).where(SUBMISSIONS.c.digest == digest))
-            return bool(state == OrderState.EXPORTED.value)
+            known = _known(connection, digest)
+            return known is not None and known.state is OrderState.EXPORTED
 
     def _require_alone(self, connection: Connection, digest: str, alone: Alone | None) -> None:
         """Have ``alone`` look at a submission's rivals, while no other claim for its step begins or ends."""
-        row = connection.execute(select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)).mappings().first()
-        if alone is None or row is None:
+        known = _known(connection, digest)
+        if alone is None or known is None:
             return
-        record = submission_of(row).record
+        record = known.record
         step = (SUBMISSIONS.c.ceremony == record.ceremony) & (SUBMISSIONS.c.step == record.step)
         # SQLite's writers queue; another database locks the step's rows, always in one order, and reads them afterwards
         connection.execute(select(SUBMISSIONS.c.digest).where(step).order_by(SUBMISSIONS.c.digest).with_for_update())
@@ -199,8 +199,8 @@ class Journal:
     def keep_unusable(self, digest: str, given: str) -> None:
         """Keep an id that a service gave and that cannot be used, as it came; the newest ``_UNUSABLE_AT_MOST`` at most."""
         with self._writing() as connection:
-            kept = connection.scalar(select(SUBMISSIONS.c.unusable_ids).where(SUBMISSIONS.c.digest == digest))
-            ids = [text for text in json.loads(kept or "[]") if text != given]
+            known = _known(connection, digest)
+            ids = [text for text in (known.unusable_ids if known else ()) if text != given]
             text = storable({"unusable_ids": json.dumps([*ids, given][-_UNUSABLE_AT_MOST:])})
             connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(**text))
 
@@ -309,8 +309,7 @@ class Journal:
     def find(self, digest: str) -> Submission | None:
         """Return the submission of a digest, or None."""
         with self._reading() as connection:
-            row = connection.execute(_FIND, {"digest": digest}).mappings().first()
-        return submission_of(row) if row else None
+            return _known(connection, digest)
 
     def get(self, digest: str) -> Submission:
         """Return the submission of a digest. Raises ``JournalError`` when there is none."""
@@ -343,18 +342,15 @@ class Journal:
 
     def events(self, digest: str) -> list[OrderEvent]:
         """Return a submission's events in the order in which they came."""
-        with self._reading() as connection:
-            return read_events(connection, digest, OF_ORDER)
+        return self._rows(digest, OF_ORDER)
 
     def anomalies(self, digest: str) -> list[str]:
         """Return the kinds of a submission's anomalies, each once, in the order in which they were seen."""
-        with self._reading() as connection:
-            return list(dict.fromkeys(event.type for event in read_events(connection, digest, ANOMALY)))
+        return list(dict.fromkeys(event.type for event in self._rows(digest, ANOMALY)))
 
     def contradiction(self, digest: str) -> str:
         """Return what first told of another order than the signed one, safe to show; empty where nothing did."""
-        with self._reading() as connection:
-            told = [event for event in read_events(connection, digest, ANOMALY) if event.type in CONTRADICTIONS]
+        told = [event for event in self._rows(digest, ANOMALY) if event.type in CONTRADICTIONS]
         for first in sorted(told, key=lambda event: "why" not in event.payload)[:1]:
             why = f": {first.payload['type']}: {first.payload['why']}" if "why" in first.payload else ""
             return ANOMALIES[first.type] + safe(why, limit=300)
@@ -367,8 +363,7 @@ class Journal:
 
     def notes(self, digest: str) -> list[OrderEvent]:
         """Return what people said of a submission: ``text`` and ``by`` as payload."""
-        with self._reading() as connection:
-            return read_events(connection, digest, NOTE)
+        return self._rows(digest, NOTE)
 
     def noted(self) -> set[str]:
         """Return the digests of the submissions of which people said something."""
@@ -377,8 +372,16 @@ class Journal:
 
     def rejections(self, digest: str) -> list[OrderEvent]:
         """Return each refusal before it was taken: ``attempt``, ``status``, ``code`` and ``reason`` as payload."""
+        return self._rows(digest, REJECTED)
+
+    def _rows(self, digest: str, kind: str) -> list[OrderEvent]:
         with self._reading() as connection:
-            return read_events(connection, digest, REJECTED)
+            return read_events(connection, digest, kind)
+
+
+def _known(connection: Connection, digest: str) -> Submission | None:
+    row = connection.execute(_FIND, {"digest": digest}).mappings().first()
+    return submission_of(row) if row else None
 
 
 def open_journal(where: str, clock_ms: Callable[[], int], *, make: bool = True) -> Journal:

@@ -62,15 +62,7 @@ FINAL = frozenset(
         OrderState.VOIDED,
     }
 )
-OPEN = frozenset(
-    {
-        OrderState.SENDING,
-        OrderState.ACCEPTED,
-        OrderState.UNKNOWN,
-        OrderState.PRESUMED_UNKNOWN,
-        OrderState.EXPORTED,
-    }
-)
+OPEN = frozenset(OrderState) - FINAL - {OrderState.PREPARED, OrderState.REJECTED}
 """The states in which there is something left to find out, by reading alone."""
 
 _TERMINAL = {
@@ -226,17 +218,15 @@ def merge(order: KnownOrder, event: OrderEvent) -> Merged:
     named = order._replace(tracking_id=order.tracking_id or event.tracking_id)
     if event.seq is None and needs_history(event):
         return Merged(named, fresh=False, anomalies=(Anomaly("end-without-seq", event),))
+    seen = named._replace(last_seq=_later(order.last_seq, event.seq))
     if len(order.events) >= MAX_EVENTS and (order.terminal or not terminal_state(event)):
         more = Anomaly("too-many-events", OrderEvent(None, "more", {"than": MAX_EVENTS}))
-        return Merged(named._replace(last_seq=_later(order.last_seq, event.seq)), fresh=False, anomalies=(more,))
+        return Merged(seen, fresh=False, anomalies=(more,))
     if (twin := _twin(order, event)) is not None:
         differs = (twin.type, twin.payload) != (event.type, event.payload)
-        anomalies = (Anomaly("different-duplicate", event),) if differs else ()
-        return Merged(named._replace(last_seq=_later(order.last_seq, event.seq)), fresh=False, anomalies=anomalies)
-    merged = order._replace(
-        tracking_id=order.tracking_id or event.tracking_id,
+        return Merged(seen, fresh=False, anomalies=(Anomaly("different-duplicate", event),) if differs else ())
+    merged = seen._replace(
         events=(*order.events, event),
-        last_seq=_later(order.last_seq, event.seq),
         terminal=order.terminal or (event if terminal_state(event) else None),
     )
     return Merged(merged, fresh=True, anomalies=tuple(Anomaly(kind, event) for kind in _oddities(order, event)))

@@ -18,12 +18,12 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.order_states import FINAL, OrderState
 
 VERSION = 1
 
 _S = OrderState
-_ENDS = frozenset({_S.FILLED, _S.CONFIRMED, _S.MARKET_DECLINED, _S.FAILED, _S.EXPIRED_UNUSED, _S.VOIDED})
+_ENDS = FINAL
 TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     # To UNKNOWN when something else than this journal shows that it may have been sent: a transcript, or its used nonce.
     _S.PREPARED: frozenset({_S.SENDING, _S.EXPORTED, _S.UNKNOWN}),
@@ -36,12 +36,7 @@ TRANSITIONS: dict[OrderState, frozenset[OrderState]] = {
     _S.UNKNOWN: _ENDS | {_S.ACCEPTED},
     _S.PRESUMED_UNKNOWN: _ENDS | {_S.ACCEPTED, _S.UNKNOWN},
     _S.EXPORTED: _ENDS,
-    _S.FILLED: frozenset(),
-    _S.CONFIRMED: frozenset(),
-    _S.MARKET_DECLINED: frozenset(),
-    _S.FAILED: frozenset(),
-    _S.EXPIRED_UNUSED: frozenset(),
-    _S.VOIDED: frozenset(),
+    **{state: frozenset[OrderState]() for state in _S if state in FINAL},
 }  # fmt: skip
 
 
@@ -56,12 +51,17 @@ def before(state: OrderState) -> list[OrderState]:
 
 TABLES = MetaData()
 
+
+def _text(name: str, default: str | None = None) -> Column[str]:
+    return Column(name, Text, nullable=False, default=default)
+
+
 SCHEMA = Table(
     "journal_schema",
     TABLES,
     Column("version", Integer, nullable=False),
-    Column("journal_id", Text, nullable=False, default=""),
-    Column("place", Text, nullable=False, default=""),
+    _text("journal_id", ""),
+    _text("place", ""),
 )
 """One row: the version, the journal's own name, and where it was made, by which a copy is told from it."""
 
@@ -69,38 +69,38 @@ SUBMISSIONS = Table(
     "submissions",
     TABLES,
     Column("digest", String(66), primary_key=True),
-    Column("step", Text, nullable=False),
-    Column("ceremony", Text, nullable=False),
-    Column("primary_type", Text, nullable=False),
-    Column("route", Text, nullable=False),
-    Column("url", Text, nullable=False),
-    Column("trader", Text, nullable=False),
-    Column("signer", Text, nullable=False),
-    Column("contract", Text, nullable=False),
-    Column("nonce", Text, nullable=False),
+    _text("step"),
+    _text("ceremony"),
+    _text("primary_type"),
+    _text("route"),
+    _text("url"),
+    _text("trader"),
+    _text("signer"),
+    _text("contract"),
+    _text("nonce"),
     Column("deadline_ms", BigInteger, nullable=True),
     Column("body_sha256", String(64), nullable=False),
     Column("state", String(16), nullable=False, index=True),
-    Column("tracking_id", Text, nullable=False, default=""),
+    _text("tracking_id", ""),
     Column("last_seq", BigInteger, nullable=True),
     Column("created_ms", BigInteger, nullable=False),
     Column("updated_ms", BigInteger, nullable=False),
-    Column("code", Text, nullable=False, default=""),
-    Column("note", Text, nullable=False, default=""),
-    Column("requests", Text, nullable=False, default=""),
-    Column("method", Text, nullable=False, default=""),
-    Column("transaction_hash", Text, nullable=False, default=""),
-    Column("entity_id", Text, nullable=False, default=""),
-    Column("old_entity_id", Text, nullable=False, default=""),
-    Column("signed", Text, nullable=False, default="{}"),  # a JSON object
+    _text("code", ""),
+    _text("note", ""),
+    _text("requests", ""),
+    _text("method", ""),
+    _text("transaction_hash", ""),
+    _text("entity_id", ""),
+    _text("old_entity_id", ""),
+    _text("signed", "{}"),  # a JSON object
     Column("chain_id", BigInteger, nullable=False),
-    Column("deployment", Text, nullable=False, default=""),
+    _text("deployment", ""),
     Column("claims", Integer, nullable=False, default=0),
-    Column("claim_token", Text, nullable=False, default=""),
+    _text("claim_token", ""),
     Column("claim_until_ms", BigInteger, nullable=True),  # by the database's clock
-    Column("claim_holder", Text, nullable=False, default=""),
-    Column("unusable_ids", Text, nullable=False, default="[]"),  # JSON texts, such as "entityId: 12"
-    Column("told", Text, nullable=False, default=""),  # the state that a person was last told
+    _text("claim_holder", ""),
+    _text("unusable_ids", "[]"),  # JSON texts, such as "entityId: 12"
+    _text("told", ""),  # the state that a person was last told
 )
 """One row a digest. The signature itself is never here, only the hash of the body that carries it."""
 
@@ -111,8 +111,8 @@ EVENTS = Table(
     Column("ordinal", Integer, primary_key=True),
     Column("kind", String(8), nullable=False),  # "event", "anomaly" or "rejected"
     Column("seq", BigInteger, nullable=True),
-    Column("type", Text, nullable=False),
-    Column("payload", Text, nullable=False),
+    _text("type"),
+    _text("payload"),
     Column("at_ms", BigInteger, nullable=True),
     Column("received_ms", BigInteger, nullable=False),
     UniqueConstraint("digest", "seq"),

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_rehearsal.chain.evm import Evm, EvmCall, Reverted
-from airlock_rehearsal.chain.interface import creation_code, revert_name
-from airlock_rehearsal.chain.sending import Sender, transact_together
+from airlock_rehearsal.chain.evm import EvmCall
+from airlock_rehearsal.chain.interface import creation_code
+from airlock_rehearsal.chain.sending import Sender, required, transact_together
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 OPERATOR_WEI = 100 * 10**18
 _CREATION_GAS = 5_000_000
@@ -44,7 +47,5 @@ def deploy(evm: Evm, operator: Sender, *, trading_name: str, referral_name: str)
         creation_code("Referral", referral_name, operator.address, contracts.trading_router),
         creation_code("TradingRouter", trading_name, operator.address, contracts.trading_storage, contracts.referral),
     )
-    for receipt in transact_together(evm, operator, [EvmCall("", code, _CREATION_GAS) for code in codes]):
-        if not receipt.ok:
-            raise Reverted(revert_name(receipt.revert), receipt.revert)
+    required(transact_together(evm, operator, [EvmCall("", code, _CREATION_GAS) for code in codes]))
     return contracts

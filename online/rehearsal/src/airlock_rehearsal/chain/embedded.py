@@ -6,10 +6,11 @@ ahead of the clock until it has caught up.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from threading import RLock
-from typing import Any, NamedTuple
+from typing import Any
 
 from eth_utils.address import to_canonical_address, to_checksum_address
 from eth_utils.exceptions import ValidationError
@@ -21,47 +22,31 @@ from airlock_rehearsal.chain.evm import (
     EvmBlock,
     EvmReceipt,
     EvmTransaction,
-    FeeHistory,
     Log,
     NotTaken,
-    Reverted,
+    intrinsic_gas,
 )
-from airlock_rehearsal.chain.interface import revert_name
+from airlock_rehearsal.chain.interface import reverted
 
 _FAUCET = bytes(range(20))
 _FAUCET_WEI = 10**30
-_HISTORY_AT_MOST = 1024
-_PLAIN_GAS, _ZERO_BYTE_GAS, _BYTE_GAS = 21_000, 4, 16  # a transaction, and each byte of its data (EIP-2028)
 _NO_HASH = b"\0" * 32
-
-
-class _Block(NamedTuple):
-    base_fee: int
-    gas_used: int
-    header: Any
-    hashes: tuple[str, ...] = ()
-
-
-class _Mark(NamedTuple):
-    header: Any
-    blocks: int
-    mined: dict[str, tuple[EvmTransaction, EvmReceipt]]
 
 
 class EmbeddedEvm:
     """An ``Evm`` in memory. ``now_s`` is the clock: unix seconds. Raises as ``Evm`` says."""
 
-    def __init__(self, now_s: Callable[[], int], chain_id: int = CHAIN_ID) -> None:
-        self._now_s, self._chain_id = now_s, chain_id
-        self._chain = _new_chain(now_s() - 1, chain_id)
+    def __init__(self, now_s: Callable[[], int]) -> None:
+        self._now_s = now_s
+        self._chain = _new_chain(now_s() - 1)
         genesis = self._chain.get_block_header_by_hash(self._chain.header.parent_hash)
-        self._blocks = [_Block(self._chain.header.base_fee_per_gas, 0, genesis)]
+        self._blocks: list[tuple[Any, tuple[str, ...]]] = [(genesis, ())]  # each header, and its transactions
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
 
     def chain_id(self) -> int:
         """Return the chain id."""
-        return self._chain_id
+        return CHAIN_ID
 
     def block_number(self) -> int:
         """Return the number of the latest block."""
@@ -69,8 +54,8 @@ class EmbeddedEvm:
 
     def block(self, number: int) -> EvmBlock:
         """Return a block that is there."""
-        found = self._blocks[number]
-        return EvmBlock(number, int(found.header.timestamp), found.hashes)
+        header, hashes = self._blocks[number]
+        return EvmBlock(int(header.timestamp), hashes)
 
     def pass_time(self) -> None:
         """Mine a block without transactions."""
@@ -83,7 +68,9 @@ class EmbeddedEvm:
     def _parent_s(self) -> int:
         return int(self._chain.get_block_header_by_hash(self._chain.header.parent_hash).timestamp)
 
-    def _vm(self) -> Any:
+    def _vm(self, block: int | None = None) -> Any:
+        if block is not None:
+            return self._chain.get_vm(self._blocks[block][0])
         now_s = self.timestamp()
         with self._lock:
             self._chain.set_header_timestamp(now_s)
@@ -93,9 +80,9 @@ class EmbeddedEvm:
         """Return an account's wei."""
         return int(self._vm().state.get_balance(to_canonical_address(account)))
 
-    def transaction_count(self, account: str) -> int:
-        """Return the account's next nonce."""
-        return int(self._vm().state.get_nonce(to_canonical_address(account)))
+    def transaction_count(self, account: str, block: int | None = None) -> int:
+        """Return the account's next nonce, now or after a block."""
+        return int(self._vm(block).state.get_nonce(to_canonical_address(account)))
 
     def code(self, account: str) -> bytes:
         """Return a contract's code."""
@@ -109,12 +96,14 @@ class EmbeddedEvm:
         """Return a priority fee that will do, in wei a gas."""
         return PRIORITY_FEE
 
-    def fee_history(self, count: int) -> FeeHistory:
-        """Return the fees of at most ``count`` latest blocks, 1,024 at most."""
-        latest = self._blocks[-min(max(count, 1), _HISTORY_AT_MOST) :]
-        fees = tuple(block.base_fee for block in latest)
-        ratios = tuple(block.gas_used / BLOCK_GAS for block in latest)
-        return FeeHistory(len(self._blocks) - len(latest), (*fees, self.base_fee()), ratios)
+    def fee_history(self, count: int) -> dict[str, Any]:
+        """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""
+        latest = [header for header, _ in self._blocks[-count:]]
+        return {
+            "oldestBlock": hex(len(self._blocks) - len(latest)),
+            "baseFeePerGas": [hex(fee) for fee in (*(header.base_fee_per_gas for header in latest), self.base_fee())],
+            "gasUsedRatio": [header.gas_used / BLOCK_GAS for header in latest],
+        }
 
     def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
         """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
@@ -122,18 +111,16 @@ class EmbeddedEvm:
 
     def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
         """Return the gas that a call takes now and a quarter more. Raises ``Reverted``."""
-        used = int(self._simulated(sender, to, data, value).get_gas_used())
-        used += _PLAIN_GAS + sum(_BYTE_GAS if byte else _ZERO_BYTE_GAS for byte in data)
+        used = int(self._simulated(sender, to, data, value).get_gas_used()) + intrinsic_gas(data)
         return min(BLOCK_GAS, used + used // 4)
 
     def _simulated(self, sender: str, to: str, data: bytes, value: int, block: int | None = None) -> Any:
-        vm = self._vm() if block is None else self._chain.get_vm(self._blocks[block].header)
+        vm = self._vm(block)
         account, target = to_canonical_address(sender), to_canonical_address(to)
         code = vm.state.get_code(target)
         computation = vm.execute_bytecode(account, 0, BLOCK_GAS, target, account, value, data, code)
         if computation.is_error:
-            output = bytes(computation.output)
-            raise Reverted(revert_name(output), output)
+            raise reverted(bytes(computation.output))
         return computation
 
     def send_raw_transaction(self, raw: bytes) -> str:
@@ -142,27 +129,22 @@ class EmbeddedEvm:
 
     def send_together(self, raws: Sequence[bytes]) -> list[str]:
         """Mine signed transactions in one block; return their hashes. Raises ``NotTaken``, and then none is mined."""
-        now_s = self.timestamp()
         with self._lock:
-            self._chain.set_header_timestamp(now_s)
-            return self._mined_together(raws)
-
-    def _mined_together(self, raws: Sequence[bytes]) -> list[str]:
-        before = self._chain.header
-        try:
-            applied = [self._applied(raw) for raw in raws]
-        except NotTaken:
-            self._chain.header = before
-            raise
-        block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
-        hashes = tuple(_hex(transaction.hash) for transaction, _, _ in applied)
-        self._blocks.append(_Block(block.header.base_fee_per_gas, block.header.gas_used, block.header, hashes))
-        used_before = 0
-        for transaction, receipt, computation in applied:
-            found = _receipt(block, transaction, receipt, computation, receipt.gas_used - used_before)
-            used_before = receipt.gas_used
-            self._mined[found.hash] = _transaction(transaction), found
-        return [_hex(transaction.hash) for transaction, _, _ in applied]
+            self._chain.set_header_timestamp(self.timestamp())
+            before = self._chain.header
+            try:
+                applied = [self._applied(raw) for raw in raws]
+            except NotTaken:
+                self._chain.header = before
+                raise
+            block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
+            used, told = 0, [_transaction(transaction) for transaction, _, _ in applied]
+            for sent, (_, receipt, computation) in zip(told, applied, strict=True):
+                self._mined[sent.hash] = sent, _receipt(block, sent, receipt, computation, receipt.gas_used - used)
+                used = receipt.gas_used
+            hashes = [sent.hash for sent in told]
+            self._blocks.append((block.header, tuple(hashes)))
+            return hashes
 
     def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:
         from eth.exceptions import PyEVMError
@@ -170,7 +152,7 @@ class EmbeddedEvm:
 
         try:
             transaction = self._chain.get_vm().get_transaction_builder().decode(raw)
-            if raw[:1] != b"\x02" or transaction.chain_id != self._chain_id:
+            if raw[:1] != b"\x02" or transaction.chain_id != CHAIN_ID:
                 raise NotTaken("invalid chain id or transaction type: an EIP-1559 transaction of this chain is taken")
             if _hex(transaction.hash) in self._mined:
                 raise NotTaken("already known")
@@ -181,32 +163,30 @@ class EmbeddedEvm:
 
     def receipt(self, transaction_hash: str) -> EvmReceipt | None:
         """Return what became of a transaction; ``None`` when it is unknown."""
-        found = self._mined.get(transaction_hash.lower())
-        return found[1] if found else None
+        return self._mined.get(transaction_hash.lower(), (None, None))[1]
 
     def transaction(self, transaction_hash: str) -> EvmTransaction | None:
         """Return a mined transaction; ``None`` when it is unknown."""
-        found = self._mined.get(transaction_hash.lower())
-        return found[0] if found else None
+        return self._mined.get(transaction_hash.lower(), (None, None))[0]
 
     def fund(self, account: str, wei: int) -> None:
         """Give an account wei, for gas: from the next block on, without a transaction."""
-        with self._lock:
-            vm = self._vm()
-            vm.state.delta_balance(_FAUCET, -wei)
-            vm.state.delta_balance(to_canonical_address(account), wei)
-            self._keep(vm)
+        with self._changing() as state:
+            state.delta_balance(_FAUCET, -wei)
+            state.delta_balance(to_canonical_address(account), wei)
 
     def set_code(self, account: str, code: bytes) -> None:
         """Put other code at an address, its storage left as it is: from the next block on, without a transaction."""
-        with self._lock:
-            vm = self._vm()
-            vm.state.set_code(to_canonical_address(account), code)
-            self._keep(vm)
+        with self._changing() as state:
+            state.set_code(to_canonical_address(account), code)
 
-    def _keep(self, vm: Any) -> None:
-        vm.state.persist()
-        self._chain.header = self._chain.header.copy(state_root=vm.state.state_root)
+    @contextmanager
+    def _changing(self) -> Iterator[Any]:
+        with self._lock:
+            state = self._vm().state
+            yield state
+            state.persist()
+            self._chain.header = self._chain.header.copy(state_root=state.state_root)
 
     def copied(self, now_s: Callable[[], int]) -> EmbeddedEvm:
         """Return a chain of its own with all that is on this one, and a clock of its own."""
@@ -221,19 +201,8 @@ class EmbeddedEvm:
         vars(made).update(own, _now_s=now_s, _lock=RLock())
         return made
 
-    def snapshot(self) -> object:
-        """Return a mark to go back to."""
-        return _Mark(self._chain.header, len(self._blocks), dict(self._mined))
 
-    def go_back(self, mark: object) -> None:
-        """Forget everything since the mark was made."""
-        if not isinstance(mark, _Mark):
-            raise TypeError(type(mark))
-        self._chain.header, self._mined = mark.header, mark.mined
-        del self._blocks[mark.blocks :]
-
-
-def _new_chain(genesis_s: int, its_id: int) -> Any:
+def _new_chain(genesis_s: int) -> Any:
     from eth.chains.base import MiningChain
     from eth.consensus.applier import ConsensusApplier
     from eth.consensus.noproof import NoProofConsensus
@@ -242,7 +211,7 @@ def _new_chain(genesis_s: int, its_id: int) -> Any:
     from eth.vm.forks.cancun import CancunVM
 
     class RehearsalChain(MiningChain):
-        chain_id = its_id
+        chain_id = CHAIN_ID
         vm_configuration = ConsensusApplier(NoProofConsensus).amend_vm_configuration(((0, CancunVM),))
 
         def create_header_from_parent(self, parent_header: Any, **header_params: Any) -> Any:
@@ -272,19 +241,18 @@ def _transaction(transaction: Any) -> EvmTransaction:
     return EvmTransaction(
         _hex(transaction.hash), _account(transaction.sender), _account(transaction.to), transaction.nonce, transaction.gas,
         transaction.max_fee_per_gas, transaction.max_priority_fee_per_gas, transaction.value, bytes(transaction.data),
+        transaction.chain_id,
     )  # fmt: skip
 
 
-def _receipt(block: Any, transaction: Any, receipt: Any, computation: Any, gas_used: int) -> EvmReceipt:
-    base = block.header.base_fee_per_gas
+def _receipt(block: Any, sent: EvmTransaction, receipt: Any, computation: Any, gas_used: int) -> EvmReceipt:
     logs = tuple(
         Log(_account(log.address), tuple(topic.to_bytes(32, "big") for topic in log.topics), bytes(log.data))
         for log in receipt.logs
     )
     return EvmReceipt(
-        _hex(transaction.hash), _account(transaction.sender), _account(transaction.to),
-        "" if transaction.to else _account(computation.msg.storage_address), block.number, _hex(block.hash),
-        not computation.is_error, gas_used,
-        min(transaction.max_fee_per_gas, base + transaction.max_priority_fee_per_gas), logs,
+        sent.hash, sent.sender, sent.to, "" if sent.to else _account(computation.msg.storage_address), block.number,
+        _hex(block.hash), not computation.is_error, gas_used,
+        min(sent.max_fee_per_gas, block.header.base_fee_per_gas + sent.max_priority_fee_per_gas), logs,
         bytes(computation.output) if computation.is_error else b"",
     )  # fmt: skip

@@ -16,7 +16,7 @@ from eth_abi.exceptions import DecodingError
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.chain.evm import Log
+from airlock_rehearsal.chain.evm import Log, Reverted
 
 ARTIFACTS = resources.files("airlock_rehearsal") / "contracts" / "contracts.json"
 ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral", "Usdc"
@@ -121,6 +121,11 @@ def revert_name(data: bytes) -> str:
     except (DecodingError, OverflowError, UnicodeDecodeError):
         pass  # broken data says nothing but itself
     return f"0x{data.hex()}" if data else "reverted without a reason"
+
+
+def reverted(data: bytes) -> Reverted:
+    """Return the error of a call that reverts with this data."""
+    return Reverted(revert_name(data), data)
 
 
 @cache

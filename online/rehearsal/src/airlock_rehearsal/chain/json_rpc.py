@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from eth_utils.address import is_address, to_checksum_address
 
-from airlock_rehearsal.chain.evm import Evm, EvmReceipt, Log, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -44,14 +47,14 @@ class JsonRpc:
             "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + evm.priority_fee())),
             "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(evm.priority_fee())),
             "eth_feeHistory": (2, 3, self._fee_history),
-            "eth_getBalance": (1, 2, lambda *asked: hex(evm.balance(account_at(*asked)))),
+            "eth_getBalance": (1, 2, self._balance),
             "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
             "eth_getBlockByNumber": (2, 2, self._block),
             "eth_getLogs": (1, 1, self._logs),
             "eth_getTransactionCount": (1, 2, self._count),
             "eth_call": (1, 2, self._called),
             "eth_estimateGas": (1, 2, lambda *asked: hex(evm.estimate_gas(*_call(*asked)))),
-            "eth_sendRawTransaction": (1, 1, lambda raw: evm.send_raw_transaction(hex_bytes(raw))),
+            "eth_sendRawTransaction": (1, 1, self._send),
             "eth_getTransactionReceipt": (1, 1, self._receipt),
             "eth_getTransactionByHash": (1, 1, self._transaction),
         }
@@ -82,7 +85,7 @@ class JsonRpc:
         told = [self._transaction(its) for its in found.hashes] if whole is True else list(found.hashes)
         return {"number": hex(number), "timestamp": hex(found.timestamp), "transactions": told}
 
-    def _logs(self, asked: object) -> list[dict[str, object]]:
+    def _logs(self, asked: object) -> list[dict[str, Any]]:
         """Return the logs of a range of blocks that have these topics; other filters are not served."""
         if type(asked) is not dict or type(topics := asked.get("topics", [])) is not list:
             raise RpcFault(BAD_PARAMS, "a filter has topics")
@@ -92,7 +95,12 @@ class JsonRpc:
             self._evm.receipt(its) for number in range(first, last + 1) for its in self._evm.block(number).hashes
         ]
         logs = [_log_json(found, at, log) for found in receipts if found for at, log in enumerate(found.logs)]
-        return [log for log in logs if _has(log["topics"], wanted)]
+        return [
+            log
+            for log in logs
+            if len(log["topics"]) >= len(wanted)
+            and all(topic in some for topic, some in zip(log["topics"], wanted, strict=False))
+        ]
 
     def _number_of(self, which: object) -> int | None:
         """Return the number of a block, None for one that is not there yet. Every block is final at once."""
@@ -101,13 +109,14 @@ class JsonRpc:
         return number if number <= newest else None
 
     def _count(self, account: object, which: object = "latest") -> str:
-        """Return an account's count after a block: what it has sent since is taken off."""
-        number, owner = self._past(which), account_at(account)
-        count = self._evm.transaction_count(owner)
-        for later in range(number + 1, self._evm.block_number() + 1):
-            sent = [self._evm.transaction(its) for its in self._evm.block(later).hashes]
-            count -= sum(its is not None and its.sender == owner for its in sent)
-        return hex(count)
+        number = self._past(which)
+        return hex(self._evm.transaction_count(account_at(account), number))
+
+    def _balance(self, *asked: object) -> str:
+        return hex(self._evm.balance(account_at(*asked)))
+
+    def _send(self, raw: object) -> str:
+        return self._evm.send_raw_transaction(hex_bytes(raw))
 
     def _called(self, call: object, which: object = "latest") -> str:
         block = None if which in _BLOCKS else self._past(which)
@@ -125,41 +134,38 @@ class JsonRpc:
         blocks = count if type(count) is int else _quantity(count)
         if not 1 <= blocks <= MOST_BLOCKS:
             raise RpcFault(BAD_PARAMS, f"1 to {MOST_BLOCKS} blocks are told of")
-        history = self._evm.fee_history(blocks)
-        wanted = len(percentiles) if isinstance(percentiles, (list, tuple)) else 0
-        reward = [[hex(self._evm.priority_fee())] * wanted for _ in history.gas_used_ratios]
-        return {
-            "oldestBlock": hex(history.oldest),
-            "baseFeePerGas": [hex(fee) for fee in history.base_fees],
-            "gasUsedRatio": list(history.gas_used_ratios),
-            **({"reward": reward} if wanted else {}),
-        }
+        history, wanted = self._evm.fee_history(blocks), len(cast("list[object]", percentiles))
+        reward = [[hex(self._evm.priority_fee())] * wanted for _ in history["gasUsedRatio"]]
+        return history | ({"reward": reward} if wanted else {})
 
     def _receipt(self, transaction_hash: object) -> dict[str, object] | None:
         receipt = self._evm.receipt(hex_hash(transaction_hash))
         return None if receipt is None else _receipt_json(receipt)
 
-    def _transaction(self, transaction_hash: object) -> dict[str, object] | None:
+    def _transaction(self, transaction_hash: object) -> dict[str, Any] | None:
         found = self._evm.transaction(hex_hash(transaction_hash))
         receipt = self._evm.receipt(hex_hash(transaction_hash))
-        if found is None or receipt is None:
-            return None
-        return {
-            "type": "0x2",
-            "chainId": hex(self._evm.chain_id()),
-            "hash": found.hash,
-            "blockHash": receipt.block_hash,
-            "blockNumber": hex(receipt.block_number),
-            "from": found.sender.lower(),
-            "to": found.to.lower() or None,
-            "nonce": hex(found.nonce),
-            "gas": hex(found.gas),
-            "maxFeePerGas": hex(found.max_fee_per_gas),
-            "maxPriorityFeePerGas": hex(found.max_priority_fee_per_gas),
-            "gasPrice": hex(receipt.gas_price),
-            "value": hex(found.value),
-            "input": _hex(found.data),
-        }
+        return None if found is None or receipt is None else transaction_json(found, receipt)
+
+
+def transaction_json(sent: EvmTransaction, receipt: EvmReceipt | None = None) -> dict[str, Any]:
+    """Return a transaction as a node tells of it; without a receipt it waits to be mined."""
+    return {
+        "type": "0x2",
+        "chainId": hex(sent.chain_id),
+        "hash": sent.hash,
+        "blockHash": receipt.block_hash if receipt else None,
+        "blockNumber": hex(receipt.block_number) if receipt else None,
+        "from": sent.sender.lower(),
+        "to": sent.to.lower() or None,
+        "nonce": hex(sent.nonce),
+        "gas": hex(sent.gas),
+        "maxFeePerGas": hex(sent.max_fee_per_gas),
+        "maxPriorityFeePerGas": hex(sent.max_priority_fee_per_gas),
+        **({"gasPrice": hex(receipt.gas_price)} if receipt else {}),
+        "value": hex(sent.value),
+        "input": _hex(sent.data),
+    }
 
 
 def _receipt_json(receipt: EvmReceipt) -> dict[str, object]:
@@ -178,7 +184,7 @@ def _receipt_json(receipt: EvmReceipt) -> dict[str, object]:
     }
 
 
-def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, object]:
+def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, Any]:
     return {
         "address": log.address.lower(),
         "topics": [_hex(topic) for topic in log.topics],
@@ -189,33 +195,28 @@ def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, object]:
     }
 
 
-def _has(topics: object, wanted: list[Any]) -> bool:
-    told = topics if type(topics) is list else []
-    return len(told) >= len(wanted) and all(topic in some for topic, some in zip(told, wanted, strict=False))
-
-
 def _hex(data: bytes) -> str:
     return "0x" + data.hex()
 
 
+def _matched(value: object, form: re.Pattern[str], what: str) -> str:
+    if type(value) is not str or not form.fullmatch(value):
+        raise RpcFault(BAD_PARAMS, f"not {what}")
+    return value
+
+
 def hex_bytes(value: object) -> bytes:
     """Read bytes in hex. Raises ``RpcFault``."""
-    if type(value) is not str or not _HEX.fullmatch(value):
-        raise RpcFault(BAD_PARAMS, "not bytes in 0x-hex")
-    return bytes.fromhex(value[2:])
+    return bytes.fromhex(_matched(value, _HEX, "bytes in 0x-hex")[2:])
 
 
 def hex_hash(value: object) -> str:
     """Read a transaction's hash. Raises ``RpcFault``."""
-    if type(value) is not str or not _HASH.fullmatch(value):
-        raise RpcFault(BAD_PARAMS, "not a hash of 32 bytes")
-    return value.lower()
+    return _matched(value, _HASH, "a hash of 32 bytes").lower()
 
 
 def _quantity(value: object) -> int:
-    if type(value) is not str or not _QUANTITY.fullmatch(value):
-        raise RpcFault(BAD_PARAMS, "not a quantity in 0x-hex")
-    return int(value, 16)
+    return int(_matched(value, _QUANTITY, "a quantity in 0x-hex"), 16)
 
 
 def account_at(account: object, block: object = "latest") -> str:

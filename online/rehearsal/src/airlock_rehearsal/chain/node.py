@@ -1,8 +1,8 @@
 """An outside development node on loopback (anvil and the like) as the rehearsal's chain, over JSON-RPC.
 
 It must be a local development chain: chain id 31337, an unlocked account with funds, and the methods
-``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``, ``evm_snapshot``, ``evm_revert``,
-``anvil_dropAllTransactions`` and ``anvil_setCode``. The clock is given to it, as to the embedded chain.
+``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``, ``anvil_dropAllTransactions`` and ``anvil_setCode``.
+The clock is given to it, as to the embedded chain.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from airlock_rehearsal.chain.evm import (
     EvmBlock,
     EvmReceipt,
     EvmTransaction,
-    FeeHistory,
     Log,
     NotTaken,
     Reverted,
 )
-from airlock_rehearsal.chain.interface import revert_name
+from airlock_rehearsal.chain.interface import reverted
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import parse_json
@@ -69,7 +68,7 @@ class NodeEvm:
     def block(self, number: int) -> EvmBlock:
         """Return a block that is there."""
         found = self._ask("eth_getBlockByNumber", hex(number), False)
-        return EvmBlock(number, _integer(found["timestamp"]), tuple(str(h).lower() for h in found["transactions"]))
+        return EvmBlock(_integer(found["timestamp"]), tuple(str(h).lower() for h in found["transactions"]))
 
     def pass_time(self) -> None:
         """Mine a block without transactions."""
@@ -84,9 +83,9 @@ class NodeEvm:
         """Return an account's wei."""
         return self._number("eth_getBalance", account, "latest")
 
-    def transaction_count(self, account: str) -> int:
-        """Return the account's next nonce."""
-        return self._number("eth_getTransactionCount", account, "latest")
+    def transaction_count(self, account: str, block: int | None = None) -> int:
+        """Return the account's next nonce, now or after a block."""
+        return self._number("eth_getTransactionCount", account, "latest" if block is None else hex(block))
 
     def code(self, account: str) -> bytes:
         """Return a contract's code."""
@@ -94,38 +93,34 @@ class NodeEvm:
 
     def base_fee(self) -> int:
         """Return the next block's base fee, in wei a gas."""
-        return self.fee_history(1).base_fees[-1]
+        return _integer(self.fee_history(1)["baseFeePerGas"][-1])
 
     def priority_fee(self) -> int:
         """Return a priority fee that will do, in wei a gas."""
         return self._number("eth_maxPriorityFeePerGas")
 
-    def fee_history(self, count: int) -> FeeHistory:
-        """Return the fees of at most ``count`` latest blocks."""
-        history = self._ask("eth_feeHistory", hex(max(count, 1)), "latest", [])
-        fees = tuple(_integer(fee) for fee in history["baseFeePerGas"])
-        return FeeHistory(_integer(history["oldestBlock"]), fees, tuple(history["gasUsedRatio"]))
+    def fee_history(self, count: int) -> dict[str, Any]:
+        """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""
+        told = self._ask("eth_feeHistory", hex(count), "latest", [])
+        return {name: told[name] for name in ("oldestBlock", "baseFeePerGas", "gasUsedRatio")}
 
     def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
         """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""
-        if block is None:
-            return _bytes(self._simulated("eth_call", sender, to, data, value))
-        asked = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
-        try:
-            return _bytes(self._ask("eth_call", asked, hex(block)))
-        except _RpcError as error:
-            raise _reverted(error) from error
+        return _bytes(self._simulated("eth_call", sender, to, data, value, block))
 
     def estimate_gas(self, sender: str, to: str, data: bytes, value: int = 0) -> int:
         """Return the gas that the node estimates and a quarter more. Raises ``Reverted``."""
         used = _integer(self._simulated("eth_estimateGas", sender, to, data, value))
         return used + used // 4
 
-    def _simulated(self, method: str, sender: str, to: str, data: bytes, value: int) -> Any:
+    def _simulated(
+        self, method: str, sender: str, to: str, data: bytes, value: int, block: int | None = None
+    ) -> object:
         asked = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value), "gasPrice": "0x0"}
-        self._set_clock()
+        if block is None:
+            self._set_clock()
         try:
-            return self._ask(method, asked, "pending")
+            return self._ask(method, asked, "pending" if block is None else hex(block))
         except _RpcError as error:
             raise _reverted(error) from error
 
@@ -194,7 +189,7 @@ class NodeEvm:
         return EvmTransaction(
             str(found["hash"]).lower(), _address(found["from"]), _address(found["to"]), _integer(found["nonce"]),
             _integer(found["gas"]), _integer(found["maxFeePerGas"]), _integer(found["maxPriorityFeePerGas"]),
-            _integer(found["value"]), _bytes(found["input"]),
+            _integer(found["value"]), _bytes(found["input"]), _integer(found["chainId"]),
         )  # fmt: skip
 
     def fund(self, account: str, wei: int) -> None:
@@ -206,15 +201,6 @@ class NodeEvm:
     def set_code(self, account: str, code: bytes) -> None:
         """Put other code at an address, its storage left as it is."""
         self._ask("anvil_setCode", account, "0x" + code.hex())
-
-    def snapshot(self) -> object:
-        """Return a mark to go back to."""
-        return self._ask("evm_snapshot")
-
-    def go_back(self, mark: object) -> None:
-        """Forget everything since the mark was made. A mark serves once."""
-        if self._ask("evm_revert", mark) is not True:
-            raise ServiceError("the node did not go back to its snapshot", do="start a new node")
 
     def _number(self, method: str, *params: object) -> int:
         return _integer(self._ask(method, *params))
@@ -237,8 +223,7 @@ class NodeEvm:
 def _reverted(error: _RpcError) -> Reverted:
     if error.number != _REVERTED:
         return Reverted(error.what, b"")
-    data = _bytes(error.data) if type(error.data) is str else b""
-    return Reverted(revert_name(data), data)
+    return reverted(_bytes(error.data) if type(error.data) is str else b"")
 
 
 def _integer(value: object) -> int:

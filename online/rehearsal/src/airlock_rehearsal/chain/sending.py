@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_rehearsal.chain.evm import PRIORITY_FEE, Evm, EvmCall, EvmReceipt, NotTaken
+from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, EvmReceipt, NotTaken
+from airlock_rehearsal.chain.interface import reverted
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 
 class Sender(NamedTuple):
@@ -24,10 +28,10 @@ def derived(name: str) -> Sender:
     return Sender(str(Account.from_key(key).address), key)
 
 
-def transact(evm: Evm, sender: Sender, to: str, data: bytes, value: int = 0) -> EvmReceipt:
+def transact(evm: Evm, sender: Sender, to: str, data: bytes) -> EvmReceipt:
     """Send a transaction, once a simulation has gone through; return its receipt. Raises ``Reverted`` and ``NotTaken``."""
-    gas = evm.estimate_gas(sender.address, to, data, value)
-    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, EvmCall(to, data, gas, value)))])[0]
+    call = EvmCall(to, data, evm.estimate_gas(sender.address, to, data))
+    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, call))])[0]
 
 
 def transact_together(evm: Evm, sender: Sender, calls: Sequence[EvmCall]) -> list[EvmReceipt]:
@@ -35,6 +39,13 @@ def transact_together(evm: Evm, sender: Sender, calls: Sequence[EvmCall]) -> lis
     first = evm.transaction_count(sender.address)
     raws = [signed(evm, sender, call, first + place) for place, call in enumerate(calls)]
     return _receipts(evm, evm.send_together(raws))
+
+
+def required(receipts: Sequence[EvmReceipt]) -> None:
+    """Raise ``Reverted`` for the first transaction that reverted."""
+    for receipt in receipts:
+        if not receipt.ok:
+            raise reverted(receipt.revert)
 
 
 def signed(evm: Evm, sender: Sender, call: EvmCall, nonce: int | None = None) -> bytes:
@@ -48,7 +59,7 @@ def signed(evm: Evm, sender: Sender, call: EvmCall, nonce: int | None = None) ->
         "gas": call.gas,
         "maxFeePerGas": 2 * evm.base_fee() + PRIORITY_FEE,
         "maxPriorityFeePerGas": PRIORITY_FEE,
-        "value": call.value,
+        "value": 0,
         "data": call.data,
     }
     if call.to:

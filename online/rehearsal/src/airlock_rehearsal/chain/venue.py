@@ -7,10 +7,10 @@ with. Raw units throughout: USDC 1e6; prices, leverage, coins and percent 1e10; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_rehearsal.chain.deploy import Contracts, deploy
-from airlock_rehearsal.chain.evm import Evm, EvmCall, EvmReceipt, Reverted
+from airlock_rehearsal.chain.evm import EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import (
     REFERRAL,
     ROUTER,
@@ -21,9 +21,11 @@ from airlock_rehearsal.chain.interface import (
     decode_result,
     encode_call,
     function_names,
-    revert_name,
 )
-from airlock_rehearsal.chain.sending import Sender, derived, transact, transact_together
+from airlock_rehearsal.chain.sending import Sender, derived, required, transact, transact_together
+
+if TYPE_CHECKING:
+    from airlock_rehearsal.chain.backends import Evm
 
 SEEDING_GAS = 1_000_000
 
@@ -97,27 +99,25 @@ class ChainVenue:
     def act_together(self, actions: Sequence[OperatorCall]) -> None:
         """Call functions as the operator, all in one block. Raises ``Reverted`` for the first that reverts."""
         calls = [EvmCall(self.address(a.contract), encode_call(*a[:2], *a.arguments), SEEDING_GAS) for a in actions]
-        for receipt in transact_together(self.evm, self.operator, calls):
-            if not receipt.ok:
-                raise Reverted(revert_name(receipt.revert), receipt.revert)
+        required(transact_together(self.evm, self.operator, calls))
 
     @staticmethod
     def outcome(receipt: EvmReceipt) -> CallOutcome:
         """Return a receipt with its logs decoded. Raises ``Reverted`` when the transaction reverted."""
-        if not receipt.ok:
-            raise Reverted(revert_name(receipt.revert), receipt.revert)
+        required([receipt])
         return CallOutcome(receipt, decode_logs(receipt.logs))
+
+    def _entry(self, struct: str, intent: bytes, signature: bytes) -> tuple[str, bytes]:
+        contract, function = ENTRY_POINTS[struct]
+        return self.address(contract), encode_call(contract, function, signature, intent)
 
     def check(self, struct: str, intent: bytes, signature: bytes) -> None:
         """Simulate the submission of a signed intent. Raises ``Reverted``."""
-        contract, function = ENTRY_POINTS[struct]
-        data = encode_call(contract, function, signature, intent)
-        self.evm.call(self.operator.address, self.address(contract), data)
+        self.evm.call(self.operator.address, *self._entry(struct, intent, signature))
 
     def submit(self, struct: str, intent: bytes, signature: bytes) -> CallOutcome:
         """Submit a signed intent. Raises ``Reverted`` before anything is sent."""
-        contract, function = ENTRY_POINTS[struct]
-        return self.act(contract, function, signature, intent)
+        return self.outcome(transact(self.evm, self.operator, *self._entry(struct, intent, signature)))
 
     def contract_of(self, struct: str) -> str:
         """Return where the contract is that takes a struct."""
@@ -125,8 +125,7 @@ class ChainVenue:
 
     def send(self, struct: str, intent: bytes, signature: bytes) -> EvmReceipt:
         """Send a signed intent whatever a simulation would say; the receipt tells whether it reverted."""
-        contract, function = ENTRY_POINTS[struct]
-        call = EvmCall(self.address(contract), encode_call(contract, function, signature, intent), SEEDING_GAS)
+        call = EvmCall(*self._entry(struct, intent, signature), SEEDING_GAS)
         return transact_together(self.evm, self.operator, [call])[0]
 
     def fulfil(self, order_id: int, price: int) -> CallOutcome:

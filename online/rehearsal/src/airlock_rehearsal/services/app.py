@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
@@ -21,10 +22,9 @@ from airlock_rehearsal.services.delivery import market, relayer, rpc
 from airlock_rehearsal.services.delivery.relay import relay_routes
 from airlock_rehearsal.services.delivery.relayer import Relayer
 from airlock_rehearsal.services.delivery.twap_core import core_routes, twap_routes
-from airlock_rehearsal.services.envelope import ApiError, Json, Rejected, read_object
+from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.faults import FAULTS, Faults
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import Marked, not_found
 from airlock_rehearsal.services.venue.order_lifecycle import Market
 from airlock_shared.errors import UsageError
 
@@ -37,7 +37,7 @@ def make_app(runtime: Runtime) -> ASGIApp:
         yield
         await runtime.close()
 
-    app = Starlette(
+    return Starlette(
         routes=[
             Mount("/builder", routes=[*routes.routes(runtime), *relay_routes(runtime)]),
             Mount("/batched", routes=market.routes(runtime, Market(runtime))),
@@ -47,10 +47,9 @@ def make_app(runtime: Runtime) -> ASGIApp:
             rpc.rpc_route(runtime),
             Mount("/rehearsal", routes=_switches(runtime)),
         ],
-        exception_handlers={ApiError: _reply, Rejected: _reply, 404: _unknown, 405: _wrong_method},
+        exception_handlers={404: _not_served, 405: _not_served},
         lifespan=lifespan,
     )
-    return Marked(app)
 
 
 def _switches(runtime: Runtime) -> list[Route]:
@@ -60,13 +59,14 @@ def _switches(runtime: Runtime) -> list[Route]:
 
     async def faults(request: Request) -> Response:
         if request.method == "PUT":
-            names = (await read_object(request)).get("faults")
-            if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise Rejected("faults must be a list of names")
             try:
+                names = (await request_fields(request)).get("faults")
+                if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+                    raise Refused("faults must be a list of names")
                 runtime.faults = Faults.of(*names)
-            except UsageError as error:
-                raise Rejected(str(error)) from error
+            except (Refused, UsageError) as error:
+                refused = error if isinstance(error, Refused) else Refused(str(error))
+                return refused.reply(enveloped=False)
         known = {name: fault._asdict() for name, fault in FAULTS.items()}
         return Json({"simulator": True, "in_force": sorted(runtime.faults.names), "known": known})
 
@@ -76,15 +76,9 @@ def _switches(runtime: Runtime) -> list[Route]:
     ]
 
 
-async def _reply(request: Request, error: Exception) -> Response:  # noqa: ARG001  (Starlette's signature)
-    if not isinstance(error, ApiError | Rejected):
-        raise error
-    return error.reply()
-
-
-async def _unknown(request: Request, error: Exception) -> Response:  # noqa: ARG001  (Starlette's signature)
-    return not_found()
-
-
-async def _wrong_method(request: Request, error: Exception) -> Response:  # noqa: ARG001  (Starlette's signature)
-    return ApiError("METHOD_NOT_ALLOWED", f"not by {request.method}", status=405).reply()
+async def _not_served(request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        refused = Refused(f"not by {request.method}", "METHOD_NOT_ALLOWED", status=405)
+    else:
+        refused = Refused("no such endpoint", "NOT_FOUND", status=404)
+    return refused.reply(enveloped=True)

@@ -3,16 +3,39 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict, deque
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING
 
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.rate_limit import RateLimit
-from airlock_rehearsal.services.settings import RehearsalSettings
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.mempool import Mempool
     from airlock_rehearsal.services.venue.venue_state import VenueState
+
+
+MINUTE_MS = 60_000
+
+
+class RateLimit:
+    """At most ``per_minute`` requests from one address within any minute; ``None`` limits nothing.
+
+    It holds for the builder's trading endpoints (specification, "Limits").
+    """
+
+    def __init__(self, per_minute: int | None) -> None:
+        self.per_minute = per_minute
+        self._seen: dict[str, deque[int]] = defaultdict(deque)
+
+    def wait_s(self, client: str, now_ms: int) -> int:
+        """Count a request; return 0 when it may go on, else how many seconds the client has to wait."""
+        seen = self._seen[client]
+        while seen and seen[0] <= now_ms - MINUTE_MS:
+            seen.popleft()
+        if self.per_minute is None or len(seen) < self.per_minute:
+            seen.append(now_ms)
+            return 0
+        return -(-(seen[0] + MINUTE_MS - now_ms) // 1000)
 
 
 class Runtime:
@@ -20,16 +43,12 @@ class Runtime:
 
     def __init__(self, state: VenueState, mempool: Mempool, faults: Faults) -> None:
         self.state = state
+        self.settings = state.settings
         self.mempool = mempool
         self.rate = RateLimit(state.settings.rate_limit)
         self.faults = faults
         self.stopping = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
-
-    @property
-    def settings(self) -> RehearsalSettings:
-        """The settings that the venue was set up with."""
-        return self.state.settings
 
     def spawn(self, work: Coroutine[None, None, None]) -> None:
         """Run something independently of the connection that asked for it."""
@@ -41,14 +60,8 @@ class Runtime:
         """Wait as long as lies between two events."""
         await asyncio.sleep(self.settings.pacing_s)
 
-    def end(self) -> None:
-        """Say that the rehearsal is over, to streams and to whoever was left without an answer."""
-        self.stopping.set()
-
     async def close(self) -> None:
         """End what still runs."""
-        self.end()
-        tasks = list(self._tasks)
-        for task in tasks:
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)

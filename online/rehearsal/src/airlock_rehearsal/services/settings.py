@@ -8,8 +8,14 @@ from eth_utils.address import is_address, to_checksum_address
 
 from airlock_shared.errors import UsageError
 
-REHEARSAL_CHAINS = (31337, 1337)
-"""As the gate has them (``airlock_shared.documents.deployment``), which nothing here imports."""
+REHEARSAL_CHAINS = CHAIN_ID, OTHER_CHAIN = (31337, 1337)
+"""As the gate has them (``airlock_shared.documents.deployment``), which nothing here imports. The rehearsal is on the first;
+the fault ``wrong-chain`` names the other one."""
+
+DOMAIN_NAME = "ExchangeTrading"
+"""Of both signing domains."""
+
+INTENT_DEADLINE_MS = 600_000  # ten minutes: a person has to read and sign
 
 DEFAULT_TRADER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # account 0 of "test test test … junk", known to everyone
 
@@ -26,10 +32,7 @@ STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
 class RehearsalSettings(NamedTuple):
     """What a rehearsal may vary. Times ending in ``_s`` are seconds of real time, ``_ms`` unix milliseconds."""
 
-    chain_id: int = REHEARSAL_CHAINS[0]
-    domain_name: str = "ExchangeTrading"
-    referral_domain_name: str = "ExchangeTrading"
-    intent_deadline_ms: int = 600_000  # ten minutes: a person has to read and sign
+    chain_id: int = CHAIN_ID
     execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
     pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
     keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
@@ -45,18 +48,10 @@ class RehearsalSettings(NamedTuple):
             return self.stream_cap_s
         return 60.0 if self.execution == "eip712" else 180.0
 
-    @property
-    def other_chain(self) -> int:
-        """The development chain that the fault ``wrong-chain`` names: never one that exists."""
-        return REHEARSAL_CHAINS[1] if self.chain_id == REHEARSAL_CHAINS[0] else REHEARSAL_CHAINS[0]
-
     def domain(self, key: str) -> dict[str, object]:
         """Return the EIP-712 domain called ``trading`` or ``referral``."""
-        name, contract = {
-            "trading": (self.domain_name, TRADING_ROUTER),
-            "referral": (self.referral_domain_name, REFERRAL),
-        }[key]
-        return {"name": name, "version": "1", "chainId": self.chain_id, "verifyingContract": contract}
+        contract = {"trading": TRADING_ROUTER, "referral": REFERRAL}[key]
+        return {"name": DOMAIN_NAME, "version": "1", "chainId": self.chain_id, "verifyingContract": contract}
 
 
 def checked(settings: RehearsalSettings, trader: str) -> str:
@@ -64,11 +59,11 @@ def checked(settings: RehearsalSettings, trader: str) -> str:
 
     Raises ``UsageError`` for a real chain, an unknown mode, a rate limit below one, or a wrong address.
     """
-    if settings.chain_id not in REHEARSAL_CHAINS:
+    if settings.chain_id != CHAIN_ID:
         raise UsageError(
             f"rehearsal services do not serve chain id {settings.chain_id}: what is signed in a rehearsal must be "
             "worthless on every real chain",
-            do=f"use one of {', '.join(map(str, REHEARSAL_CHAINS))}",
+            do=f"use {CHAIN_ID}",
         )
     if settings.execution not in ("eip712", "eip7702"):
         raise UsageError(f"no execution mode {settings.execution!r}", do="use eip712 or eip7702")

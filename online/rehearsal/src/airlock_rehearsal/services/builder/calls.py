@@ -24,21 +24,6 @@ class ContractCall(NamedTuple):
     arguments: tuple[str, ...]
     delegable: bool = False
 
-    @property
-    def types(self) -> list[str]:
-        """The ABI type of each argument."""
-        return [tuple_type((member,))[1:-1] for member in self.arguments]
-
-    @property
-    def selector(self) -> bytes:
-        """The first four bytes of the calldata."""
-        return selector_of(f"{self.name}({','.join(self.types)})")
-
-
-def selector_of(signature: str) -> bytes:
-    """Return the four bytes that stand for a function or a custom error."""
-    return bytes(keccak(signature.encode())[:4])
-
 
 def _call(name: str, contract: str, arguments: str = "", *, delegable: bool = False) -> ContractCall:
     return ContractCall(name, contract, tuple(arguments.split(",")) if arguments else (), delegable)
@@ -82,5 +67,7 @@ CALLS = {call.name: call for call in _ALL}
 
 def encode_call(name: str, message: Message) -> bytes:
     """Return the calldata of a function from its arguments by name."""
-    call = CALLS[name]
-    return call.selector + bytes(abi.encode(call.types, values_of(call.arguments, message)))
+    arguments = CALLS[name].arguments
+    types = [tuple_type([member])[1:-1] for member in arguments]
+    selector = bytes(keccak((name + tuple_type(arguments)).encode())[:4])
+    return selector + bytes(abi.encode(types, values_of(arguments, message)))

@@ -1,4 +1,4 @@
-"""Request fields of the builder: how each kind is read, from a query parameter or from JSON alike.
+"""Request fields of the builder: how each is read, from a query parameter or from JSON alike.
 
 Source: the specification, "Common request-field conventions". A reader takes the value as it came and returns it in raw
 units, or raises ``ValueError`` with what is wrong.
@@ -9,52 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from decimal import Decimal
-from typing import NamedTuple
+from typing import Any
 
 from eth_utils.address import is_address, is_checksum_address, to_checksum_address
 
-from airlock_rehearsal.services.envelope import ApiError, Read
+from airlock_rehearsal.services.envelope import Read, Refused
 
-Reader = Callable[[object], object]
+Reader = Callable[[object], Any]
+
+OPEN_ORDER_TYPES = {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3}
+TRIGGER_TYPES = {"fixed": 0, "percentage": 1}
+TRIGGER_ORDER_TYPES = {"take_profit": 4, "stop_loss": 5}
 
 _DECIMAL = re.compile(r"(-?)([0-9]{1,60})(?:\.([0-9]{1,60}))?", re.ASCII)
 _INTEGER = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _BYTES32 = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-
-
-class RequestField(NamedTuple):
-    """A request field: its name, its reader, and whether it must be there."""
-
-    name: str
-    read: Reader
-    required: bool = False
-
-
-def read_fields(fields: tuple[RequestField, ...], request: Read, *, strict: bool = False) -> Read:
-    """Return the fields read, ``None`` for one left out. Raises ``ApiError`` with every issue found.
-
-    ``strict`` refuses unknown fields, which the specification demands of tpsl-partial alone.
-    """
-    issues = [
-        {"path": name, "message": "unknown field"}
-        for name in request
-        if strict and name not in {f.name for f in fields}
-    ]
-    result: Read = {}
-    for field in fields:
-        value = request.get(field.name)
-        result[field.name] = None
-        if value is None:
-            issues += [{"path": field.name, "message": "required"}] * field.required
-            continue
-        try:
-            result[field.name] = field.read(value)
-        except ValueError as error:
-            issues.append({"path": field.name, "message": str(error)})
-    if issues:
-        names = ", ".join(issue["path"] for issue in issues)
-        raise ApiError("BAD_REQUEST", f"request validation failed: {names}", details={"issues": issues})
-    return result
 
 
 def address(value: object) -> str:
@@ -75,7 +44,7 @@ def integer(value: object) -> int:
     return int(text)
 
 
-def amount(decimals: int, *, signed: bool = False) -> Reader:
+def _amount(decimals: int, *, signed: bool = False) -> Reader:
     """Return a reader of human decimals with this many places; more are refused, nothing is rounded."""
 
     def read(value: object) -> int:
@@ -96,25 +65,25 @@ def amount(decimals: int, *, signed: bool = False) -> Reader:
     return read
 
 
-def choice(*names: str) -> Reader:
+def _choice(*names: str) -> Reader:
     """Return a reader of one of these words."""
 
-    def read(value: object) -> str:
+    def read(value: object) -> object:
         if value not in names:
             raise ValueError(f"not one of {', '.join(names)}")
-        return str(value)
+        return value
 
     return read
 
 
-def text(value: object) -> str:
+def _text(value: object) -> str:
     """Read a text of 1 to 64 characters."""
     if not isinstance(value, str) or not 1 <= len(value) <= 64:
         raise ValueError("not a text of 1 to 64 characters")
     return value
 
 
-def referral_code(value: object) -> str:
+def _referral_code(value: object) -> str:
     """Read a referral code, 1 to 31 ASCII characters or 32 bytes in hex, into ``bytes32`` hex."""
     if not isinstance(value, str) or not value:
         raise ValueError("not a text")
@@ -125,3 +94,50 @@ def referral_code(value: object) -> str:
     if len(value) > 31 or not value.isascii() or not value.isprintable():
         raise ValueError("not 1 to 31 printable ASCII characters")
     return "0x" + value.encode().ljust(32, b"\0").hex()
+
+
+def _no_delegate(value: object) -> object:  # noqa: ARG001  (a reader's signature)
+    raise ValueError("no delegate may do this for the account")
+
+
+_BY_READER: tuple[tuple[Reader, str], ...] = (
+    (address, "trader caller referee delegate newOwner spender"),
+    (integer, "pairIndex tradeIndex orderIndex twapId nonce check deadlineMs openTimestamp expirySeconds"),
+    (_amount(6), "collateralUsdc additionalCollateralUsdc collateralToCloseUsdc amountUsdc"),
+    (_amount(10), "leverage openPrice expectedPrice price slippagePercent takeProfit stopLoss"),
+    (_amount(10), "coinExposure minLeverage maxLeverage"),
+    (_amount(10, signed=True), "percentage"),
+    (_text, "pair"),
+    (_referral_code, "code"),
+    (_choice("long", "short"), "side"),
+    (_choice("trading", "referral"), "space"),
+    (_choice(*OPEN_ORDER_TYPES), "orderType"),
+    (_choice(*TRIGGER_ORDER_TYPES), "kind"),
+    (_choice(*TRIGGER_TYPES), "triggerType"),
+)
+_READERS = {name: reader for reader, names in _BY_READER for name in names.split()}
+
+
+def read_fields(fields: str, request: Read, *, strict: bool = False) -> Read:
+    """Return the fields read, ``None`` for one left out. Raises ``Refused`` with every issue found.
+
+    ``fields`` names them; one with ``!`` must be there, and ``-delegate`` must not be. ``strict`` refuses unknown fields,
+    which the specification demands of tpsl-partial alone.
+    """
+    wanted = {each.strip("!-"): each for each in fields.split()}
+    issues = [(name, "unknown field") for name in request if strict and name not in wanted]
+    result: Read = {}
+    for name, each in wanted.items():
+        value = request.get(name)
+        result[name] = None
+        if value is None:
+            issues += [(name, "required")] * each.endswith("!")
+            continue
+        try:
+            result[name] = (_no_delegate if each.startswith("-") else _READERS[name])(value)
+        except ValueError as error:
+            issues.append((name, str(error)))
+    if issues:
+        names = ", ".join(name for name, _ in issues)
+        raise Refused(f"request validation failed: {names}", issues=issues)
+    return result

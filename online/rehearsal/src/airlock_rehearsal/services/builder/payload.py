@@ -5,35 +5,49 @@ Source: the specification, "Signable intent payload" and "Unsigned transaction p
 
 from __future__ import annotations
 
+from functools import partial
+
 from airlock_rehearsal.services.builder.calls import CALLS, encode_call
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.settings import REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
+from airlock_rehearsal.services.settings import OTHER_CHAIN, REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
+from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
 
 ONE_ETHER = 10**18
 NEVER_S = 99_999_999_999  # the expiry that the fault call-swapped gives a stranger, in unix seconds
+_STRANGERS_CODE = "0x" + b"STRANGER".ljust(32, b"\0").hex()
+_OTHERS = dict.fromkeys(("delegate", "spender", "newOwner"), STRANGER) | dict.fromkeys(
+    ("code", "_code"), _STRANGERS_CODE
+)
 _RENAMED = "Value"  # what the fault types-renamed puts behind a member's name
 
 
 def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of an intent endpoint's reply."""
-    primary, message, meta = draft
-    domain = _domain(primary, settings, faults)
+    told = partial(faults.has, service="builder")
+    primary, meta = draft.primary, draft.meta
+    message = in_texts(draft.message)
+    key = STRUCTS[primary].domain
+    if told("domain-crossed"):
+        key = "referral" if key == "trading" else "trading"
+    domain = settings.domain(key)
+    if told("wrong-chain"):
+        domain["chainId"] = OTHER_CHAIN
     types = types_of(primary)
-    if faults.has("message-altered", "builder"):
+    if told("message-altered"):
         message = altered(primary, message)
-    encoded = altered(primary, message) if faults.has("encoded-altered", "builder") else message
-    wrong_order = faults.has("delegate-order", "builder") and primary == "DelegateReq"
+    encoded = altered(primary, message) if told("encoded-altered") else message
+    wrong_order = told("delegate-order") and primary == "DelegateReq"
     encoded_intent = encode(primary, encoded, hashed_order=wrong_order)
-    if faults.has("types-reordered", "builder"):
+    if told("types-reordered"):
         types = types | {primary: [*types[primary][:-2], types[primary][-1], types[primary][-2]]}
-    if faults.has("types-renamed", "builder"):
+    if told("types-renamed"):
         types, message = _renamed(types, primary, message)
     digest = digest_of(types, primary, domain, message)
-    if faults.has("digest-flipped", "builder"):
+    if told("digest-flipped"):
         digest = digest[:-1] + bytes([digest[-1] ^ 1])
     payload: dict[str, object] = {
         "intent": primary,
@@ -51,20 +65,8 @@ def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dic
 def altered(primary: str, message: Message) -> Message:
     """Return the message with the value that matters most changed: another delegate, another code, twice the amount."""
     path = STRUCTS[primary].altered
-    value = str(leaf(message, path))
-    if path == "delegate":
-        return replaced(message, path, STRANGER)
-    if path == "_code":
-        return replaced(message, path, "0x" + b"STRANGER".ljust(32, b"\0").hex())
-    return replaced(message, path, str(int(value) * 2 + 1))
-
-
-def _domain(primary: str, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
-    key = STRUCTS[primary].domain
-    if faults.has("domain-crossed", "builder"):
-        key = "referral" if key == "trading" else "trading"
-    domain = settings.domain(key)
-    return domain | {"chainId": settings.other_chain} if faults.has("wrong-chain", "builder") else domain
+    other = _OTHERS.get(path)
+    return replaced(message, path, str(int(str(leaf(message, path))) * 2 + 1) if other is None else other)
 
 
 def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Message]:
@@ -77,23 +79,24 @@ def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Messa
 
 def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of a reply that is an unsigned transaction."""
+    told = partial(faults.has, service="builder")
     call, arguments = draft.call, draft.arguments
-    if faults.has("message-altered", "builder"):
+    if told("message-altered"):
         arguments = _altered_arguments(arguments)
-    if faults.has("call-swapped", "builder"):
+    if told("call-swapped"):
         call, arguments = "setDelegate", {"delegate": STRANGER, "expiry": NEVER_S}
     to, data = CALLS[call].contract, encode_call(call, arguments)
     if draft.delegate is not None:
         to = TRADING_ROUTER
         data = encode_call("delegatedAction", {"trader": draft.account, "call": "0x" + data.hex()})
-    if faults.has("to-crossed", "builder"):
+    if told("to-crossed"):
         to = {TRADING_ROUTER: REFERRAL, REFERRAL: USDC, USDC: TRADING_ROUTER}[to]
     return {
         "to": to,
         "from": draft.delegate or draft.account,
         "data": "0x" + data.hex(),
-        "value": hex(ONE_ETHER if faults.has("value-added", "builder") else 0),
-        "chainId": settings.other_chain if faults.has("wrong-chain", "builder") else settings.chain_id,
+        "value": hex(ONE_ETHER if told("value-added") else 0),
+        "chainId": OTHER_CHAIN if told("wrong-chain") else settings.chain_id,
         "description": draft.description,
         "meta": draft.meta,
     }
@@ -101,14 +104,11 @@ def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults:
 
 def _altered_arguments(arguments: Message) -> Message:
     """Return the arguments with one changed: another account, another code, or twice the number; the last that can be."""
-    for name in reversed(arguments):
-        value = arguments[name]
+    for name, value in reversed(arguments.items()):
         if isinstance(value, dict):
             return arguments | {name: _altered_arguments(value)}
-        if name in ("delegate", "spender", "newOwner"):
-            return arguments | {name: STRANGER}
-        if name == "code":
-            return arguments | {name: "0x" + b"STRANGER".ljust(32, b"\0").hex()}
+        if name in _OTHERS:
+            return arguments | {name: _OTHERS[name]}
         if name in ("amount", "leverage", "price", "coinExposure", "slippage"):
             return arguments | {name: min(int(str(value)) * 2 + 1, (1 << 256) - 1)}
     return arguments

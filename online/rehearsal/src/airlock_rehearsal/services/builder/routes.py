@@ -1,4 +1,8 @@
-"""The builder's HTTP routes: every endpoint by GET with query parameters and by POST with JSON, in the envelope."""
+"""The builder's HTTP routes: every endpoint by GET with query parameters and by POST with JSON, in the envelope.
+
+Sources: the specification, "Builder: intents", "Builder: unsigned transactions" and "Authentication": a delegate may trade,
+and may not approve USDC, add other delegates, or dispose of what is the account's own.
+"""
 
 from __future__ import annotations
 
@@ -8,24 +12,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.services.builder.accounts_and_pairs import bad
-from airlock_rehearsal.services.builder.endpoints import ENDPOINTS, IntentEndpoint
-from airlock_rehearsal.services.builder.fields import RequestField, address, choice, integer, read_fields, referral_code
-from airlock_rehearsal.services.builder.message_drafts import OPEN_ORDER_TYPES, TRIGGER_TYPES
+from airlock_rehearsal.chain.interface import REFERRAL
+from airlock_rehearsal.services.builder import message_drafts, unsigned
+from airlock_rehearsal.services.builder.asked import Asked, bad
+from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_TYPES, read_fields
+from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
-from airlock_rehearsal.services.builder.transactions import TRANSACTIONS, Unsigned
-from airlock_rehearsal.services.envelope import Json, Read, done, request_fields
+from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
+from airlock_rehearsal.services.envelope import Json, done, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import guarded
-from airlock_rehearsal.services.venue.venue_state import VenueState
-
-Answer = Callable[[VenueState, Read], object]
-
-_TRADER = RequestField("trader", address, required=True)
+from airlock_rehearsal.services.settings import INTENT_DEADLINE_MS
+from airlock_rehearsal.services.transport import guarded, served
+from airlock_rehearsal.services.venue.positions import order_json
 
 
-def meta(state: VenueState, request: Read) -> object:  # noqa: ARG001  (an Answer)
+def meta(asked: Asked) -> object:
     """``/v2/meta``: the spec does not show its shape; it is that of comparable venues, and says what it is."""
+    state = asked.state
     contracts = state.venue.contracts
     return {
         "simulator": True,
@@ -44,106 +47,126 @@ def meta(state: VenueState, request: Read) -> object:  # noqa: ARG001  (an Answe
         "enums": {"openOrderType": OPEN_ORDER_TYPES, "triggerType": TRIGGER_TYPES},
         "units": {"price": "1e10", "leverage": "1e10", "usdc": "1e6"},
         "defaults": {
-            "intentDeadlineMs": state.settings.intent_deadline_ms,
+            "intentDeadlineMs": INTENT_DEADLINE_MS,
             "slippagePercent": "1",
             "executionFeeWei": "0",
         },
     }
 
 
-def pairs(state: VenueState, request: Read) -> object:  # noqa: ARG001  (an Answer)
+def pairs(asked: Asked) -> object:
     """``/v2/pairs``: an array."""
-    return [pair.as_json() for pair in state.pairs.values()]
+    return [pair.as_json() for pair in asked.state.pairs.values()]
 
 
-def positions(state: VenueState, request: Read) -> object:
+def positions(asked: Asked) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
-    trader = str(request["trader"])
-    trades = [p.as_json(state.pairs[p.pair_index].is_pnl) for p in state.positions_of(trader)]
-    return {"trader": trader, "trades": trades, "orders": state.limit_orders_of(trader)}
+    state, trader = asked.state, asked["trader"]
+    trades = [position.as_json(state.pairs[position.pair_index].is_pnl) for position in state.positions_of(trader)]
+    return {"trader": trader, "trades": trades, "orders": list(map(order_json, state.venue.limit_orders_of(trader)))}
 
 
-def nonce(state: VenueState, request: Read) -> object:
+def nonce(asked: Asked) -> object:
     """``/v2/nonce``: whether ``check`` is used; without it, a nonce that is not."""
-    trader, space = str(request["trader"]), str(request["space"] or "trading")
-    check = request["check"]
-    number = state.draw_nonce(space, trader) if check is None else int(str(check))
+    state, trader, space, number = asked.state, asked["trader"], asked["space"] or "trading", asked["check"]
+    if number is None:
+        number = state.draw_nonce(space, trader)
     return {"nonce": str(number), "used": state.nonce_used(space, trader, number), "space": space}
 
 
-def delegation(state: VenueState, request: Read) -> object:
+def delegation(asked: Asked) -> object:
     """``/v2/delegation``: the expiry is in unix seconds, 0 when there never was one."""
-    trader, delegate = str(request["trader"]), str(request["delegate"])
-    live = state.is_live_delegate(trader, delegate)
-    return {
-        "trader": trader,
-        "delegate": delegate,
-        "isEnabled": live,
-        "expiry": state.delegation_expiry(trader, delegate),
-        "canDelegatedAction": live,
-        "canSignIntents": live,
-    }
+    expiry_s = asked.state.venue.delegation_expiry(asked["trader"], asked["delegate"])
+    live = expiry_s > asked.state.now_s
+    return {**asked, "isEnabled": live, "expiry": expiry_s, "canDelegatedAction": live, "canSignIntents": live}
 
 
-def referral(state: VenueState, request: Read) -> object:
+def referral(asked: Asked) -> object:
     """``/v2/reads/referral``, which the spec does not name: a trader's adopted code, or a code's owners and privacy.
 
     32 zero bytes stand for no code; an owner is empty when there is none.
     """
-    trader, code = request["trader"], request["code"]
+    state, trader, code = asked.state, asked["trader"], asked["code"]
     if (trader is None) == (code is None):
         raise bad("trader", "give trader or code, one of them")
-    if code is not None:
-        key = bytes.fromhex(str(code)[2:])
-        owner, pending = state.code_owners(key)
-        owners = {"owner": owner, "pendingOwner": pending}
-        return {"code": code, "codeText": _code_text(key), **owners, "isPrivate": state.code_is_private(key)}
-    adopted = state.adopted_code(str(trader))
-    return {"trader": trader, "code": "0x" + adopted.hex(), "codeText": _code_text(adopted)}
+    if code is None:
+        adopted = state.adopted_code(trader)
+        return {"trader": trader, "code": "0x" + adopted.hex(), "codeText": _code_text(adopted)}
+    key = bytes.fromhex(code[2:])
+    owner, pending = state.code_owners(key)
+    private = bool(state.venue.read(REFERRAL, "isPrivate", key))
+    return {"code": code, "codeText": _code_text(key), "owner": owner, "pendingOwner": pending, "isPrivate": private}
 
 
 def _code_text(code: bytes) -> str:
     return code.rstrip(b"\0").decode("ascii", "replace")
 
 
-_NONCE = (_TRADER, RequestField("check", integer), RequestField("space", choice("trading", "referral")))
-_DELEGATION = (_TRADER, RequestField("delegate", address, required=True))
-
-READS: dict[str, tuple[tuple[RequestField, ...], Answer]] = {
-    "/v2/meta": ((), meta),
-    "/v2/pairs": ((), pairs),
-    "/v2/positions": ((_TRADER,), positions),
-    "/v2/nonce": (_NONCE, nonce),
-    "/v2/reads/nonce": (_NONCE, nonce),
-    "/v2/delegation": (_DELEGATION, delegation),
-    "/v2/reads/delegation": (_DELEGATION, delegation),
-    "/v2/reads/referral": ((RequestField("trader", address), RequestField("code", referral_code)), referral),
+_NONCE = ("trader! check space", nonce)
+_DELEGATION = ("trader! delegate!", delegation)
+READS: dict[str, tuple[str, Callable[[Asked], object]]] = {
+    "/v2/meta": ("", meta),
+    "/v2/pairs": ("", pairs),
+    "/v2/positions": ("trader!", positions),
+    "/v2/nonce": _NONCE,
+    "/v2/reads/nonce": _NONCE,
+    "/v2/delegation": _DELEGATION,
+    "/v2/reads/delegation": _DELEGATION,
+    "/v2/reads/referral": ("trader code", referral),
 }
 """The reads: request fields and what answers."""
 
+_INCREASE = "trader! tradeIndex! additionalCollateralUsdc! leverage! pairIndex pair"
+_COINS = " coinExposure! minLeverage! maxLeverage!"
+_OPEN = "trader! side! collateralUsdc! leverage! pairIndex pair orderType"
+_CLOSE = "trader! tradeIndex! collateralToCloseUsdc! pairIndex pair"
+_TIMED, _PRICED, _EXITS = " nonce deadlineMs", " openPrice slippagePercent", " takeProfit stopLoss"
+_STRICT = "/v2/intents/tpsl-partial"
+INTENTS: dict[str, tuple[str, Callable[[Asked], Draft]]] = {
+    "/v2/intents/open": (_OPEN + _PRICED + _EXITS + _TIMED, message_drafts.open_trade),
+    "/v2/intents/close": (_CLOSE + _TIMED + " openTimestamp expectedPrice", message_drafts.close_trade),
+    "/v2/intents/increase": (_INCREASE + _TIMED + _PRICED, message_drafts.increase),
+    "/v2/intents/increase-coin": (_INCREASE + _TIMED + _PRICED + _COINS, message_drafts.increase),
+    _STRICT: (
+        "trader! tradeIndex! kind! coinExposure! side! pairIndex pair nonce triggerType price percentage openTimestamp",
+        message_drafts.tpsl_partial,
+    ),
+    "/v2/intents/referral-set-code": ("referee! code!" + _TIMED, message_drafts.referral_set_code),
+    "/v2/intents/twap-cancel": ("trader! twapId!" + _TIMED, message_drafts.twap_cancel),
+    "/v2/intents/delegate": ("trader! delegate! expirySeconds!" + _TIMED, message_drafts.delegate),
+}
+"""The endpoints that answer with a message to sign: request fields and what drafts it."""
 
-def _read_route(runtime: Runtime, path: str, fields: tuple[RequestField, ...], answer: Answer) -> Route:
-    async def handler(request: Request) -> Response:
-        return done(answer(runtime.state, read_fields(fields, await request_fields(request))))
-
-    return Route(path, guarded(runtime, "builder", handler), methods=["GET", "POST"])
-
-
-def _intent_route(runtime: Runtime, name: str, endpoint: IntentEndpoint) -> Route:
-    async def handler(request: Request) -> Response:
-        fields = read_fields(endpoint.fields, await request_fields(request), strict=endpoint.strict)
-        return done(payload_of(endpoint.draft(runtime.state, fields), runtime.settings, runtime.faults))
-
-    guard = guarded(runtime, "builder", handler, limited=True)
-    return Route(f"/v2/intents/{name}", guard, methods=["GET", "POST"])
-
-
-def _transaction_route(runtime: Runtime, path: str, unsigned: Unsigned) -> Route:
-    async def handler(request: Request) -> Response:
-        fields = read_fields(unsigned.fields, await request_fields(request))
-        return done(transaction_of(unsigned.draft(runtime.state, fields), runtime.settings, runtime.faults))
-
-    return Route(path, guarded(runtime, "builder", handler, limited=True), methods=["GET", "POST"])
+TRANSACTIONS: dict[str, tuple[str, Callable[[Asked], TransactionDraft]]] = {
+    "/v2/position/increase": (_INCREASE + " delegate" + _PRICED, unsigned.increase),
+    "/v2/position/increase-coin": (_INCREASE + " delegate" + _PRICED + _COINS, unsigned.increase),
+    "/v2/limit/update": (
+        "trader! orderIndex! price! pairIndex pair delegate slippagePercent" + _EXITS, unsigned.limit_update,
+    ),
+    "/v2/trade/open": (_OPEN + " delegate" + _PRICED + _EXITS, unsigned.open_trade),
+    "/v2/trade/close": (_CLOSE + " delegate expectedPrice", unsigned.close_trade),
+    "/v2/referral/set-code": (
+        "caller! code! delegate",
+        plain("setTraderReferralCodeByUser", "Adopt a referral code", "code", "code"),
+    ),
+    "/v2/referral/transfer-ownership": (
+        "caller! code! newOwner! -delegate",
+        plain("setPendingCodeOwnershipTransfer", "Nominate the next owner of a referral code", "code newOwner"),
+    ),
+    "/v2/referral/accept-ownership": (
+        "caller! code! -delegate", plain("acceptCodeOwnership", "Accept a referral code", "code"),
+    ),
+    "/v2/referral/cancel-request": (
+        "caller! -delegate", plain("cancelRequest", "Withdraw a request for access to a private code"),
+    ),
+    "/v2/misc/claim-keeper-rewards": ("caller! -delegate", plain("claimTokens", "Pay out keeper rewards")),
+    "/v2/delegate/set": ("trader! delegate! expirySeconds!", unsigned.set_delegate),
+    "/v2/delegate/remove": (
+        "trader! delegate!", plain("removeDelegate", "Remove a delegate", "delegate", "delegate"),
+    ),
+    "/v2/token/approve": ("trader! spender amountUsdc -delegate", unsigned.approve),
+}  # fmt: skip
+"""The endpoints that answer with an unsigned transaction."""
 
 
 def routes(runtime: Runtime) -> list[Route]:
@@ -156,13 +179,23 @@ def routes(runtime: Runtime) -> list[Route]:
         return Json(body, status_code=200 if up else 503)
 
     async def ready_or_not(request: Request) -> Response:
-        if runtime.faults.has("http-503", "builder"):
-            return await ready(request)
-        return await guarded(runtime, "builder", ready)(request)
+        down = runtime.faults.has("http-503", "builder")
+        return await (ready if down else guarded(runtime, "builder", ready))(request)
+
+    def route(path: str, fields: str, answer: Callable[[Asked], object], *, limited: bool) -> Route:
+        async def handler(request: Request) -> Response:
+            read = read_fields(fields, await request_fields(request), strict=path == _STRICT)
+            told = answer(Asked(runtime.state, read))
+            if isinstance(told, Draft):
+                told = payload_of(told, runtime.settings, runtime.faults)
+            elif isinstance(told, TransactionDraft):
+                told = transaction_of(told, runtime.settings, runtime.faults)
+            return done(told)
+
+        return served(runtime, "builder", f"GET,POST {path}", handler, limited=limited)
 
     return [
         Route("/ready", ready_or_not, methods=["GET"]),
-        *(_read_route(runtime, path, fields, answer) for path, (fields, answer) in READS.items()),
-        *(_intent_route(runtime, name, endpoint) for name, endpoint in ENDPOINTS.items()),
-        *(_transaction_route(runtime, path, unsigned) for path, unsigned in TRANSACTIONS.items()),
+        *(route(path, *row, limited=False) for path, row in READS.items()),
+        *(route(path, *row, limited=True) for table in (INTENTS, TRANSACTIONS) for path, row in table.items()),
     ]

@@ -1,4 +1,4 @@
-"""What each unsigned transaction calls, and with what: pure functions from a request and the venue's state to a draft.
+"""What each unsigned transaction calls, and with what: pure functions from a request, and the venue's state, to a draft.
 
 Source: the specification, "Builder: unsigned transactions", whose lists of ``meta`` are kept; where it shows no shape (open,
 close, delegate, approve, accept, set-code), the request fields of comparable venues.
@@ -6,28 +6,19 @@ close, delegate, approve, accept, set-code), the request fields of comparable ve
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple
 
 from airlock_rehearsal.services.builder import message_drafts
-from airlock_rehearsal.services.builder.accounts_and_pairs import (
-    SECONDS_AT_MOST,
-    bad,
-    pair_meta,
-    resolved_pair,
-    resolved_price,
-    whole,
-)
-from airlock_rehearsal.services.envelope import Read
+from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST, Asked, bad
+from airlock_rehearsal.services.builder.calls import CALLS
+from airlock_rehearsal.services.builder.message_drafts import COINS
 from airlock_rehearsal.services.settings import TRADING_STORAGE
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE
 
-if TYPE_CHECKING:
-    from airlock_rehearsal.services.venue.venue_state import VenueState
-
 UNLIMITED = (1 << 256) - 1
-_UNTIMED: Read = {"nonce": 0, "deadlineMs": None}  # a transaction has neither an intent's nonce nor its deadline
 
 
 class TransactionDraft(NamedTuple):
@@ -38,150 +29,99 @@ class TransactionDraft(NamedTuple):
     account: str
     delegate: str | None
     description: str
-    meta: dict[str, object]
+    meta: Message
 
 
-def human(raw: object, decimals: int = 10) -> str:
+def human(raw: int, decimals: int = 10) -> str:
     """Return a raw amount in the units of the request, without trailing zeros."""
-    text = format(Decimal(whole(raw)).scaleb(-decimals), "f")
+    text = format(Decimal(raw).scaleb(-decimals), "f")
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _draft(call: str, arguments: Message, request: Read, description: str, meta: dict[str, object]) -> TransactionDraft:
-    """Return the draft of a call that a delegate may make: its ``meta`` says whether one does."""
-    delegate = request["delegate"]
-    account = str(request["trader"] if "trader" in request else request["caller"])
-    if delegate is not None and delegate == account:
+def _draft(asked: Asked, call: str, arguments: Message, description: str, meta: Message) -> TransactionDraft:
+    """Return the draft of a call; where a delegate may make it, ``meta`` says whether one does."""
+    account = asked["trader"] if "trader" in asked else asked["caller"]
+    if not CALLS[call].delegable:
+        return TransactionDraft(call, arguments, account, None, description, meta)
+    delegate = asked["delegate"]
+    if delegate == account:
         raise bad("delegate", "is the trader")
-    by = None if delegate is None else str(delegate)
-    return TransactionDraft(call, arguments, account, by, description, meta | {"delegated": by is not None})
+    return TransactionDraft(call, arguments, account, delegate, description, meta | {"delegated": delegate is not None})
 
 
-def _slippage(request: Read) -> int:
-    return ONE if request["slippagePercent"] is None else whole(request["slippagePercent"])
+def plain(call: str, description: str, arguments: str = "", meta: str = "") -> Callable[[Asked], TransactionDraft]:
+    """Return what drafts a call whose arguments, and ``meta``, are fields of the request as they are."""
+
+    def draft(asked: Asked) -> TransactionDraft:
+        taken, told = ({name: asked[name] for name in names.split()} for names in (arguments, meta))
+        return _draft(asked, call, taken, description, told)
+
+    return draft
 
 
-def increase(state: VenueState, request: Read) -> TransactionDraft:
+def increase(asked: Asked) -> TransactionDraft:
     """``/v2/position/increase`` and, when the request has ``coinExposure``, ``/v2/position/increase-coin``."""
-    message = message_drafts.increase(state, request | _UNTIMED).message
-    pair = resolved_pair(state, request)
-    price = resolved_price(state, request, "openPrice", pair)
-    coin = "coinExposure" in request
-    names = ("coinExposure", "minLeverage", "maxLeverage") if coin else ()
-    arguments: Message = {"info": message["_updateInfo"], **{name: message[f"_{name}"] for name in names}}
-    echoed = names if coin else ("leverage",)
-    meta = pair_meta(
-        pair,
-        tradeIndex=request["tradeIndex"],
-        additionalCollateralUsdc=human(request["additionalCollateralUsdc"], 6),
-        **{name: human(request[name]) for name in echoed},
-        openPrice=price / ONE,
-        slippagePercent=human(_slippage(request)),
+    message = message_drafts.increase(asked).message
+    names = [name for name in COINS if name in asked]
+    meta = asked.pair_meta(
+        tradeIndex=asked["tradeIndex"],
+        additionalCollateralUsdc=human(asked["additionalCollateralUsdc"], 6),
+        **{name: human(asked[name]) for name in names or ("leverage",)},
+        openPrice=asked.price("openPrice") / ONE,
+        slippagePercent=human(asked.slippage),
     )
-    call = "increasePositionSizeWithCoinExposure" if coin else "increasePositionSize"
-    text = f"Increase {pair.symbol} #{request['tradeIndex']} by {meta['additionalCollateralUsdc']} USDC of collateral"
-    return _draft(call, arguments | {"slippage": message["_slippageP"]}, request, text, meta)
+    arguments = {"info": message["_updateInfo"], **{name: asked[name] for name in names}, "slippage": asked.slippage}
+    call = "increasePositionSizeWithCoinExposure" if names else "increasePositionSize"
+    text = f"Increase {meta['pair']} #{asked['tradeIndex']} by {meta['additionalCollateralUsdc']} USDC of collateral"
+    return _draft(asked, call, arguments, text, meta)
 
 
-def limit_update(state: VenueState, request: Read) -> TransactionDraft:
+def limit_update(asked: Asked) -> TransactionDraft:
     """``/v2/limit/update``: whether the order is there is for the contract to say."""
-    pair = resolved_pair(state, request)
-    if request["price"] == 0:
+    pair = asked.pair
+    if asked["price"] == 0:
         raise bad("price", "is zero")
-    profit, stop = request["takeProfit"] or 0, request["stopLoss"] or 0
-    arguments: Message = {
-        "pairIndex": pair.pair_index,
-        "index": request["orderIndex"],
-        "price": request["price"],
-        "slippage": _slippage(request),
-        "tp": profit,
-        "sl": stop,
-    }
-    meta = pair_meta(
-        pair,
-        orderIndex=request["orderIndex"],
-        price=human(request["price"]),
-        slippagePercent=human(_slippage(request)),
-        takeProfit=human(profit),
-        stopLoss=human(stop),
-    )
-    text = f"Update limit order {pair.symbol} #{request['orderIndex']} to {meta['price']}"
-    return _draft("updateOpenLimitOrder", arguments, request, text, meta)
+    prices = {"price": asked["price"], "slippage": asked.slippage}
+    prices |= {"tp": asked["takeProfit"] or 0, "sl": asked["stopLoss"] or 0}
+    told = dict(zip(("price", "slippagePercent", "takeProfit", "stopLoss"), map(human, prices.values()), strict=True))
+    arguments = {"pairIndex": pair.pair_index, "index": asked["orderIndex"], **prices}
+    text = f"Update limit order {pair.symbol} #{asked['orderIndex']} to {told['price']}"
+    meta = asked.pair_meta(orderIndex=asked["orderIndex"], **told)
+    return _draft(asked, "updateOpenLimitOrder", arguments, text, meta)
 
 
-def open_trade(state: VenueState, request: Read) -> TransactionDraft:
+def open_trade(asked: Asked) -> TransactionDraft:
     """``/v2/trade/open``: the trade of ``/v2/intents/open``, as a call."""
-    draft = message_drafts.open_trade(state, request | _UNTIMED)
-    message, pair = draft.message, resolved_pair(state, request)
-    arguments: Message = {"t": message["_t"], "orderType": message["_type"], "slippage": message["_slippageP"]}
-    text = f"Open {request['side']} {pair.symbol} with {human(request['collateralUsdc'], 6)} USDC"
-    return _draft("openTrade", arguments, request, text, cast("dict[str, object]", draft.meta))
+    _, message, meta = message_drafts.open_trade(asked)
+    arguments = {"t": message["_t"], "orderType": message["_type"], "slippage": message["_slippageP"]}
+    text = f"Open {asked['side']} {asked.pair.symbol} with {human(asked['collateralUsdc'], 6)} USDC"
+    return _draft(asked, "openTrade", arguments, text, meta or {})
 
 
-def close_trade(state: VenueState, request: Read) -> TransactionDraft:
+def close_trade(asked: Asked) -> TransactionDraft:
     """``/v2/trade/close``: the close of ``/v2/intents/close``, as a call."""
-    draft = message_drafts.close_trade(state, request | _UNTIMED | {"openTimestamp": None})
-    names = {"pairIndex": "_pairIndex", "index": "_index", "amount": "_amount", "wantedPrice": "_wantedPrice"}
-    arguments: Message = {name: draft.message[member] for name, member in names.items()}
-    pair = resolved_pair(state, request)
-    meta = pair_meta(pair, tradeIndex=request["tradeIndex"])
-    text = f"Close {human(request['collateralToCloseUsdc'], 6)} USDC of {pair.symbol} #{request['tradeIndex']}"
-    return _draft("closeTradeMarket", arguments, request, text, meta)
+    message = message_drafts.close_trade(asked).message
+    arguments = {name: message[f"_{name}"] for name in ("pairIndex", "index", "amount", "wantedPrice")}
+    part, slot = human(asked["collateralToCloseUsdc"], 6), asked["tradeIndex"]
+    text = f"Close {part} USDC of {asked.pair.symbol} #{slot}"
+    return _draft(asked, "closeTradeMarket", arguments, text, asked.pair_meta(tradeIndex=slot))
 
 
-def set_code(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
-    """``/v2/referral/set-code``."""
-    arguments: Message = {"code": request["code"]}
-    return _draft("setTraderReferralCodeByUser", arguments, request, "Adopt a referral code", arguments)
-
-
-def _own(call: str, arguments: Message, account: object, text: str, meta: Message | None = None) -> TransactionDraft:
-    return TransactionDraft(call, arguments, str(account), None, text, meta or {})
-
-
-def nominate(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
-    """``/v2/referral/transfer-ownership``: an empty ``meta``."""
-    arguments: Message = {"code": request["code"], "newOwner": request["newOwner"]}
-    text = "Nominate the next owner of a referral code"
-    return _own("setPendingCodeOwnershipTransfer", arguments, request["caller"], text)
-
-
-def accept(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
-    """``/v2/referral/accept-ownership``."""
-    return _own("acceptCodeOwnership", {"code": request["code"]}, request["caller"], "Accept a referral code")
-
-
-def cancel_request(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
-    """``/v2/referral/cancel-request``: an empty ``meta``."""
-    return _own("cancelRequest", {}, request["caller"], "Withdraw a request for access to a private code")
-
-
-def claim(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
-    """``/v2/misc/claim-keeper-rewards``: an empty ``meta``."""
-    return _own("claimTokens", {}, request["caller"], "Pay out keeper rewards")
-
-
-def set_delegate(state: VenueState, request: Read) -> TransactionDraft:
+def set_delegate(asked: Asked) -> TransactionDraft:
     """``/v2/delegate/set``: the expiry is in unix seconds."""
-    expiry_s = whole(request["expirySeconds"])
-    if not state.now_s < expiry_s < SECONDS_AT_MOST:
+    expiry_s = asked["expirySeconds"]
+    if not asked.state.now_s < expiry_s < SECONDS_AT_MOST:
         raise bad("expirySeconds", "is over, or looks like milliseconds; unix seconds are wanted")
-    if request["delegate"] == request["trader"]:
+    if asked["delegate"] == asked["trader"]:
         raise bad("delegate", "is the trader")
-    arguments: Message = {"delegate": request["delegate"], "expiry": expiry_s}
-    meta: Message = {"delegate": request["delegate"], "expirySeconds": expiry_s}
-    return _own("setDelegate", arguments, request["trader"], "Register a delegate", meta)
+    arguments: Message = {"delegate": asked["delegate"], "expiry": expiry_s}
+    meta: Message = {"delegate": asked["delegate"], "expirySeconds": expiry_s}
+    return _draft(asked, "setDelegate", arguments, "Register a delegate", meta)
 
 
-def remove_delegate(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
-    """``/v2/delegate/remove``."""
-    arguments: Message = {"delegate": request["delegate"]}
-    return _own("removeDelegate", arguments, request["trader"], "Remove a delegate", arguments)
-
-
-def approve(state: VenueState, request: Read) -> TransactionDraft:  # noqa: ARG001  (a draft's signature)
+def approve(asked: Asked) -> TransactionDraft:
     """``/v2/token/approve``: for TradingStorage unless told otherwise, and without limit when no amount is given."""
-    spender, amount = request["spender"] or TRADING_STORAGE, request["amountUsdc"]
+    spender, amount = asked["spender"] or TRADING_STORAGE, asked["amountUsdc"]
     arguments: Message = {"spender": spender, "amount": UNLIMITED if amount is None else amount}
     meta: Message = {"spender": spender, "amountUsdc": "unlimited" if amount is None else human(amount, 6)}
-    return _own("approve", arguments, request["trader"], f"Approve {meta['amountUsdc']} USDC", meta)
+    return _draft(asked, "approve", arguments, f"Approve {meta['amountUsdc']} USDC", meta)

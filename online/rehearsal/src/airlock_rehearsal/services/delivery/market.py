@@ -13,10 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.services.envelope import Json, Rejected, parse_object, read_object
+from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import Cut, StreamedReply, dribbled, guarded
-from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, MarketEvent, Tracked
+from airlock_rehearsal.services.transport import Cut, StreamedReply, dribbled, served
+from airlock_rehearsal.services.venue.order_lifecycle import TERMINAL, Market, Tracked
 from airlock_rehearsal.services.venue.submission import nonce_of_order, read_order
 
 
@@ -26,60 +26,50 @@ def frame(kind: str, payload: dict[str, object], seq: int | None) -> bytes:
     return f"event: {kind}\n{identity}data: {json.dumps(payload)}\n\n".encode()
 
 
-def _framed(tracked: Tracked, event: MarketEvent) -> bytes:
-    """Return the frame of a persisted event, under the order's faults."""
-    whole = frame(event.type, event.payload, event.seq)
-    return whole * 2 if tracked.faults.has("duplicate-replay", "batched") else whole
-
-
 async def frames(runtime: Runtime, tracked: Tracked) -> AsyncIterator[bytes]:
     """Yield the stream of an order: a comment, every event as it comes, keep-alives, and the end or the lifetime cap."""
-    loop = asyncio.get_running_loop()
-    faults, ends_at, told = tracked.faults, loop.time() + runtime.settings.stream_cap, 0
-    if faults.has("drop-before-accepted", "batched"):
+    loop, told, stopping = asyncio.get_running_loop(), tracked.told, runtime.stopping
+    ends_at, sent = loop.time() + runtime.settings.stream_cap, 0
+    expired = frame("Error", tracked.error("STREAM_TIMEOUT", "this view of the order has expired"), None)
+    if told("drop-before-accepted"):
         raise Cut
-    if faults.has("silent", "batched"):
-        await runtime.stopping.wait()
+    if told("silent"):
+        await stopping.wait()
         raise Cut
-    talks = not faults.has("no-keep-alive", "batched")
+    talks = not told("no-keep-alive")
     if talks:
         yield b": open\n\n"
-    while not runtime.stopping.is_set():
+    while not stopping.is_set():
         changed = tracked.changed
-        for event in tracked.events[told:]:
-            told += 1
-            if faults.has("drop-mid-frame", "batched") and event.seq == 1:
-                yield (whole := _framed(tracked, event))[: len(whole) // 2]
+        for event in tracked.events[sent:]:
+            sent += 1
+            whole = frame(event.type, event.payload, event.seq) * (1 + told("duplicate-replay"))
+            if told("drop-mid-frame") and event.seq == 1:
+                yield whole[: len(whole) // 2]
                 raise Cut
-            yield _framed(tracked, event)
-            if faults.has("drop-after-accepted", "batched"):
+            yield whole
+            if told("drop-after-accepted"):
                 raise Cut
             if event.type in TERMINAL:
                 return
-            if faults.has("stream-timeout", "batched"):
-                yield _expired(tracked)
+            if told("stream-timeout"):
+                yield expired
                 return
-        if tracked.unrecorded is not None:
-            yield frame("Error", tracked.unrecorded, None)
+        left_s = ends_at - loop.time()
+        if tracked.unrecorded is not None or left_s <= 0:
+            yield expired if tracked.unrecorded is None else frame("Error", tracked.unrecorded, None)
             return
-        if loop.time() >= ends_at:
-            yield _expired(tracked)
-            return
-        wait_s = min(ends_at - loop.time(), runtime.settings.keep_alive_s)
-        if told == len(tracked.events) and not await _any_of(changed, runtime.stopping, wait_s) and talks:
+        waited = sent == len(tracked.events)
+        if waited and not await _any_of(changed, stopping, min(left_s, runtime.settings.keep_alive_s)) and talks:
             yield b": keep-alive\n\n"
     raise Cut
-
-
-def _expired(tracked: Tracked) -> bytes:
-    return frame("Error", tracked.error("STREAM_TIMEOUT", "this view of the order has expired"), None)
 
 
 async def _any_of(first: asyncio.Event, second: asyncio.Event, wait_s: float) -> bool:
     """Wait for one of two events; tell whether one came in time."""
     waits = {asyncio.ensure_future(event.wait()) for event in (first, second)}
     try:
-        done, _ = await asyncio.wait(waits, timeout=max(wait_s, 0), return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait(waits, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for wait in waits:
             wait.cancel()
@@ -89,23 +79,15 @@ async def _any_of(first: asyncio.Event, second: asyncio.Event, wait_s: float) ->
 def _after(request: Request) -> int:
     text = request.query_params.get("afterSeq", "-1")
     if not text.removeprefix("-").isascii() or not text.removeprefix("-").isdecimal() or len(text) > 18:
-        raise Rejected("afterSeq must be an integer")
+        raise Refused("afterSeq must be an integer")
     return int(text)
-
-
-def nonce_in(body: bytes) -> str:
-    """Return the nonce that a POST is counted by."""
-    try:
-        return nonce_of_order(parse_object(body))
-    except Rejected:
-        return "unreadable"
 
 
 def routes(runtime: Runtime, market: Market) -> list[Route]:
     """Return the batched market's routes, without their prefix."""
 
     async def execute(request: Request) -> Response:
-        order = read_order(runtime.state, await read_object(request))
+        order = read_order(runtime.state, await request_fields(request))
         stream = frames(runtime, market.accept(order))
         if runtime.faults.has("slow", "batched"):
             stream = dribbled(stream, runtime.settings.slow_s)
@@ -113,12 +95,11 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
 
     async def status(request: Request) -> Response:
         after, tracked = _after(request), market.orders.get(request.path_params["tracking_id"])
-        if tracked is None:
-            raise Rejected("unknown trackingId", status=404)
-        tracked.status_reads += 1
         faults = runtime.faults
-        if faults.has("status-404-once", "batched") and tracked.status_reads == 1:
-            raise Rejected("unknown trackingId", status=404)
+        if tracked is not None:
+            tracked.status_reads += 1
+        if tracked is None or (faults.has("status-404-once", "batched") and tracked.status_reads == 1):
+            raise Refused("unknown trackingId", status=404)
         events = [event._asdict() for event in tracked.events if event.seq > after]
         if faults.has("duplicate-replay", "batched"):
             events = [event._asdict() for event in tracked.events for _ in range(2)]
@@ -127,10 +108,6 @@ def routes(runtime: Runtime, market: Market) -> list[Route]:
         return Json({"events": [] if faults.has("empty-events", "batched") else events})
 
     return [
-        Route(
-            "/market/execute-batched",
-            guarded(runtime, "batched", execute, key_of=nonce_in, opens_stream=True),
-            methods=["POST"],
-        ),
-        Route("/tracking-id/{tracking_id}/status", guarded(runtime, "batched", status), methods=["GET"]),
+        served(runtime, "batched", "POST /market/execute-batched", execute, key_of=nonce_of_order, opens_stream=True),
+        served(runtime, "batched", "GET /tracking-id/{tracking_id}/status", status),
     ]

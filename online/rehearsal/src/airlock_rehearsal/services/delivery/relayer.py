@@ -10,41 +10,34 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.services.builder.accounts_and_pairs import SECONDS_AT_MOST
-from airlock_rehearsal.services.envelope import ApiError, Rejected, done, parse_object, read_object
+from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST
+from airlock_rehearsal.services.envelope import Read, Refused, done, parse_object, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import guarded
+from airlock_rehearsal.services.transport import served
 from airlock_rehearsal.services.venue.settlement import sent
-from airlock_rehearsal.services.venue.structs import STRUCTS, leaf
-from airlock_rehearsal.services.venue.submission import SignedIntent, decoded, exact_object, verified
+from airlock_rehearsal.services.venue.submission import SignedIntent, decoded, exact_object, nonce_of, verified
 from airlock_rehearsal.services.venue.venue_state import VenueState
 
-RELAYED = frozenset({"DelegateReq", "SetTraderReferralCodeByUserReq", "RegisterCodeReq"})
+RELAYED = ("DelegateReq", "RegisterCodeReq", "SetTraderReferralCodeByUserReq")
 """The structs that the relayer takes."""
 
 
-def read_intent(state: VenueState, body: dict[str, object]) -> SignedIntent:
-    """Validate a body of ``POST /intents``. Raises ``Rejected``."""
-    body = exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
+def read_intent(state: VenueState, body: Read) -> SignedIntent:
+    """Validate a body of ``POST /intents``. Raises ``Refused``."""
+    exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
     primary = body["primaryType"]
-    if not isinstance(primary, str) or primary not in RELAYED:
-        raise Rejected(f"the relayer does not take {str(primary)[:80]}; it takes {', '.join(sorted(RELAYED))}")
+    if primary not in RELAYED:
+        raise Refused(f"the relayer does not take {str(primary)[:80]}; it takes {', '.join(RELAYED)}")
     message = decoded(primary, body["userIntent"])
-    if primary == "DelegateReq":
-        expiry_s = int(str(message["expiry"]))
-        if not state.now_s < expiry_s < SECONDS_AT_MOST:
-            raise Rejected("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
+    if primary == "DelegateReq" and not state.now_s < int(message["expiry"]) < SECONDS_AT_MOST:
+        raise Refused("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
     return verified(state, primary, message, body["userSignature"])
 
 
 def nonce_in(body: bytes) -> str:
-    """Return the nonce that a POST is counted by."""
-    try:
-        value = parse_object(body)
-        primary = str(value.get("primaryType"))
-        return str(leaf(decoded(primary, value.get("userIntent")), STRUCTS[primary].nonce))
-    except (Rejected, KeyError):
-        return "unreadable"
+    """Return the nonce that a POST is counted by. Raises ``Refused``."""
+    value = parse_object(body)
+    return nonce_of(value.get("primaryType"), value.get("userIntent"))
 
 
 class Relayer:
@@ -52,23 +45,23 @@ class Relayer:
 
     def __init__(self, runtime: Runtime) -> None:
         self.runtime = runtime
-        self.intents: dict[str, dict[str, object]] = {}
+        self.intents: dict[str, Read] = {}
 
-    def accept(self, signed: SignedIntent) -> dict[str, object]:
+    def accept(self, signed: SignedIntent) -> Read:
         """Take an intent on; return its record, which is pending."""
         state = self.runtime.state
-        state.reserve(signed.space, signed.trader, signed.nonce)
-        record: dict[str, object] = {"id": state.draw_id("intent"), "status": "pending"}
+        state.reserved_nonces.add(signed.spends)
+        record: Read = {"id": state.draw_id("intent"), "status": "pending"}
         record |= {"transactionHash": None, "blockNumber": None}
-        self.intents[str(record["id"])] = record
+        self.intents[record["id"]] = record
         self.runtime.spawn(self._settle(signed, record))
         return record
 
-    async def _settle(self, signed: SignedIntent, record: dict[str, object]) -> None:
+    async def _settle(self, signed: SignedIntent, record: Read) -> None:
         failing = self.runtime.faults.has("fail-terminal", "relayer")
         await self.runtime.pace()
         receipt = sent(self.runtime.state, signed, failing=failing)
-        self.runtime.state.release(signed.space, signed.trader, signed.nonce)
+        self.runtime.state.reserved_nonces.discard(signed.spends)
         record["transactionHash"], record["blockNumber"] = receipt.hash, receipt.block_number
         record["status"] = "confirmed" if receipt.ok else "reverted"
 
@@ -77,20 +70,16 @@ def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:
     """Return the relayer's routes, without their prefix."""
 
     async def submit(request: Request) -> Response:
-        try:
-            signed = read_intent(runtime.state, await read_object(request))
-        except Rejected as error:
-            raise ApiError("BAD_REQUEST", str(error.message), status=error.status) from error
-        record = relayer.accept(signed)
+        record = relayer.accept(read_intent(runtime.state, await request_fields(request)))
         return done({"id": record["id"], "status": record["status"]}, status=202)
 
     async def status(request: Request) -> Response:
         record = relayer.intents.get(request.path_params["id"])
         if record is None:
-            raise ApiError("NOT_FOUND", "unknown id", status=404)
+            raise Refused("unknown id", "NOT_FOUND", status=404)
         return done(record)
 
     return [
-        Route("/intents", guarded(runtime, "relayer", submit, key_of=nonce_in), methods=["POST"]),
-        Route("/intents/{id}", guarded(runtime, "relayer", status), methods=["GET"]),
+        served(runtime, "relayer", "POST /intents", submit, key_of=nonce_in),
+        served(runtime, "relayer", "GET /intents/{id}", status),
     ]

@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.builder.fields import integer
-from airlock_rehearsal.services.envelope import Json, Rejected, parse_object, read_object
+from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, guarded
+from airlock_rehearsal.services.transport import another_hash, served
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.settlement import check, submitted
 from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
@@ -29,87 +29,82 @@ _TRIGGER_NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimes
 _TRIGGER_TEXTS = ("coinSize", "price", "percentage", "nonce")
 
 
-def cancel_twap(state: VenueState, body: dict[str, object]) -> tuple[SignedIntent, int]:
-    """Validate a body of ``POST /twaps/cancel``; return the intent and the TWAP's id. Raises ``Rejected``."""
-    body = exact_object(body, "body", {"trader", "twapId", "nonce", "deadline", "signature"})
-    message: Message = {"trader": _account(body["trader"])}
+def cancel_twap(state: VenueState, body: Read) -> SignedIntent:
+    """Validate a body of ``POST /twaps/cancel``. Raises ``Refused``."""
+    exact_object(body, "body", {"trader", "twapId", "nonce", "deadline", "signature"})
+    message = _accounted(body)
     message |= {name: _uint(name, body[name]) for name in ("twapId", "nonce", "deadline")}
     signed = verified(state, "TwapCancelReq", message, body["signature"])
-    twap_id = int(str(message["twapId"]))
-    if state.twap_trader(twap_id) != signed.trader:
-        raise Rejected("the trader has no pending TWAP of this id", status=404)
-    return signed, twap_id
+    if state.twap_trader(int(message["twapId"])) != signed.trader:
+        raise Refused("the trader has no pending TWAP of this id", status=404)
+    return signed
 
 
-def read_trigger(state: VenueState, body: dict[str, object]) -> SignedIntent:
-    """Validate a price trigger. Raises ``Rejected``."""
-    names = {"trader", "buy", "signedMessage", *_TRIGGER_NUMBERS, *_TRIGGER_TEXTS}
-    body = exact_object(body, "body", names)
-    message: Message = {"trader": _account(body["trader"]), "buy": body["buy"]}
+def read_trigger(state: VenueState, body: Read) -> SignedIntent:
+    """Validate a price trigger. Raises ``Refused``."""
+    exact_object(body, "body", {"trader", "buy", "signedMessage", *_TRIGGER_NUMBERS, *_TRIGGER_TEXTS})
+    message = _accounted(body) | {"buy": body["buy"]}
     if type(body["buy"]) is not bool:
-        raise Rejected("buy must be a boolean")
+        raise Refused("buy must be a boolean")
     for name in _TRIGGER_NUMBERS:
         if type(body[name]) is not int:
-            raise Rejected(f"{name} must be a number")
+            raise Refused(f"{name} must be a number")
         message[name] = _uint(name, body[name])
     for name in _TRIGGER_TEXTS:
         if not isinstance(body[name], str):
-            raise Rejected(f"{name} must be a string")
-        signed_number = name == "percentage" and str(body[name]).startswith("-")
-        message[name] = "-" * signed_number + _uint(name, str(body[name]).removeprefix("-" * signed_number))
+            raise Refused(f"{name} must be a string")
+        sign = "-" if name == "percentage" and body[name].startswith("-") else ""
+        message[name] = sign + _uint(name, body[name].removeprefix(sign))
     _check_trigger(state, message)
     signed = verified(state, "TpSlReq", message, body["signedMessage"])
     try:
         check(state, signed)
     except Reverted as error:
-        raise Rejected(error.name) from error
+        raise Refused(error.name) from error
     return signed
 
 
 def _check_trigger(state: VenueState, message: Message) -> None:
-    number = {name: int(str(message[name])) for name in (*_TRIGGER_NUMBERS, *_TRIGGER_TEXTS)}
+    number = {name: int(message[name]) for name in (*_TRIGGER_NUMBERS, *_TRIGGER_TEXTS)}
+    by_price, price, percentage = number["triggerType"] == 0, number["price"], number["percentage"]
     if number["orderType"] not in (4, 5) or number["triggerType"] not in (0, 1):
-        raise Rejected("orderType must be 4 or 5, and triggerType 0 or 1")
-    if (number["price"] == 0) == (number["triggerType"] == 0) or (number["percentage"] == 0) == (
-        number["triggerType"] == 1
-    ):
-        raise Rejected("a fixed trigger has a price and no percentage, a percentage trigger the reverse")
-    if abs(number["percentage"]) >= 1 << 255:
-        raise Rejected("percentage is out of range")
+        raise Refused("orderType must be 4 or 5, and triggerType 0 or 1")
+    if (price != 0, percentage != 0) != (by_price, not by_price):
+        raise Refused("a fixed trigger has a price and no percentage, a percentage trigger the reverse")
+    if abs(percentage) >= 1 << 255:
+        raise Refused("percentage is out of range")
     if not state.now_ms() - FRESH_MS <= number["signTimestamp"] <= state.now_ms():
-        raise Rejected("signTimestamp is in the future, or too old")
-    position = state.position(str(message["trader"]), number["pairIndex"], number["index"])
+        raise Refused("signTimestamp is in the future, or too old")
+    position = state.position(message["trader"], number["pairIndex"], number["index"])
     if position is None or (position.timestamp, position.buy) != (number["timestamp"], message["buy"]):
-        raise Rejected("PositionMismatch")
+        raise Refused("PositionMismatch")
     if not 0 < number["coinSize"] <= position.coins:
-        raise Rejected("coinSize is zero, or more than the position")
+        raise Refused("coinSize is zero, or more than the position")
 
 
-def _account(value: object) -> str:
-    if not isinstance(value, str) or not is_checksum_address(value):
-        raise Rejected("trader must be an EIP-55 address")
-    return value
+def _accounted(body: Read) -> Message:
+    trader = body["trader"]
+    if not isinstance(trader, str) or not is_checksum_address(trader):
+        raise Refused("trader must be an EIP-55 address")
+    return {"trader": trader}
 
 
 def _uint(name: str, value: object) -> str:
     try:
         return str(integer(value))
     except ValueError as error:
-        raise Rejected(f"{name} is {error}") from error
+        raise Refused(f"{name} is {error}") from error
 
 
 def nonce_in(body: bytes) -> str:
-    """Return the nonce that a POST or PUT is counted by."""
-    try:
-        return str(parse_object(body).get("nonce", "unreadable"))[:80]
-    except Rejected:
-        return "unreadable"
+    """Return the nonce that a POST or PUT is counted by. Raises ``Refused``."""
+    return str(parse_object(body).get("nonce", "unreadable"))[:80]
 
 
 def store(state: VenueState, signed: SignedIntent) -> str:
     """Keep a price trigger; return its ``entityId``."""
     entity_id = state.draw_id("entity")
-    state.reserve(signed.space, signed.trader, signed.nonce)
+    state.reserved_nonces.add(signed.spends)
     state.triggers[entity_id] = signed.message
     return entity_id
 
@@ -118,37 +113,36 @@ def twap_routes(runtime: Runtime) -> list[Route]:
     """Return the TWAP service's routes, without their prefix."""
 
     async def cancel(request: Request) -> Response:
-        state = runtime.state
-        signed, twap_id = cancel_twap(state, await read_object(request))
+        signed = cancel_twap(runtime.state, await request_fields(request))
         try:
-            receipt = submitted(state, signed).receipt
+            receipt = submitted(runtime.state, signed).receipt
         except Reverted as error:
-            raise Rejected(error.name) from error
-        transaction = receipt.hash
-        if runtime.faults.has("wrong-hash", "twap"):
-            transaction = another_hash(transaction)
-        body = {"twapId": twap_id, "transactionHash": transaction, "blockNumber": receipt.block_number}
+            raise Refused(error.name) from error
+        wrong = runtime.faults.has("wrong-hash", "twap")
+        told = {"transactionHash": another_hash(receipt.hash) if wrong else receipt.hash}
+        body = {"twapId": int(signed.message["twapId"]), **told, "blockNumber": receipt.block_number}
         return Json(body, status_code=201)
 
-    return [Route("/twaps/cancel", guarded(runtime, "twap", cancel, key_of=nonce_in), methods=["POST"])]
+    return [served(runtime, "twap", "POST /twaps/cancel", cancel, key_of=nonce_in)]
 
 
 def core_routes(runtime: Runtime) -> list[Route]:
     """Return the core API's routes, without their prefix."""
+    state = runtime.state
 
     async def create(request: Request) -> Response:
-        signed = read_trigger(runtime.state, await read_object(request))
-        return Json({"entityId": store(runtime.state, signed)}, status_code=201)
+        signed = read_trigger(state, await request_fields(request))
+        return Json({"entityId": store(state, signed)}, status_code=201)
 
     async def replace(request: Request) -> Response:
         old = request.path_params["entity_id"]
-        if old not in runtime.state.triggers:
-            raise Rejected("no price trigger has this entityId", status=404)
-        signed = read_trigger(runtime.state, await read_object(request))
-        del runtime.state.triggers[old]
-        return Json({"oldEntityId": old, "newEntityId": store(runtime.state, signed)})
+        if old not in state.triggers:
+            raise Refused("no price trigger has this entityId", status=404)
+        signed = read_trigger(state, await request_fields(request))
+        del state.triggers[old]
+        return Json({"oldEntityId": old, "newEntityId": store(state, signed)})
 
     return [
-        Route("/price-triggers", guarded(runtime, "core", create, key_of=nonce_in), methods=["POST"]),
-        Route("/price-triggers/{entity_id}", guarded(runtime, "core", replace, key_of=nonce_in), methods=["PUT"]),
+        served(runtime, "core", "POST /price-triggers", create, key_of=nonce_in),
+        served(runtime, "core", "PUT /price-triggers/{entity_id}", replace, key_of=nonce_in),
     ]

@@ -48,7 +48,7 @@ class ChainRecord:
         }
         found |= {f"TWAP {twap}": "pending" if state.twap_trader(twap) else _NONE for twap in TWAPS}
         for delegate in self._delegates:
-            expiry_s = state.delegation_expiry(trader, delegate)
+            expiry_s = state.venue.delegation_expiry(trader, delegate)
             found[f"delegate {delegate[:10]}"] = f"until {expiry_s} s" if expiry_s else _NONE
         for held in state.positions_of(trader):
             name = f"{state.pairs[held.pair_index].symbol} #{held.slot}"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import NamedTuple
 
+from airlock_rehearsal.chain.backends import Evm
 from airlock_rehearsal.chain.deploy import Contracts
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import Evm
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.chain.sending import derived
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
-from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_rehearsal.services.settings import DOMAIN_NAME, RehearsalSettings
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, seeded, seeded_limit
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.errors import UsageError
@@ -45,53 +44,44 @@ def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], 
     Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
     """
     now_s = now_ms() // 1000
-    names = settings.domain_name, settings.referral_domain_name
     if evm is None:
-        venue = _embedded(settings.chain_id, names, trader, now_s - now_s % _SAME_S)
-        chain = venue.evm.copied(lambda: now_ms() // 1000)
-        return VenueState(settings, trader, now_ms, ChainVenue(chain, venue.contracts))
-    if evm.transaction_count(derived("operator").address):
+        begun, contracts = _embedded(trader, now_s - now_s % _SAME_S)
+        venue = ChainVenue(begun.copied(lambda: now_ms() // 1000), contracts)
+    elif evm.transaction_count(derived("operator").address):
         raise UsageError("a rehearsal's venue is on this chain already", do="start a new node, then rehearse again")
-    return VenueState(settings, trader, now_ms, _opened(evm, names, trader, now_s))
-
-
-class _Begun(NamedTuple):
-    evm: EmbeddedEvm
-    contracts: Contracts
+    else:
+        venue = _opened(evm, trader, now_s)
+    return VenueState(settings, trader, now_ms, venue)
 
 
 @lru_cache(maxsize=8)
-def _embedded(chain_id: int, names: tuple[str, str], trader: str, began_s: int) -> _Begun:
+def _embedded(trader: str, began_s: int) -> tuple[EmbeddedEvm, Contracts]:
     """Return a venue in memory to make copies of: it takes half a second of CPU, and a process may start many services."""
-    evm = EmbeddedEvm(lambda: began_s - SET_UP_S, chain_id)
-    return _Begun(evm, _opened(evm, names, trader, began_s).contracts)
+    evm = EmbeddedEvm(lambda: began_s - SET_UP_S)
+    return evm, _opened(evm, trader, began_s).contracts
 
 
-def _opened(evm: Evm, names: tuple[str, str], trader: str, now_s: int) -> ChainVenue:
-    venue = ChainVenue.deployed(evm, trading_name=names[0], referral_name=names[1])
+def _opened(evm: Evm, trader: str, now_s: int) -> ChainVenue:
+    venue = ChainVenue.deployed(evm, trading_name=DOMAIN_NAME, referral_name=DOMAIN_NAME)
     venue.act_together(list(opening(venue, trader, now_s)))
     return venue
 
 
 def opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
     """Yield the calls that set a rehearsal up; what the trader has opened was opened days before ``now_s``."""
-    storage = venue.contracts.trading_storage
-    for account in (storage, trader):
-        yield OperatorCall(USDC, "mint", (account, _MONEY))
+    storage, limit = venue.contracts.trading_storage, seeded_limit(trader)
+    yield from (OperatorCall(USDC, "mint", (account, _MONEY)) for account in (storage, trader))
     yield OperatorCall(USDC, "seedAllowance", (trader, storage, _MONEY))
     for pair in PAIRS:
         yield OperatorCall(STORAGE, "setPair", (pair.pair_index, {
             "listed": True, "pnl": pair.is_pnl, "closeOnly": pair.close_only,
             "minLeverage": pair.min_leverage * ONE, "maxLeverage": pair.max_leverage * ONE,
         }))  # fmt: skip
-    for position in seeded(trader, now_s):
-        yield OperatorCall(STORAGE, "seedTrade", (position.as_trade(),))
-    limit = seeded_limit(trader)
+    yield from (OperatorCall(STORAGE, "seedTrade", (held.as_trade(),)) for held in seeded(trader, now_s))
     yield OperatorCall(STORAGE, "seedLimit", (limit["t"], limit["orderType"], limit["slippage"]))
-    for twap_id in TWAPS:
-        yield OperatorCall(STORAGE, "seedTwap", (twap_id, {"trader": trader, "escrow": _ESCROW}))
+    twap = {"trader": trader, "escrow": _ESCROW}
+    yield from (OperatorCall(STORAGE, "seedTwap", (twap_id, twap)) for twap_id in TWAPS)
     yield OperatorCall(STORAGE, "creditKeeper", (trader, _REWARDS))
-    yield OperatorCall(REFERRAL, "seedCode", (TAKEN_CODE, SOMEBODY_ELSE, _NOBODY))
-    yield OperatorCall(REFERRAL, "seedCode", (OFFERED_CODE, SOMEBODY_ELSE, trader))
-    yield OperatorCall(REFERRAL, "seedCode", (OWN_CODE, trader, _NOBODY))
+    codes = ((TAKEN_CODE, SOMEBODY_ELSE, _NOBODY), (OFFERED_CODE, SOMEBODY_ELSE, trader), (OWN_CODE, trader, _NOBODY))
+    yield from (OperatorCall(REFERRAL, "seedCode", code) for code in codes)
     yield OperatorCall(REFERRAL, "seedRequest", (trader, TAKEN_CODE))

@@ -5,21 +5,13 @@ The chain itself mines at once; a node does not. The words of a refusal are thos
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from airlock_rehearsal.chain.evm import BLOCK_GAS, Evm, EvmReceipt, NotTaken, reverting
-from airlock_rehearsal.services.venue.eip712_peer import Malformed
-from airlock_rehearsal.services.venue.raw_transaction import SignedTransaction, read_transaction
+from airlock_rehearsal.chain.backends import Evm
+from airlock_rehearsal.chain.evm import BLOCK_GAS, EvmReceipt, EvmTransaction, NotTaken, intrinsic_gas, reverting
+from airlock_rehearsal.services.envelope import Refused
+from airlock_rehearsal.services.venue.raw_transaction import read_transaction
 
 GAS_MONEY = 100 * 10**18
 """Wei that every account has when it is first seen: a rehearsal is not about paying for gas."""
-
-_PLAIN, _ZERO_BYTE, _BYTE = 21_000, 4, 16  # gas of a transaction, and of each byte of its data (EIP-2028)
-
-
-class _Waiting(NamedTuple):
-    transaction: SignedTransaction
-    raw: bytes
 
 
 class Mempool:
@@ -27,7 +19,7 @@ class Mempool:
 
     def __init__(self, evm: Evm) -> None:
         self._evm = evm
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, tuple[EvmTransaction, bytes]] = {}
         self._seen: set[str] = set()
 
     def welcome(self, account: str) -> None:
@@ -42,23 +34,23 @@ class Mempool:
         waiting = sum(transaction.sender == account for transaction, _ in self._waiting.values())
         return self._evm.transaction_count(account) + waiting * pending
 
-    def waiting(self, transaction_hash: str) -> SignedTransaction | None:
+    def waiting(self, transaction_hash: str) -> EvmTransaction | None:
         """Return a transaction that waits."""
         found = self._waiting.get(transaction_hash)
-        return found.transaction if found else None
+        return found[0] if found else None
 
     def send_raw(self, raw: bytes) -> str:
         """Take a signed transaction; return its hash. Raises ``NotTaken``."""
         try:
             transaction = read_transaction(raw)
-        except Malformed as error:
+        except Refused as error:
             raise NotTaken(str(error)) from error
         self.welcome(transaction.sender)
         self._check(transaction)
-        self._waiting[transaction.hash] = _Waiting(transaction, raw)
+        self._waiting[transaction.hash] = transaction, raw
         return transaction.hash
 
-    def _check(self, transaction: SignedTransaction) -> None:
+    def _check(self, transaction: EvmTransaction) -> None:
         if transaction.hash in self._waiting or self._evm.receipt(transaction.hash) is not None:
             raise NotTaken("already known")
         if transaction.chain_id != (chain_id := self._evm.chain_id()):
@@ -73,7 +65,7 @@ class Mempool:
             raise NotTaken(f"max fee per gas less than block base fee: baseFee: {base}")
         if transaction.gas > BLOCK_GAS:
             raise NotTaken("exceeds block gas limit")
-        if transaction.gas < _PLAIN + sum(_BYTE if byte else _ZERO_BYTE for byte in transaction.data):
+        if transaction.gas < intrinsic_gas(transaction.data):
             raise NotTaken("intrinsic gas too low")
         cost = transaction.gas * transaction.max_fee_per_gas + transaction.value
         if cost > self._evm.balance(transaction.sender):

@@ -13,7 +13,7 @@ from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.faults import MAX_ATTEMPTS, Faults
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.venue.settlement import code_of, fulfilled, order_in, submitted, told
-from airlock_rehearsal.services.venue.submission import MarketOrder
+from airlock_rehearsal.services.venue.submission import SignedIntent
 
 TERMINAL = frozenset({"MarketOrderExecuted", "PositionSizeIncreased", "MarketOrderCanceled", "Error"})
 """The event types that end an order; an Error with the code STREAM_TIMEOUT is never persisted, so it is not among them."""
@@ -31,7 +31,7 @@ class MarketEvent(NamedTuple):
 class Tracked:
     """An accepted order and what has happened to it."""
 
-    def __init__(self, tracking_id: str, order: MarketOrder, faults: Faults) -> None:
+    def __init__(self, tracking_id: str, order: SignedIntent, faults: Faults) -> None:
         self.tracking_id = tracking_id
         self.order = order
         self.faults = faults  # those in force when it was accepted
@@ -40,10 +40,9 @@ class Tracked:
         self.changed = asyncio.Event()
         self.status_reads = 0
 
-    @property
-    def ended(self) -> bool:
-        """Whether a terminal event is persisted."""
-        return bool(self.events) and self.events[-1].type in TERMINAL
+    def told(self, fault: str) -> bool:
+        """Tell whether it is to misbehave so."""
+        return self.faults.has(fault, "batched")
 
     def wake(self) -> None:
         """Tell whoever waits on ``changed`` to look again."""
@@ -62,10 +61,10 @@ class Market:
         self.runtime = runtime
         self.orders: dict[str, Tracked] = {}
 
-    def accept(self, order: MarketOrder) -> Tracked:
+    def accept(self, order: SignedIntent) -> Tracked:
         """Take an order on: hold its nonce, persist MarketOrderAccepted, and start to execute it."""
         state = self.runtime.state
-        state.reserve(order.signed.space, order.signed.trader, order.signed.nonce)
+        state.reserved_nonces.add(order.spends)
         tracked = Tracked(state.draw_id("tracking-id"), order, self.runtime.faults)
         self.orders[tracked.tracking_id] = tracked
         self._record(tracked, "MarketOrderAccepted", {"trackingId": tracked.tracking_id})
@@ -76,16 +75,17 @@ class Market:
         tracked.events.append(MarketEvent(len(tracked.events), kind, payload, self.runtime.state.now_ms()))
         tracked.wake()
 
+    def _release(self, tracked: Tracked) -> None:
+        self.runtime.state.reserved_nonces.discard(tracked.order.spends)
+
     def _fail(self, tracked: Tracked, code: str, message: str) -> None:
-        signed = tracked.order.signed
-        self.runtime.state.release(signed.space, signed.trader, signed.nonce)
+        self._release(tracked)
         self._record(tracked, "Error", tracked.error(code, message))
 
     async def _execute(self, tracked: Tracked) -> None:
         await self.runtime.pace()
-        if tracked.faults.has("enqueue-failed-no-id", "batched"):
-            signed = tracked.order.signed
-            self.runtime.state.release(signed.space, signed.trader, signed.nonce)
+        if tracked.told("enqueue-failed-no-id"):
+            self._release(tracked)
             tracked.unrecorded = tracked.error("ENQUEUE_FAILED", "the request never reached the queue")
             tracked.wake()
         elif await self._attempt(tracked):
@@ -104,7 +104,7 @@ class Market:
         if code := tracked.faults.value("error", "batched"):
             self._fail(tracked, code, "the rehearsal was told to fail")
             return False
-        if tracked.faults.has("unknown-event", "batched"):
+        if tracked.told("unknown-event"):
             self._record(
                 tracked, "MarketPriceRefreshed", {"note": "an informational event that the client cannot know"}
             )
@@ -112,30 +112,25 @@ class Market:
         return True
 
     async def _settle(self, tracked: Tracked) -> None:
-        state, order = self.runtime.state, tracked.order
+        state = self.runtime.state
         try:
-            outcome = submitted(state, order.signed)
-        except Reverted as error:
-            self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
-            return
-        stored = order_in(outcome).arguments
-        state.release(order.signed.space, order.signed.trader, order.signed.nonce)
-        self._record(tracked, *told(outcome))
-        await self.runtime.pace()
-        faults = tracked.faults
-        if faults.has("late-attempt", "batched"):
-            late = {"attempt": 1, "code": "NO_PRICE", "message": "told late", "willRetry": True}
-            self._record(tracked, "AttemptFailed", late)
+            outcome = submitted(state, tracked.order)
+            stored = order_in(outcome).arguments
+            self._release(tracked)
+            self._record(tracked, *told(outcome))
             await self.runtime.pace()
-        if faults.has("fail-terminal", "batched"):
-            self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
-            return
-        declined = faults.has("cancel-fill", "batched")
-        try:
+            if tracked.told("late-attempt"):
+                late = {"attempt": 1, "code": "NO_PRICE", "message": "told late", "willRetry": True}
+                self._record(tracked, "AttemptFailed", late)
+                await self.runtime.pace()
+            if tracked.told("fail-terminal"):
+                self._fail(tracked, "TX_NOT_EXECUTED", "the fill was not executed")
+                return
+            declined = tracked.told("cancel-fill")
             outcome = fulfilled(state, stored["orderId"], stored["pairIndex"], declined=declined)
         except Reverted as error:
             self._fail(tracked, code_of(error), f"the contract reverted: {error.name}")
             return
         self._record(tracked, *told(outcome))
-        if faults.has("second-terminal", "batched"):
+        if tracked.told("second-terminal"):
             self._record(tracked, "Error", tracked.error("TX_NOT_EXECUTED", "told after the end"))

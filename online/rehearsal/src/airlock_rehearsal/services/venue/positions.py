@@ -102,14 +102,23 @@ class Position(NamedTuple):
 
     def as_json(self, is_pnl: bool) -> dict[str, object]:
         """Return an element of ``trades`` of ``GET /v2/positions``: the trade's numbers as decimal strings."""
-        trade = {k: v if isinstance(v, bool) else str(v) for k, v in self.as_trade().items()}
         margin = self.open_price * 9 * ONE // (10 * self.leverage)
         return {
-            "trade": trade,
+            "trade": in_texts(self.as_trade()),
             "isPnl": is_pnl,
             "coinExposure": str(self.coins),
             "liquidationPrice": str(self.open_price - margin if self.buy else self.open_price + margin),
         }
+
+
+def in_texts(message: dict[str, Any], numbers: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Return a message with its integers as decimal strings, but for the members that are told as ``numbers``."""
+    told = {}
+    for name, value in message.items():
+        if isinstance(value, dict):
+            value = in_texts(value, numbers)
+        told[name] = str(value) if type(value) is int and name not in numbers else value
+    return told
 
 
 def coins_of(size: int, price: int) -> int:
@@ -137,7 +146,5 @@ def order_json(limit: dict[str, Any]) -> dict[str, object]:
     """Return a limit order as an element of ``orders`` of ``GET /v2/positions``."""
     trade, names = limit["t"], {"positionSize": "positionSizeUSDC", "price": "openPrice"}
     same = ("trader", "pairIndex", "index", "buy", "leverage", "tp", "sl", "timestamp")
-    order = {name: trade[of] for name, of in {**{name: name for name in same}, **names}.items()}
-    order["slippageP"] = limit["slippage"]
-    told = {name: value if isinstance(value, bool) else str(value) for name, value in order.items()}
-    return {"order": told, "orderType": limit["orderType"]}
+    order = {name: trade[name] for name in same} | {name: trade[of] for name, of in names.items()}
+    return {"order": in_texts(order | {"slippageP": limit["slippage"]}), "orderType": limit["orderType"]}

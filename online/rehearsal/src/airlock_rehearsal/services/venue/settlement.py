@@ -6,11 +6,12 @@ Registration and fill are transactions of the operator's. The contract decides; 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airlock_rehearsal.chain.evm import EvmReceipt, Reverted, reverting
 from airlock_rehearsal.chain.interface import EmittedEvent
 from airlock_rehearsal.services.venue.eip712_peer import encode
+from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.submission import SignedIntent
 
 if TYPE_CHECKING:
@@ -23,21 +24,24 @@ ToldEvent = tuple[str, dict[str, object]]
 _NUMBERS = frozenset({"orderId", "pairIndex", "index", "timestamp"})  # told as numbers, all others as decimal strings
 
 
+def _entry(signed: SignedIntent) -> tuple[str, bytes, bytes]:
+    return signed.primary, encode(signed.primary, signed.message), signed.signature
+
+
 def submitted(state: VenueState, signed: SignedIntent) -> CallOutcome:
     """Submit a signed intent, once a simulation has gone through. Raises ``Reverted``."""
-    return _noted(state, state.venue.submit(signed.primary, encode(signed.primary, signed.message), signed.signature))
+    return _noted(state, state.venue.submit(*_entry(signed)))
 
 
 def check(state: VenueState, signed: SignedIntent) -> None:
     """Ask the contract whether it would take a signed intent now. Raises ``Reverted``."""
-    state.venue.check(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    state.venue.check(*_entry(signed))
 
 
 def sent(state: VenueState, signed: SignedIntent, *, failing: bool = False) -> EvmReceipt:
     """Send a signed intent without a simulation; ``failing`` makes it revert whatever it says."""
-    contract = state.venue.contract_of(signed.primary)
-    with reverting(state.venue.evm, contract, failing):
-        receipt = state.venue.send(signed.primary, encode(signed.primary, signed.message), signed.signature)
+    with reverting(state.venue.evm, state.venue.contract_of(signed.primary), failing):
+        receipt = state.venue.send(*_entry(signed))
     state.receipts.append(receipt)
     return receipt
 
@@ -61,14 +65,7 @@ def order_in(outcome: CallOutcome) -> EmittedEvent:
 def told(outcome: CallOutcome) -> ToldEvent:
     """Return the event that tells of an order, as the event stream carries it."""
     event = order_in(outcome)
-    payload = {name: _told(name, value) for name, value in event.arguments.items()}
-    return event.name, payload | {"transactionHash": outcome.receipt.hash}
-
-
-def _told(name: str, value: Any) -> object:
-    if isinstance(value, dict):
-        return {member: _told(member, inner) for member, inner in value.items()}
-    return str(value) if type(value) is int and name not in _NUMBERS else value
+    return event.name, in_texts(event.arguments, _NUMBERS) | {"transactionHash": outcome.receipt.hash}
 
 
 def code_of(error: Reverted) -> str:

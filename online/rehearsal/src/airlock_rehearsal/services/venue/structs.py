@@ -7,7 +7,9 @@ encodeType texts of comparable venues.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import reduce
+from operator import getitem
+from typing import Any, NamedTuple
 
 
 class Struct(NamedTuple):
@@ -58,60 +60,55 @@ _END = "uint256 _deadline,uint256 _nonce"
 _ANYONE = "trader-or-delegate"
 
 
-def _trading(name: str, text: str, trader: str, altered: str) -> Struct:
-    members = _members(text)
-    return Struct(name, members, members, "trading", _ANYONE, trader, "_nonce", "_deadline", altered)
-
-
-def _referral(name: str, account: str) -> Struct:
-    members = _members(f"bytes32 _code,address {account},{_END}")
-    return Struct(name, members, members, "referral", _ANYONE, account, "_nonce", "_deadline", "_code")
-
-
-_TPSL = _members(
+_TPSL = (
     "address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,"
     "int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce"
 )
-_TWAP = _members("address trader,uint256 twapId,uint256 nonce,uint256 deadline")
 
+
+def _struct(
+    name: str, text: str, trader: str, altered: str, nonce: str = "_nonce", deadline: str = "_deadline",
+    domain: str = "trading",
+) -> Struct:  # fmt: skip
+    members = _members(text)
+    return Struct(name, members, members, domain, _ANYONE, trader, nonce, deadline, altered)
+
+
+_DELEGATE = "address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce"
 STRUCTS = {
     struct.name: struct
     for struct in (
-        _trading("OpenTradeReq", f"Trade _t,uint8 _type,uint256 _slippageP,{_END}", "_t.trader", "_t.leverage"),
-        _trading(
-            "OpenTradeCoinExposureReq",
-            f"Trade _t,uint8 _type,{_COIN}uint256 _slippageP,{_END}",
-            "_t.trader",
-            "_coinExposure",
+        _struct("OpenTradeReq", f"Trade _t,uint8 _type,uint256 _slippageP,{_END}", "_t.trader", "_t.leverage"),
+        _struct(
+            "OpenTradeCoinExposureReq", f"Trade _t,uint8 _type,{_COIN}uint256 _slippageP,{_END}",
+            "_t.trader", "_coinExposure",
         ),
-        _trading("CloseTradeReq", f"{_CLOSE}uint256 _amount,uint256 _wantedPrice,{_END}", "_trader", "_amount"),
-        _trading(
-            "CloseTradeCoinExposureReq",
-            f"{_CLOSE}uint256 _coinExposure,uint256 _wantedPrice,{_END}",
-            "_trader",
-            "_coinExposure",
+        _struct("CloseTradeReq", f"{_CLOSE}uint256 _amount,uint256 _wantedPrice,{_END}", "_trader", "_amount"),
+        _struct(
+            "CloseTradeCoinExposureReq", f"{_CLOSE}uint256 _coinExposure,uint256 _wantedPrice,{_END}",
+            "_trader", "_coinExposure",
         ),
-        _trading(
-            "IncreasePositionSizeReq",
-            f"UpdatePositionSize _updateInfo,uint256 _slippageP,{_END}",
-            "_updateInfo.trader",
-            "_updateInfo.leverage",
+        _struct(
+            "IncreasePositionSizeReq", f"UpdatePositionSize _updateInfo,uint256 _slippageP,{_END}",
+            "_updateInfo.trader", "_updateInfo.leverage",
         ),
-        _trading(
+        _struct(
             "IncreasePositionSizeWithCoinExposureReq",
             f"UpdatePositionSize _updateInfo,{_COIN}uint256 _slippageP,{_END}",
-            "_updateInfo.trader",
-            "_coinExposure",
+            "_updateInfo.trader", "_coinExposure",
         ),
-        Struct("TpSlReq", _TPSL, _TPSL, "trading", _ANYONE, "trader", "nonce", "", "coinSize"),
-        Struct("TwapCancelReq", _TWAP, _TWAP, "trading", _ANYONE, "trader", "nonce", "deadline", "twapId"),
-        _referral("SetTraderReferralCodeByUserReq", "_referee"),
-        _referral("RegisterCodeReq", "_referrer"),
-        Struct(
-            "DelegateReq",
-            _members("address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce"),
-            _members("address trader,address delegate,uint256 expiry,string tnc,uint256 deadline,uint256 nonce"),
-            "trading", "trader-only", "trader", "nonce", "deadline", "delegate",
+        _struct("TpSlReq", _TPSL, "trader", "coinSize", "nonce", ""),
+        _struct(
+            "TwapCancelReq", "address trader,uint256 twapId,uint256 nonce,uint256 deadline",
+            "trader", "twapId", "nonce", "deadline",
+        ),
+        *(
+            _struct(name, f"bytes32 _code,address {account},{_END}", account, "_code", domain="referral")
+            for name, account in (("SetTraderReferralCodeByUserReq", "_referee"), ("RegisterCodeReq", "_referrer"))
+        ),
+        _struct("DelegateReq", _DELEGATE, "trader", "delegate", "nonce", "deadline")._replace(
+            encoded=_members("address trader,address delegate,uint256 expiry,string tnc,uint256 deadline,uint256 nonce"),
+            signer_rule="trader-only",
         ),
     )
 }  # fmt: skip
@@ -136,16 +133,12 @@ ORDER_TYPES = {
 """Order types of ``POST /market/execute-batched``, by code."""
 
 
-def leaf(message: dict[str, object], path: str) -> object:
+def leaf(message: dict[str, Any], path: str) -> Any:
     """Return the value at a path such as ``_t.trader``."""
-    value: object = message
-    for name in path.split("."):
-        value = value[name]  # type: ignore[index]
-    return value
+    return reduce(getitem, path.split("."), message)
 
 
-def replaced(message: dict[str, object], path: str, value: object) -> dict[str, object]:
+def replaced(message: dict[str, Any], path: str, value: object) -> dict[str, Any]:
     """Return a copy of a message with another value at a path."""
     first, _, rest = path.partition(".")
-    inner = message[first]
-    return message | {first: replaced(inner, rest, value) if isinstance(inner, dict) else value}
+    return message | {first: replaced(message[first], rest, value) if rest else value}

@@ -1,19 +1,19 @@
 """Whether something signed is acceptable: decoding, signature, signer, deadline and nonce. Pure but for reading the state.
 
-Source: the specification, "Batched-market errors" and "Authentication". Every refusal is a ``Rejected``.
+Source: the specification, "Batched-market errors" and "Authentication". Every refusal is a ``Refused``.
 """
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import is_address
 
-from airlock_rehearsal.services.envelope import Rejected
-from airlock_rehearsal.services.venue.eip712_peer import Malformed, Message, decode, digest_of, recover, types_of
+from airlock_rehearsal.services.envelope import Read, Refused, parse_object
+from airlock_rehearsal.services.venue.eip712_peer import Message, decode, digest_of, recover, types_of
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
 
@@ -31,103 +31,96 @@ _MARKET = 0
 
 
 class SignedIntent(NamedTuple):
-    """An acceptable signed intent. ``space`` is its nonce space: the name of its domain."""
+    """An acceptable signed intent. ``spends`` is its nonce space (the name of its domain), the trader, and the nonce."""
 
     primary: str
     message: Message
-    digest: str
     signer: str
     trader: str
-    nonce: int
-    space: str
+    spends: tuple[str, str, int]
     signature: bytes
-
-
-class MarketOrder(NamedTuple):
-    """An acceptable body of ``POST /market/execute-batched``."""
-
-    order_type: OrderType
-    signed: SignedIntent
 
 
 def hex_bytes(value: object, name: str) -> bytes:
     """Read 0x-hex."""
     if not isinstance(value, str) or not _HEX.fullmatch(value):
-        raise Rejected(f"{name} is not 0x-hex")
+        raise Refused(f"{name} is not 0x-hex")
     return bytes.fromhex(value[2:])
 
 
-def exact_object(value: object, name: str, required: set[str], optional: frozenset[str] = frozenset()) -> Message:
+def exact_object(value: Any, name: str, required: set[str], optional: frozenset[str] = frozenset()) -> Read:
     """Read an object with these members and no others."""
     if not isinstance(value, dict):
-        raise Rejected(f"{name} is not an object")
+        raise Refused(f"{name} is not an object")
     messages = [f"{name}.{key} should not exist" for key in sorted(set(value) - required - optional)]
     messages += [f"{name}.{key} is missing" for key in sorted(required - set(value))]
     if messages:
-        raise Rejected(messages)
+        raise Refused(messages)
     return value
 
 
 def decoded(primary: str, user_intent: object) -> Message:
     """Decode ``userIntent`` into a message of this struct; only the canonical encoding will do."""
-    try:
-        return decode(primary, hex_bytes(user_intent, "userIntent"))
-    except Malformed as error:
-        raise Rejected(str(error)) from error
+    return decode(primary, hex_bytes(user_intent, "userIntent"))
+
+
+def nonce_of(primary: object, user_intent: object) -> str:
+    """Return the nonce in an encoded struct, by which what was sent is counted."""
+    struct = STRUCTS.get(str(primary))
+    if struct is None:
+        raise Refused("no such struct")
+    return str(leaf(decoded(struct.name, user_intent), struct.nonce))
 
 
 def verified(state: VenueState, primary: str, message: Message, signature: object) -> SignedIntent:
     """Check signature, signer, deadline and nonce of a message, its digest computed here under the right domain."""
     struct = STRUCTS[primary]
-    trader, nonce = str(leaf(message, struct.trader)), int(str(leaf(message, struct.nonce)))
+    trader, nonce = leaf(message, struct.trader), int(leaf(message, struct.nonce))
     digest = digest_of(types_of(primary), primary, state.settings.domain(struct.domain), message)
     raw = hex_bytes(signature, "userSignature")
-    try:
-        signer = recover(digest, raw)
-    except Malformed as error:
-        raise Rejected(str(error)) from error
+    signer = recover(digest, raw)
     may_delegate = struct.signer_rule == "trader-or-delegate"
     if signer != trader and not (may_delegate and state.is_live_delegate(trader, signer)):
-        raise Rejected(f"the signature recovers to {signer}, which may not sign for {trader}")
-    if struct.deadline and int(str(leaf(message, struct.deadline))) <= state.now_ms():
-        raise Rejected("the deadline, in unix milliseconds, is over")
+        raise Refused(f"the signature recovers to {signer}, which may not sign for {trader}")
+    if struct.deadline and int(leaf(message, struct.deadline)) <= state.now_ms():
+        raise Refused("the deadline, in unix milliseconds, is over")
     if state.nonce_taken(struct.domain, trader, nonce):
-        raise Rejected("the nonce is consumed")
-    return SignedIntent(primary, message, "0x" + digest.hex(), signer, trader, nonce, struct.domain, raw)
+        raise Refused("the nonce is consumed")
+    return SignedIntent(primary, message, signer, trader, (struct.domain, trader, nonce), raw)
 
 
-def nonce_of_order(body: dict[str, object]) -> str:
-    """Return the nonce in a batched body, as well as it can be read, else ``unreadable``."""
-    erc712, code = body.get("erc712"), body.get("orderType")
-    row = ORDER_TYPES.get(code) if type(code) is int else None
-    if row is None or not isinstance(erc712, dict):
-        return "unreadable"
-    try:
-        message = decoded(row.struct, erc712.get("userIntent"))
-    except Rejected:
-        return "unreadable"
-    return str(leaf(message, STRUCTS[row.struct].nonce))
-
-
-def read_order(state: VenueState, body: dict[str, object]) -> MarketOrder:
-    """Validate a body of ``POST /market/execute-batched``."""
-    body = exact_object(body, "body", {"orderType", "erc712"}, frozenset({"eip7702"}))
-    erc712 = exact_object(body["erc712"], "erc712", {"userIntent", "userSignature"})
-    code = body["orderType"]
+def _order_type(code: object) -> OrderType:
     row = ORDER_TYPES.get(code) if type(code) is int else None
     if row is None:
-        raise Rejected(f"unsupported orderType {str(code)[:80]}")
+        raise Refused(f"unsupported orderType {str(code)[:80]}")
+    return row
+
+
+def nonce_of_order(body: bytes) -> str:
+    """Return the nonce in a batched body, by which it is counted."""
+    order = parse_object(body)
+    erc712 = order.get("erc712")
+    if not isinstance(erc712, dict):
+        raise Refused("erc712 is not an object")
+    return nonce_of(_order_type(order.get("orderType")).struct, erc712.get("userIntent"))
+
+
+def read_order(state: VenueState, body: Read) -> SignedIntent:
+    """Validate a body of ``POST /market/execute-batched``; return the order that it holds."""
+    exact_object(body, "body", {"orderType", "erc712"}, frozenset({"eip7702"}))
+    erc712 = exact_object(body["erc712"], "erc712", {"userIntent", "userSignature"})
+    row = _order_type(body["orderType"])
     givers: set[str] = set()
     if "eip7702" in body:
         givers = _check_eip7702(state, body["eip7702"])
     elif state.settings.execution == "eip7702":
-        raise Rejected("eip7702 is required: this deployment executes in EIP-7702 mode")
+        raise Refused("eip7702 is required: this deployment executes in EIP-7702 mode")
     message = decoded(row.struct, erc712["userIntent"])
     signed = verified(state, row.struct, message, erc712["userSignature"])
     if others := givers - {signed.trader, signed.signer}:
-        raise Rejected(f"eip7702.authorizationList holds one of {min(others)}, whose order this is not")
+        raise Refused(f"eip7702.authorizationList holds one of {min(others)}, whose order this is not")
     {"open": _check_open, "close": _check_close, "increase": _check_increase}[row.action](state, row, message)
-    return MarketOrder(row, signed)
+    return signed
 
 
 def _check_eip7702(state: VenueState, value: object) -> set[str]:
@@ -138,87 +131,83 @@ def _check_eip7702(state: VenueState, value: object) -> set[str]:
     members = exact_object(value, "eip7702", set(_EIP7702))
     for name, kind in _EIP7702.items():
         if not isinstance(members[name], kind):
-            raise Rejected(f"eip7702.{name} must be a {'string' if kind is str else 'list'}")
+            raise Refused(f"eip7702.{name} must be a {'string' if kind is str else 'list'}")
     if state.settings.execution != "eip7702":
         return set()
     if members["chainId"] != str(state.settings.chain_id):
-        raise Rejected(f"eip7702.chainId must be {state.settings.chain_id}")
+        raise Refused(f"eip7702.chainId must be {state.settings.chain_id}")
     if not is_address(members["to"]):
-        raise Rejected("eip7702.to must be an address")
+        raise Refused("eip7702.to must be an address")
     hex_bytes(members["data"], "eip7702.data")
-    if not re.fullmatch(r"[1-9][0-9]{4,7}", str(members["gas"]), re.ASCII):
-        raise Rejected("eip7702.gas must be a decimal number of gas")
-    entries = cast("list[object]", members["authorizationList"])
+    if not re.fullmatch(r"[1-9][0-9]{4,7}", members["gas"], re.ASCII):
+        raise Refused("eip7702.gas must be a decimal number of gas")
+    entries = members["authorizationList"]
     if not entries or not all(isinstance(entry, dict) for entry in entries):
-        raise Rejected("eip7702.authorizationList must hold authorizations")
-    return {_giver(state, cast("dict[str, object]", entry)) for entry in entries}
+        raise Refused("eip7702.authorizationList must hold authorizations")
+    return {_giver(state, entry) for entry in entries}
 
 
-def _giver(state: VenueState, entry: dict[str, object]) -> str:
+def _giver(state: VenueState, entry: Read) -> str:
     """Return the account that signed an authorization in the form of Ethereum's execution API, for this chain alone."""
     names = ("chainId", "nonce", "yParity", "r", "s")
-    entry = exact_object(entry, "authorization", {"address", *names})
-    if not all(isinstance(entry[name], str) and _QUANTITY.fullmatch(str(entry[name])) for name in names):
-        raise Rejected("an authorization's numbers must be 0x-hex")
-    chain_id, nonce, parity, r, s = (int(str(entry[name]), 16) for name in names)
+    exact_object(entry, "authorization", {"address", *names})
+    if not all(isinstance(entry[name], str) and _QUANTITY.fullmatch(entry[name]) for name in names):
+        raise Refused("an authorization's numbers must be 0x-hex")
+    chain_id, nonce, parity, r, s = (int(entry[name], 16) for name in names)
     if chain_id != state.settings.chain_id or not is_address(entry["address"]):
-        raise Rejected("an authorization must be for an address on this chain")
-    digest = Authorization(chain_id, bytes.fromhex(str(entry["address"])[2:]), nonce).hash()
+        raise Refused("an authorization must be for an address on this chain")
+    digest = Authorization(chain_id, bytes.fromhex(entry["address"][2:]), nonce).hash()
     try:
         return recover(bytes(digest), r.to_bytes(32, "big") + s.to_bytes(32, "big") + bytes([27 + (parity & 1)]))
-    except Malformed as error:
-        raise Rejected(f"an authorization's signature: {error}") from error
+    except Refused as error:
+        raise Refused(f"an authorization's signature: {error}") from error
 
 
-def _check_pair(state: VenueState, row: OrderType, pair_index: int) -> None:
+def _check_pair(state: VenueState, row: OrderType, placed: Message, prefix: str = "") -> tuple[int, int]:
+    """Return the pair and the slot that a message names; the pair is known, and of the order's kind."""
+    pair_index, slot = (int(placed[prefix + name]) for name in ("pairIndex", "index"))
     pair = state.pairs.get(pair_index)
     if pair is None:
-        raise Rejected(f"no pair has the index {pair_index}")
+        raise Refused(f"no pair has the index {pair_index}")
     if pair.is_pnl != row.is_pnl:
-        raise Rejected(f"orderType {row.code} ({row.name}) does not fit {pair.symbol}: PnL is a property of the pair")
+        raise Refused(f"orderType {row.code} ({row.name}) does not fit {pair.symbol}: PnL is a property of the pair")
+    return pair_index, slot
 
 
 def _check_open(state: VenueState, row: OrderType, message: Message) -> None:
-    trade = cast("Message", message["_t"])
-    pair_index = int(str(trade["pairIndex"]))
-    _check_pair(state, row, pair_index)
-    if int(str(message["_type"])) != (_PNL_MARKET if row.is_pnl else _MARKET):
-        raise Rejected(f"_type {message['_type']} is not the market order of orderType {row.code}")
+    trade = message["_t"]
+    pair_index, _ = _check_pair(state, row, trade)
+    if int(message["_type"]) != (_PNL_MARKET if row.is_pnl else _MARKET):
+        raise Refused(f"_type {message['_type']} is not the market order of orderType {row.code}")
     if state.pairs[pair_index].close_only:
-        raise Rejected("the pair takes no new positions")
-    if any(str(trade[name]) != "0" for name in ("index", "initialPosToken", "timestamp")):
-        raise Rejected("index, initialPosToken and timestamp of a new trade must be 0")
-    _check_amounts(state, row, pair_index, trade, message, "positionSizeUSDC")
+        raise Refused("the pair takes no new positions")
+    if any(trade[name] != "0" for name in ("index", "initialPosToken", "timestamp")):
+        raise Refused("index, initialPosToken and timestamp of a new trade must be 0")
+    _check_amounts(state, row, trade, message, "positionSizeUSDC")
 
 
 def _check_close(state: VenueState, row: OrderType, message: Message) -> None:
-    pair_index, index = int(str(message["_pairIndex"])), int(str(message["_index"]))
-    _check_pair(state, row, pair_index)
-    position = state.position(str(message["_trader"]), pair_index, index)
-    if position is None or position.timestamp != int(str(message["_openTimestamp"])):
-        raise Rejected("PositionMismatch")
-    part = int(str(message["_coinExposure" if row.coin_sized else "_amount"]))
+    position = state.position(message["_trader"], *_check_pair(state, row, message, "_"))
+    if position is None or position.timestamp != int(message["_openTimestamp"]):
+        raise Refused("PositionMismatch")
+    part = int(message["_coinExposure" if row.coin_sized else "_amount"])
     if not 0 < part <= (position.coins if row.coin_sized else position.collateral):
-        raise Rejected("the part to close is zero, or more than the position")
+        raise Refused("the part to close is zero, or more than the position")
 
 
 def _check_increase(state: VenueState, row: OrderType, message: Message) -> None:
-    update = cast("Message", message["_updateInfo"])
-    pair_index, index = int(str(update["pairIndex"])), int(str(update["index"]))
-    _check_pair(state, row, pair_index)
-    if state.position(str(update["trader"]), pair_index, index) is None:
-        raise Rejected("PositionMismatch")
-    _check_amounts(state, row, pair_index, update, message, "initialPosToken")
+    update = message["_updateInfo"]
+    if state.position(update["trader"], *_check_pair(state, row, update)) is None:
+        raise Refused("PositionMismatch")
+    _check_amounts(state, row, update, message, "initialPosToken")
 
 
-def _check_amounts(
-    state: VenueState, row: OrderType, pair_index: int, trade: Message, message: Message, collateral: str
-) -> None:
+def _check_amounts(state: VenueState, row: OrderType, trade: Message, message: Message, collateral: str) -> None:
     """Check what an open and an increase share; the leverage of a coin-sized order results at the fill."""
-    if int(str(trade[collateral])) < SMALLEST_COLLATERAL:
-        raise Rejected("the collateral is below 1 USDC")
+    if int(trade[collateral]) < SMALLEST_COLLATERAL:
+        raise Refused("the collateral is below 1 USDC")
     if "0" in (trade["leverage"], trade["openPrice"], message.get("_coinExposure")):
-        raise Rejected("leverage, price and exposure must not be 0")
-    pair = state.pairs[pair_index]
-    if not row.coin_sized and not pair.min_leverage <= Fraction(int(str(trade["leverage"])), ONE) <= pair.max_leverage:
-        raise Rejected("the leverage is outside the bounds of the pair")
+        raise Refused("leverage, price and exposure must not be 0")
+    pair = state.pairs[int(trade["pairIndex"])]
+    if not row.coin_sized and not pair.min_leverage <= Fraction(int(trade["leverage"]), ONE) <= pair.max_leverage:
+        raise Refused("the leverage is outside the bounds of the pair")

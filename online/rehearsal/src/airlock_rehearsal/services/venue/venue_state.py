@@ -14,7 +14,7 @@ from eth_utils.crypto import keccak
 
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE
 from airlock_rehearsal.services.settings import RehearsalSettings
-from airlock_rehearsal.services.venue.positions import PAIRS, Position, VenuePair, order_json
+from airlock_rehearsal.services.venue.positions import PAIRS, Position, VenuePair
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.evm import EvmReceipt
@@ -70,21 +70,9 @@ class VenueState:
         """Tell whether a nonce is spent, or held by an order that is on its way."""
         return (space, trader, nonce) in self.reserved_nonces or self.nonce_used(space, trader, nonce)
 
-    def reserve(self, space: str, trader: str, nonce: int) -> None:
-        """Hold a nonce for something accepted."""
-        self.reserved_nonces.add((space, trader, nonce))
-
-    def release(self, space: str, trader: str, nonce: int) -> None:
-        """Let go of a nonce: its order is on the chain, or ended off it."""
-        self.reserved_nonces.discard((space, trader, nonce))
-
-    def delegation_expiry(self, trader: str, delegate: str) -> int:
-        """Return until when a delegate may act, in unix seconds; 0 when it is none."""
-        return self.venue.delegation_expiry(trader, delegate)
-
     def is_live_delegate(self, trader: str, delegate: str) -> bool:
         """Tell whether a delegation is in force now."""
-        return self.delegation_expiry(trader, delegate) > self.now_s
+        return self.venue.delegation_expiry(trader, delegate) > self.now_s
 
     def position(self, trader: str, pair_index: int, slot: int) -> Position | None:
         """Return the position in a slot."""
@@ -94,10 +82,6 @@ class VenueState:
     def positions_of(self, trader: str) -> list[Position]:
         """Return a trader's open positions, by pair and slot."""
         return [Position.of(trade) for trade in self.venue.trades_of(trader)]
-
-    def limit_orders_of(self, trader: str) -> list[dict[str, object]]:
-        """Return a trader's waiting limit orders, as ``orders`` of ``GET /v2/positions``."""
-        return [order_json(order) for order in self.venue.limit_orders_of(trader)]
 
     def twap_trader(self, twap_id: int) -> str:
         """Return whose pending TWAP this is, empty when there is none."""
@@ -111,10 +95,6 @@ class VenueState:
         """Return who owns a referral code and to whom it is offered, empty when nobody."""
         owner, offered = (self.venue.read(REFERRAL, view, code) for view in ("codeOwners", "pendingCodeOwners"))
         return _somebody(owner), _somebody(offered)
-
-    def code_is_private(self, code: bytes) -> bool:
-        """Tell whether only the owner of a referral code lets others adopt it."""
-        return bool(self.venue.read(REFERRAL, "isPrivate", code))
 
     def find_pair(self, name: str) -> VenuePair | None:
         """Return the pair of a symbol: any case, with ``/``, ``-`` or ``_`` between its parts."""
