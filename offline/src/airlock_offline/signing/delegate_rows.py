@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.catalogue.actions import REGISTRATIONS, REMOVAL
-from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.kinds import EXPIRY, value_of
 from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.ethereum.addresses import checksum_address
@@ -42,10 +41,9 @@ def delegate_rows(case: Case) -> Iterator[tuple[str, str]]:
 
 
 def _powers(situation: Situation) -> Iterator[tuple[str, str]]:
-    from airlock_shared.catalogue.calls import calls_of
 
-    intents = structs_of(situation.deployment).values()
-    calls = calls_of(situation.deployment).by_name.values()
+    intents = situation.deployment.structs.values()
+    calls = situation.deployment.calls.by_name.values()
     yield "can sign", _list(i.title for i in intents if i.signer_rule == "trader-or-delegate")
     yield "can send", _list(call.title for call in calls if call.delegable)
     yield "can never", _NEVER

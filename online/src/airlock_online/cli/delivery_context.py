@@ -250,7 +250,6 @@ class Desk:
         from airlock_online.clients.builder import builder_of
         from airlock_online.readback.read_back import read_back
         from airlock_online.readback.referral_lookup import from_chain
-        from airlock_shared.catalogue.intents import structs_of
 
         record = self.journal.get(digest).record
         try:
@@ -262,7 +261,7 @@ class Desk:
             return []
         builder = builder_of(deployment, self.http, self.config)
         chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
-        events, structs = self.journal.events(digest), structs_of(deployment)
+        events, structs = self.journal.events(digest), deployment.structs
         contradiction = self.journal.contradiction(digest)
         doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs)

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS, hash_of, read_authorization
 from airlock_shared.catalogue.calldata import Decoded
-from airlock_shared.catalogue.intents import CATALOGUE, structs_of
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.services import AUTHORIZATION, BATCHED_MARKET
 from airlock_shared.checks.case import (
     PLAN,
     PLANNED,
@@ -28,7 +29,6 @@ from airlock_shared.checks.case import (
     check,
     read_at_once,
 )
-from airlock_shared.documents.services import AUTHORIZATION, BATCHED_MARKET
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip7702 import NONCE_BELOW
@@ -87,7 +87,7 @@ def order_is_of_the_account(case: Planned) -> Finding:
     expected = "a market order of the plan, signed by or for " + checksum_address(giver)
     if order is None:
         return Finding(False, f"{name or 'no order'}, which is no step of the plan", expected)
-    intent, trader = structs_of(case.situation.deployment).get(order.action.primary_type), order.values.get("trader")
+    intent, trader = case.situation.deployment.structs.get(order.action.primary_type), order.values.get("trader")
     accounts = {order.signer.address, *([trader.raw] if isinstance(trader, Exact) else [])}
     ok = intent is not None and intent.order_types is not None and giver in accounts
     return Finding(ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected)

@@ -11,15 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_shared.catalogue.calldata import Decoded
-from airlock_shared.catalogue.calls import CALLS, Call, calls_of
+from airlock_shared.catalogue.calls import CALLS, Call
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import PAIR, Field, value_of
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation
-from airlock_shared.checks.payload import known_struct
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import read_types
 from airlock_shared.plan.builder_fields import request_fields
@@ -76,9 +75,9 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         yield error
         return
     found: Intent | Call | None = (
-        calls_of(deployment).by_name.get(step.action.call)
+        deployment.calls.by_name.get(step.action.call)
         if step.action.call
-        else known_struct(situation, step.action.primary_type)
+        else deployment.structs.get(step.action.primary_type)
     )
     if found is None:  # it may be pinned later
         return

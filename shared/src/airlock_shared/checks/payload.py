@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from airlock_shared.catalogue.encode_types import abi_type_of, abi_values_of, types_of_text
-from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, structs_of
+from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent
 from airlock_shared.checks.case import (
     FORM,
     NAMED,
@@ -19,7 +19,6 @@ from airlock_shared.checks.case import (
     Named,
     ReadIntent,
     Received,
-    Situation,
     check,
     read_at_once,
 )
@@ -65,11 +64,6 @@ def _pinned(case: Named | ReadIntent) -> Domain:
     return case.situation.deployment.domains[case.intent.domain]
 
 
-def known_struct(situation: Situation, name: str) -> Intent | None:
-    """Return the struct of this name that is signed at the venue, or was pinned; None when nobody here knows it."""
-    return structs_of(situation.deployment).get(name) or situation.custom.get(name)
-
-
 @check(
     "TYPES-KNOWN", RECEIVED,
     "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
@@ -77,7 +71,7 @@ def known_struct(situation: Situation, name: str) -> Intent | None:
 def struct_is_known(case: Received) -> Finding:
     """The struct is one of the pinned deployment's venue, or was pinned on the air-gapped machine."""
     name = case.request.payload["primaryType"]
-    known = known_struct(case.situation, name) is not None
+    known = name in case.situation.deployment.structs
     return Finding(known, name, "a struct of the catalogue, or one pinned on this machine")
 
 
@@ -179,7 +173,7 @@ def domain_contract(case: Named) -> Finding:
 
 def name_struct(item: Received) -> Named | None:
     """Return the item with its struct; None when nobody here knows it."""
-    intent = known_struct(item.situation, item.request.payload["primaryType"])
+    intent = item.situation.deployment.structs.get(item.request.payload["primaryType"])
     return Named(item.request, item.situation, intent) if intent is not None else None
 
 

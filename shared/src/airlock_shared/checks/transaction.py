@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from airlock_shared.catalogue.calldata import Decoded, decode_call
-from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.eip1559 import signing_hash, value_wei
 from airlock_shared.catalogue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, value_of
+from airlock_shared.catalogue.services import RELAY
 from airlock_shared.checks.case import (
     AGREED,
     PLAN,
@@ -32,7 +32,6 @@ from airlock_shared.checks.case import (
     read_at_once,
 )
 from airlock_shared.checks.times import registration_is_live
-from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.model import Exact
@@ -63,7 +62,7 @@ def read_call(case: Received) -> Decoded:
         raise Refusal(
             "TX-HEX", "calldata is not hex with a selector", got=repr(text[:80]), expected="0x and bytes in hex"
         )
-    return decode_call(bytes.fromhex(text[2:]), calls_of(case.situation.deployment))
+    return decode_call(bytes.fromhex(text[2:]), case.situation.deployment.calls)
 
 
 @check(

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.filtered_structs import filter_words
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
@@ -17,10 +19,7 @@ from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, t
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
-    """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``.
-
-    One with message filters is one of ``catalogue.venue.with_venue``.
-    """
+    """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``."""
     yield f"deployment {deployment.name}" + (" (REHEARSAL: worth nothing)" if deployment.rehearsal else "")
     yield f"chain id   {deployment.chain_id}"
     for name, domain in deployment.domains.items():
@@ -30,8 +29,9 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"contract {safe(name)}: {checksum_address(address)}"
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
-    for line in (*_profile_words(deployment), *_filter_words(deployment)):
-        yield from hanging(safe(line, limit=4000))
+    for of, lines in (("signed", profile_words(deployment.signed)), ("Ledger", filter_words(deployment))):
+        for line in lines:
+            yield from hanging(safe(f"{of}: {line}", limit=4000))
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
     for pair in deployment.pairs.values():
@@ -40,20 +40,6 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"service {name}: {safe(url)}"
     yield f"fetched at {safe(deployment.fetched_at)}"
     yield from fingerprint_lines("deployment", deployment.fingerprint) if words else ()
-
-
-def _profile_words(deployment: Deployment) -> Iterator[str]:
-    if deployment.signed:
-        from airlock_shared.catalogue.profile_words import profile_words
-
-        yield from (f"signed: {line}" for line in profile_words(deployment.signed))
-
-
-def _filter_words(deployment: Deployment) -> Iterator[str]:
-    if deployment.filters:
-        from airlock_shared.catalogue.filtered_structs import filter_words
-
-        yield from (f"Ledger: {line}" for line in filter_words(deployment))
 
 
 def changed_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:

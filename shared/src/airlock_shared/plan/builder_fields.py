@@ -40,11 +40,9 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
         else:
             fields[sent] = wanted.text
     if step.signer.delegate_of is not None and step.action.call:
-        from airlock_shared.catalogue.calls import calls_of
-
         account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
         for_another = isinstance(account, Exact) and account.raw == step.signer.delegate_of
-        if for_another and calls_of(deployment).by_name[step.action.call].delegable:
+        if for_another and deployment.calls.by_name[step.action.call].delegable:
             fields["delegate"] = checksum_address(step.signer.address)
     return fields
 
