@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from airlock_shared.catalogue.actions import REGISTRATIONS, REMOVAL
 from airlock_shared.catalogue.kinds import EXPIRY, value_of
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.delegate_proofs import is_waived
-from airlock_shared.plan.model import Exact, Step
 from airlock_shared.text.safe import WIDTH, wrapped
 from airlock_shared.units import utc_text
 
@@ -62,21 +60,15 @@ def _others(case: Case) -> list[tuple[str, str]]:
     here = steps.index(case.step)
     rows = []
     for number, step in enumerate(steps):
-        if number != here and step.action.name in (*REGISTRATIONS, REMOVAL) and _raw(step) == _raw(case.step):
+        if (
+            number != here
+            and step.action.name in (*REGISTRATIONS, REMOVAL)
+            and step.raw("trader") == case.step.raw("trader")
+        ):
             does = "ends the registration of" if step.action.name == REMOVAL else "registers"
             when = "before this" if number < here else "after this"
-            rows.append((f"step {step.id}"[:18], f"{when}, {does} {_key(step)}"))
+            rows.append((f"step {step.id}"[:18], f"{when}, {does} {step.address('delegate')}"))
     return rows
-
-
-def _raw(step: Step) -> object:
-    value = step.values.get("trader")
-    return value.raw if isinstance(value, Exact) else None
-
-
-def _key(step: Step) -> str:
-    value = step.values["delegate"]
-    return checksum_address(value.raw) if isinstance(value, Exact) and type(value.raw) is bytes else value.text
 
 
 def delegate_warnings(case: Case) -> Iterator[str]:
@@ -89,7 +81,7 @@ def delegate_warnings(case: Case) -> Iterator[str]:
     steps = list(case.situation.plan.steps.values())
     before = steps[: steps.index(case.step)]
     if case.step.action.name == REMOVAL and any(
-        step.action.name in REGISTRATIONS and _raw(step) == _raw(case.step) for step in before
+        step.action.name in REGISTRATIONS and step.raw("trader") == case.step.raw("trader") for step in before
     ):
         yield (
             "a new key is registered before this one is removed. Until then both can trade, and at a venue with one "

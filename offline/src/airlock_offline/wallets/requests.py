@@ -114,7 +114,7 @@ def _order_type(intent: Intent, message: dict[str, Any], situation: Situation) -
     if intent.order_types is None:
         return None, ""
     number = value_of(intent.fields, message, PAIR)
-    pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+    pair = situation.deployment.pair_at(number)
     if pair is None or intent.order_types[pair.pnl] < 0:
         return None, ""  # ORDER-TYPE says what is wrong with it
     kind = "a PnL pair" if pair.pnl else "an ordinary pair"

@@ -216,7 +216,7 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
         return None, ""
     wanted = wanted_value("pairIndex", step, situation.deployment)
     number = wanted.raw if isinstance(wanted, Exact) else None
-    pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+    pair = situation.deployment.pair_at(number)
     if pair is None:
         raise UsageError(
             f"step {step.id}: the deployment has no pair {number}", do="correct the plan, or fetch it again"

@@ -254,6 +254,18 @@ def check(
     return lambda rule: Check(name, stage, rule, Info(refusal, protects, do))
 
 
+def sent_to(route: str) -> Check:
+    """Return the check that an item which is no intent goes to a route, and has no order type."""
+    return Check(
+        "ORDER-ROUTE",
+        RECEIVED,
+        lambda case: Finding(
+            case.request.route == route and case.request.order_type is None, case.request.route, route
+        ),
+        ROUTE,
+    )
+
+
 def read_at_once(stage: int, infos: Mapping[str, Info]) -> tuple[Check, ...]:
     """Return the checks for which one reading answers: it raises ``Refusal`` with the id of the one that it failed."""
     return tuple(Check(name, stage, lambda _: WELL_FORMED, info) for name, info in infos.items())

@@ -135,14 +135,13 @@ def _case(
     request = Request(step.id, step.action.name, "", {}, {}, "", None, "", "", "", None)
     if isinstance(found, Intent):
         number = value_of(found.fields, message, PAIR) if decisions else None
-        pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+        pair = situation.deployment.pair_at(number)
         if found.order_types and pair:
             request = request._replace(order_type=found.order_types[pair.pnl])
         hashes: Any = None
         return IntentCase(request, situation, step, found, message, hashes, decisions)
-    account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
-    trader = account.raw if isinstance(account, Exact) and type(account.raw) is bytes else None
-    delegated = trader if found.delegable and trader == step.signer.delegate_of else None
+    delegate_of = step.signer.delegate_of
+    delegated = delegate_of if found.delegable and step.raw("trader", "caller") == delegate_of else None
     return CallCase(request, situation, step, Decoded(found, message, delegated), decisions)
 
 

@@ -85,6 +85,10 @@ class Deployment(NamedTuple):
     token: TokenMetadata | None
     filters: Mapping[str, MessageFilters]
 
+    def pair_at(self, number: object) -> Pair | None:
+        """Return the pair of this index, or None."""
+        return self.pairs.get(number) if type(number) is int else None
+
     def pair_named(self, name: str) -> Pair | None:
         """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
         found = [pair for pair in self.pairs.values() if _plain(pair.name) == _plain(name)]

@@ -39,11 +39,9 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
             fields[sent] = str(wanted.raw)
         else:
             fields[sent] = wanted.text
-    if step.signer.delegate_of is not None and step.action.call:
-        account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
-        for_another = isinstance(account, Exact) and account.raw == step.signer.delegate_of
-        if for_another and deployment.calls.by_name[step.action.call].delegable:
-            fields["delegate"] = checksum_address(step.signer.address)
+    for_another = step.signer.delegate_of is not None and step.raw("trader", "caller") == step.signer.delegate_of
+    if for_another and step.action.call and deployment.calls.by_name[step.action.call].delegable:
+        fields["delegate"] = checksum_address(step.signer.address)
     return fields
 
 
