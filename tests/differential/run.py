@@ -2,9 +2,9 @@
 
 ``python tests/differential/run.py [--before COMMIT] [--count 5000] [--seed 1] [--part sign ...]`` takes the older state
 out of git, has each state observe its own vectors (with ``--same-vectors`` both this state's) and the same drawn alterations
-(``observe.py``), and compares exit codes, screens, verdicts, digests, records and reports byte for byte. ``intended.toml`` lists the differences that are meant: each
-says why, and either which cases it takes out or which text it makes equal on both sides. Exit codes: 0 nothing else
-differs, 1 something does, 2 the older state cannot be had.
+(``observe.py``), and compares exit codes, screens, verdicts, digests, records and reports byte for byte. ``intended.toml``
+lists the differences that are meant: each says why, and either which cases it takes out or which text it makes equal on both
+sides. Exit codes: 0 nothing else differs, 1 something does, 2 the older state cannot be had.
 """
 
 from __future__ import annotations
