@@ -134,8 +134,7 @@ def _case(
 ) -> Case:
     request = Request(step.id, step.action.name, "", {}, {}, "", None, "", "", "", None)
     if isinstance(found, Intent):
-        number = value_of(found.fields, message, PAIR) if decisions else None
-        pair = situation.deployment.pair_at(number)
+        pair = situation.deployment.pair_at(value_of(found.fields, message, PAIR)) if decisions else None
         if found.order_types and pair:
             request = request._replace(order_type=found.order_types[pair.pnl])
         hashes: Any = None
