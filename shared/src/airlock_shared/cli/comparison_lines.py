@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.filtered_structs import filter_words
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
@@ -16,6 +16,9 @@ from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
 from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, Unit, span_text, to_human, utc_text
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:

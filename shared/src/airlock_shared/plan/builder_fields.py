@@ -5,12 +5,16 @@ Amounts go as the plan's own decimal texts: the client never scales and never co
 
 from __future__ import annotations
 
-from airlock_shared.documents.deployment import Deployment
+from typing import TYPE_CHECKING
+
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import wanted_value
 from airlock_shared.plan.model import Bounds, Exact, Step
 from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S, UNLIMITED
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
 
 def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.actions import KINDS, SIDES
 from airlock_shared.catalogue.kinds import OPENED_MS, Field, leaf
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
 MAX_TERMS_CHARACTERS = 20_000
 _CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": KINDS}
