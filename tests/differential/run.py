@@ -1,10 +1,10 @@
 """Hold two states of the program side by side: what do they say to the same cases?
 
 ``python tests/differential/run.py [--before COMMIT] [--count 5000] [--seed 1] [--part sign ...]`` takes the older state
-out of git, has each state observe its own vectors and the same drawn alterations (``observe.py``), and compares exit codes,
-screens, verdicts, digests, records and reports byte for byte. ``intended.toml`` lists the differences that are meant: each
-says why, and either which cases it takes out or which text it makes equal on both sides. Exit codes: 0 nothing else
-differs, 1 something does, 2 the older state cannot be had.
+out of git, has each state observe its own vectors (with ``--same-vectors`` both this state's) and the same drawn alterations
+(``observe.py``), and compares exit codes, screens, verdicts, digests, records and reports byte for byte. ``intended.toml``
+lists the differences that are meant: each says why, and either which cases it takes out or which text it makes equal on both
+sides. Exit codes: 0 nothing else differs, 1 something does, 2 the older state cannot be had.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import difflib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -96,6 +97,7 @@ def main() -> int:
     arguments.add_argument("--count", type=int, default=5000)
     arguments.add_argument("--seed", default="1")
     arguments.add_argument("--part", action="append", default=[])
+    arguments.add_argument("--same-vectors", action="store_true", help="where fixtures were renewed: both read the new")
     given = arguments.parse_args()
     words = [
         "--count",
@@ -111,6 +113,9 @@ def main() -> int:
         except subprocess.CalledProcessError as error:
             print(f"{given.before} is not in this repository: {error.stderr.decode().strip()}", file=sys.stderr)
             return 2
+        if given.same_vectors:
+            shutil.rmtree(folder / "before/tests/vectors")
+            shutil.copytree(ROOT / "tests/vectors", folder / "before/tests/vectors")
         states = [(folder / "before", folder / "before.jsonl", words), (ROOT, folder / "now.jsonl", words)]
         before, now = pool.map(lambda state: observe(*state), states)
     return compare(before, now, read_intended())

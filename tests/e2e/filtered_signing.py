@@ -12,7 +12,6 @@ from typing import Any
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import parse_path
-from airlock_offline.pinned_catalogue import keep_shipped
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import FinishedCommand
@@ -97,7 +96,6 @@ class FilteredDesk:
         """
         data, now_ms = (self.folder / "deployment.json").read_bytes(), time.time_ns() // 1_000_000
         state, deployment = OfflineHome(self.folder / "home"), parse_deployment(data)
-        keep_shipped(state.home, deployment)
         state.pin(deployment, data, now_ms)
         (self.folder / "production.json").write_bytes(to_bytes(json.loads(data) | {"rehearsal": False}))
         pinned = self.run("--home", "another-home", "trust", "production.json")

@@ -13,8 +13,7 @@ from eth_account import Account
 
 from airlock_offline.ledger.apdu import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
-from airlock_shared.catalogue.eip1559 import raw_transaction, unsigned_bytes
-from airlock_shared.documents.requests import Transaction
+from airlock_shared.catalogue.eip1559 import Transaction, raw_transaction, unsigned_bytes
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import read_typed_data

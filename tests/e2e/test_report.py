@@ -20,8 +20,8 @@ from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
+from airlock_shared.catalogue.services import BATCHED_MARKET, CORE_API, RELAY
 from airlock_shared.cli.report import read_folder
-from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAY
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
 from airlock_shared.host.print_pdf import browser

@@ -11,11 +11,9 @@ import pytest
 from eth_account import Account
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.pinned_catalogue import keep_shipped
 from airlock_rehearsal.scenarios import TRADER
-from airlock_shared.catalogue.eip1559 import raw_transaction
+from airlock_shared.catalogue.eip1559 import Transaction, raw_transaction
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import Transaction
 from airlock_shared.ethereum.addresses import checksum_address
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.transaction_requests import FILLED, write_transaction
@@ -62,7 +60,6 @@ def told_deployment(desk: BothMachines, record: bytes) -> Path:
     data = json.dumps(document).encode()
     desk.path("told.json").write_bytes(data)
     state, deployment = OfflineHome(desk.path("offline-home")), parse_deployment(data)
-    keep_shipped(state.home, deployment)
     state.pin(deployment, data, time.time_ns() // 1_000_000)
     return desk.path("told.json")
 

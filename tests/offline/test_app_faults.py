@@ -17,7 +17,7 @@ from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLarge
 from airlock_offline.ledger.status_words import AppFault
 from airlock_offline.signing.sign_item import sign_item
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.pinned_structs import custom_intents
+from airlock_shared.catalogue.pinned_structs import with_pins
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
@@ -133,8 +133,9 @@ def pinned(show: str) -> tuple[Request, Situation]:
     leaves = "".join(f'"to.m{number}" = "1"\n' for number in range(16))
     text = own.PLAN.partition("struct = ")[0].replace("m/44'/60'/0'/0/0\"", f"m/44'/60'/0'/0/0\"\nshow = \"{show}\"")
     plan = parse_plan(f'{text}struct = "MoveReq"\ntrader = "{own.TRADER}"\n{leaves}'.encode())
-    where = situation()._replace(plan=plan, custom=custom_intents([PIN], deployment()))
-    intent = where.custom["MoveReq"]
+    known = deployment()._replace(structs=with_pins(deployment().structs, [PIN]))
+    where = situation()._replace(plan=plan, deployment=known)
+    intent = known.structs["MoveReq"]
     message = {"trader": own.TRADER, "to": values(16), "deadline": str(where.now_ms + 600_000), "nonce": "11"}
     read = definitions(intent).read("MoveReq", message)
     item = own._item(own._message(where.now_ms))

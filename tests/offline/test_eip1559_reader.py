@@ -8,8 +8,7 @@ import pytest
 import rlp
 
 from airlock_offline.wallets.eip1559_reader import MAX_BYTES, read_unsigned
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
-from airlock_shared.documents.requests import Transaction
+from airlock_shared.catalogue.eip1559 import Transaction, unsigned_bytes
 from airlock_shared.errors import Refusal
 from shared.world import VECTORS, good, request_of
 

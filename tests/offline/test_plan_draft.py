@@ -14,6 +14,7 @@ from airlock_offline.cli.main import program
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.home import OfflineHome
 from airlock_shared.catalogue.calldata import decode_call
+from airlock_shared.catalogue.calls import CALLS, indexed
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.model import Bounds, Plan
@@ -82,12 +83,12 @@ def _altered_message(document: dict[str, Any], chosen: tuple[str, ...]) -> Itera
 
 def _altered_calldata(document: dict[str, Any], chosen: tuple[str, ...]) -> Iterator[dict[str, Any]]:
     data = document["requests"][0]["payload"]["data"]
-    before = decode_call(bytes.fromhex(data[2:])).message
+    before = decode_call(bytes.fromhex(data[2:]), indexed(CALLS)).message
     words = range((len(data) - 10) // 64)
     for place in [9, *(10 + 64 * word + 63 for word in words)]:  # the selector's last digit, and that of each word
         altered = patched(document, [{"at": "requests.0.payload.data", "flip": place}])
         try:
-            after = decode_call(bytes.fromhex(altered["requests"][0]["payload"]["data"][2:])).message
+            after = decode_call(bytes.fromhex(altered["requests"][0]["payload"]["data"][2:]), indexed(CALLS)).message
         except Refusal:
             yield altered
             continue

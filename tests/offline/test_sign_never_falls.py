@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from airlock_offline.signing import sign_item
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.second_opinion import compare
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Refusal
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document, require_complete

@@ -24,8 +24,8 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
+from airlock_shared.catalogue.services import BATCHED_MARKET
 from airlock_shared.cli.program import run
-from airlock_shared.documents.services import BATCHED_MARKET
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Wire, frame, reply, stream

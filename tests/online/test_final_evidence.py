@@ -8,7 +8,7 @@ from airlock_online.delivery.final_evidence import EVIDENCE, FinalEvidence
 from airlock_online.delivery.routes.registry import MODULES
 from airlock_online.journal.order_states import FINAL
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.documents.services import OF_TRANSACTIONS
+from airlock_shared.catalogue.services import OF_TRANSACTIONS
 
 
 def test_every_final_state_has_a_row_and_no_other_state_has_one() -> None:

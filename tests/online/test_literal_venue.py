@@ -25,7 +25,6 @@ from airlock_online.preparing.unit_scales import one_spelling
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.sections import MetaPaths
 from airlock_shared.catalogue.profile import FORMAT
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from online import transaction_steps as steps
@@ -83,7 +82,7 @@ def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_si
 ) -> None:
     profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
     document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
-    made = with_venue(read_deployment(document))
+    made = read_deployment(document)
     if delivered:
         require_deliverable(made, body)
     else:

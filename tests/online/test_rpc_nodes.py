@@ -18,10 +18,10 @@ from airlock_online.clients.rpc import ChainReceipt, RpcCall, RpcClient, RpcErro
 from airlock_online.preparing.gas_and_fees import ByHand, gas_and_fees_of
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import TRADING_STORAGE
-from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash
+from airlock_shared.catalogue.eip1559 import Transaction, raw_transaction, signing_hash, transaction_hash
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.documents.requests import Transaction, parse_requests
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal
 from online.rehearsal.services_client import DELEGATE, PROMPT, TRADER
 from shared.world import DEPLOYMENT_TEXT

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.profile import resolve
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import DOMAIN_TYPE, TREASURY
@@ -127,7 +126,7 @@ def filtered_document(venue: FilteredVenue, published: dict[str, Any] | None = N
 
 def deployed(document: dict[str, Any]) -> Deployment:
     """Return a deployment as both halves read it."""
-    return with_venue(parse_deployment(to_bytes(document)))
+    return parse_deployment(to_bytes(document))
 
 
 def typed(venue: FilteredVenue, **values: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, codec_of, decode, encode, encode_struct
+from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, decode, encode, encode_struct, type_of
 
 
 def _word(number: int) -> str:
@@ -79,7 +79,7 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
 )
 def test_a_text_that_is_no_type_is_a_mistake_of_the_program(kind: str) -> None:
     with pytest.raises(ValueError, match="not an ABI type"):
-        codec_of(kind)
+        type_of(kind)
 
 
 def test_tuples_side_by_side_are_not_nested() -> None:
@@ -89,7 +89,7 @@ def test_tuples_side_by_side_are_not_nested() -> None:
 
 def test_tuples_nested_too_deep_are_a_mistake_of_the_program() -> None:
     with pytest.raises(ValueError, match="nested"):
-        codec_of("(" * 17 + "uint8" + ")" * 17)
+        type_of("(" * 17 + "uint8" + ")" * 17)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.eip1559 import raw_transaction, transaction_hash, value_wei
 from airlock_shared.catalogue.profile import resolve
 from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import CallCase, Situation
 from airlock_shared.checks.second_opinion import document_of
 from airlock_shared.cli.comparison_lines import plan_lines
@@ -44,7 +43,7 @@ FEES: dict[str, Any] = {
 
 def _deployed(profile: dict[str, Any] = FEES) -> Deployment:
     document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(profile)}
-    return with_venue(parse_deployment(to_bytes(document)))
+    return parse_deployment(to_bytes(document))
 
 
 def _plan_text(limit: str | None) -> bytes:

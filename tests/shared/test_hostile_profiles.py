@@ -19,7 +19,6 @@ from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import field
 from airlock_shared.catalogue.profile import FORMAT, resolve, shipped, text_of
 from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.decisions import decide
@@ -53,7 +52,7 @@ def _resolved(profile: dict[str, Any]) -> dict[str, Any]:
 def _deployed(signed: dict[str, Any], **contracts: str) -> Deployment:
     pinned = DOCUMENT["contracts"] | contracts
     document = {**DOCUMENT, "contracts": pinned, "signed": signed}
-    return with_venue(parse_deployment(to_bytes(document)))
+    return parse_deployment(to_bytes(document))
 
 
 _TWO_CODES = {"code": "code"}
@@ -129,8 +128,7 @@ def test_the_token_under_another_name_is_the_token_and_an_unknown_name_is_no_con
     with pytest.raises(DocumentError, match="no contract of this deployment"):
         _deployed(signed)
     pinned = _deployed(signed, vault=DOCUMENT["contracts"]["tradingStorage"])
-    assert pinned.venue is not None
-    assert pinned.venue.calls.by_name["sweep"].contract == "vault"
+    assert pinned.calls.by_name["sweep"].contract == "vault"
 
 
 # ---- what is not refused is read ------------------------------------------------------------------------------------
@@ -214,8 +212,7 @@ def test_a_leaf_that_is_called_like_a_field_of_ours_is_decided_by_its_raw_value_
     pinned = _deployed(
         _resolved(_struct(f"XReq(address trader,uint256 {name},uint256 nonce)", _ACCOUNT | {name: "raw"}))
     )
-    assert pinned.venue is not None
-    fields = [each for each in pinned.venue.structs["XReq"].fields if each.path == name]
+    fields = [each for each in pinned.structs["XReq"].fields if each.path == name]
     plan = Plan("x", "x", "x", (), Limits(), {}, {}, "")
     for raw, ok in ((int(text), True), (int(text) + 1, False)):
         (decision,) = decide(fields, {name: raw}, _step(values), plan, pinned)
@@ -225,8 +222,7 @@ def test_a_leaf_that_is_called_like_a_field_of_ours_is_decided_by_its_raw_value_
 @pytest.mark.parametrize("kind", ["deadline", "nonce", "signed-at", "slippage", "opened"])
 def test_no_argument_of_a_venue_s_own_call_is_the_builder_s(kind: str) -> None:
     pinned = _deployed(_resolved(_call("dep(uint256 a)", {"a": kind}, contract="tradingStorage")))
-    assert pinned.venue is not None
-    (leaf,) = pinned.venue.calls.by_name["dep"].fields
+    (leaf,) = pinned.calls.by_name["dep"].fields
     assert (leaf.rule.kind, leaf.rule.parameter) == ("plan", "a")
 
 
@@ -236,8 +232,7 @@ def test_no_argument_of_a_venue_s_own_call_is_the_builder_s(kind: str) -> None:
 def test_a_leaf_of_a_venue_s_own_that_is_a_slippage_keeps_the_plan_s_limit(kind: str, text: str, ok: bool) -> None:
     leaves = _ACCOUNT | {"slippagePercent": kind}
     pinned = _deployed(_resolved(_struct("XReq(address trader,uint256 slippagePercent,uint256 nonce)", leaves)))
-    assert pinned.venue is not None
-    fields = [each for each in pinned.venue.structs["XReq"].fields if each.path == "slippagePercent"]
+    fields = [each for each in pinned.structs["XReq"].fields if each.path == "slippagePercent"]
     plan = Plan("x", "x", "x", (), Limits(slippage_at_most_raw=10**10), {}, {}, "")
     (decision,) = decide(
         fields, {"slippagePercent": int(text)}, _step({"slippagePercent": AsSigned(text)}), plan, pinned
@@ -248,8 +243,7 @@ def test_a_leaf_of_a_venue_s_own_that_is_a_slippage_keeps_the_plan_s_limit(kind:
 def test_milliseconds_of_a_leaf_of_a_venue_s_own_are_decided_to_the_last_one() -> None:
     leaves = _ACCOUNT | {"at": "opened-ms"}
     pinned = _deployed(_resolved(_struct("XReq(address trader,uint64 at,uint256 nonce)", leaves)))
-    assert pinned.venue is not None
-    fields = [each for each in pinned.venue.structs["XReq"].fields if each.path == "at"]
+    fields = [each for each in pinned.structs["XReq"].fields if each.path == "at"]
     plan, step = Plan("x", "x", "x", (), Limits(), {}, {}, ""), _step({"at": AsSigned("1750000000123")})
     found = {raw: decide(fields, {"at": raw}, step, plan, pinned)[0].ok for raw in (1750000000123, 1750000000124)}
     assert found == {1750000000123: True, 1750000000124: False}

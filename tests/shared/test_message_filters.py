@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.catalogue.filtered_structs import schema_hash
-from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
+from airlock_shared.documents.filtered_structs import schema_hash
 from airlock_shared.errors import DocumentError
 from shared.filtered_venues import (
     LIMIT,
@@ -45,7 +44,7 @@ def test_a_published_set_is_read_whole(venue: FilteredVenue) -> None:
 @pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
 def test_the_schema_is_what_ledger_names_it_by(venue: FilteredVenue) -> None:
     deployment = deployed(unfiltered_document(venue))
-    assert schema_hash(structs_of(deployment)[venue.struct]) == venue.key.split(":")[2]
+    assert schema_hash(deployment.structs[venue.struct]) == venue.key.split(":")[2]
 
 
 def said(venue: FilteredVenue) -> str:

@@ -12,10 +12,9 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.calls import CALLS, calls_of, selector_of
+from airlock_shared.catalogue.calls import CALLS, selector_of
 from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, resolve, venue_of
 from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import CallCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
@@ -47,7 +46,7 @@ def _own(**changes: Any) -> dict[str, Any]:
 
 def _deployed(calls: dict[str, Any]) -> Deployment:
     document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(_profile(calls))}
-    return with_venue(parse_deployment(to_bytes(document)))
+    return parse_deployment(to_bytes(document))
 
 
 def _situation(
@@ -229,7 +228,7 @@ def test_a_kind_names_the_unit_and_the_plan_still_gives_the_raw_value() -> None:
     kinds = _own()["depositLp"]["leaves"] | {"amount": "collateral"}
     found = examined_of(_document(), _situation(WHOLE, _own(leaves=kinds)))
     assert found.verdicts.stopping() == []
-    assert calls_of(_deployed(_own(leaves=kinds))).by_name["depositLp"].fields[0].unit.name == "USDC"
+    assert _deployed(_own(leaves=kinds)).calls.by_name["depositLp"].fields[0].unit.name == "USDC"
 
 
 def test_the_report_has_a_label_beside_the_raw_name() -> None:

@@ -9,10 +9,9 @@ import pytest
 from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
-from airlock_shared.catalogue.calls import Calls
 from airlock_shared.catalogue.intents import is_custom
-from airlock_shared.catalogue.pinned_structs import custom_intent, custom_intents
-from airlock_shared.catalogue.profile import Venue, intent_of
+from airlock_shared.catalogue.pinned_structs import custom_intent, with_pins
+from airlock_shared.catalogue.profile import intent_of
 from airlock_shared.checks.case import IntentCase, Situation
 from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
@@ -64,7 +63,8 @@ def _message(now_ms: int) -> dict[str, Any]:
 
 
 def _situation() -> Situation:
-    return situation()._replace(plan=parse_plan(PLAN.encode()), custom=custom_intents([PIN], deployment()))
+    known = deployment()._replace(structs=with_pins(deployment().structs, [PIN]))
+    return situation()._replace(plan=parse_plan(PLAN.encode()), deployment=known)
 
 
 def _item(message: dict[str, Any]) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def test_a_pinned_struct_with_the_plans_values_passes_every_check_and_the_second
 
 def test_the_same_payload_is_refused_where_the_struct_is_not_pinned() -> None:
     item = _item(_message(situation().now_ms))
-    assert "TYPES-KNOWN" in _judge(item, _situation()._replace(custom={}))
+    assert "TYPES-KNOWN" in _judge(item, _situation()._replace(deployment=deployment()))
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,10 @@ def test_a_pin_that_is_no_struct_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_a_pin_of_a_struct_that_the_profile_describes_is_not_read() -> None:
-    of_profile = deployment()._replace(venue=Venue({"MoveReq": custom_intent(PIN)}, Calls({}, {})))
-    assert custom_intents([PIN], of_profile) == {}
-    assert custom_intents([PIN, PIN | {"route": "core-api"}], deployment())["MoveReq"].route == "core-api"
+    of_profile, other = {"MoveReq": custom_intent(PIN)}, PIN | {"route": "core-api"}
+    assert with_pins(of_profile, [other]) == of_profile
+    assert with_pins(deployment().structs, [PIN, other])["MoveReq"].route == "core-api"
+    assert [*with_pins(deployment().structs, [PIN])] == [*deployment().structs, "MoveReq"]
 
 
 def test_a_pin_is_the_entry_of_a_profile_whose_other_leaves_are_raw() -> None:

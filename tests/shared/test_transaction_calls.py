@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calldata import Decoded, decode_call, encode_call
-from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, selectors
+from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, indexed, selectors
 from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
@@ -29,13 +29,13 @@ TRADER = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 
 def _check_of(data: bytes) -> str:
     with pytest.raises(Refusal) as caught:
-        decode_call(data)
+        decode_call(data, indexed(CALLS))
     return caught.value.check
 
 
 def _decoded_or_refused(data: bytes) -> Decoded | None:
     try:
-        return decode_call(data)
+        return decode_call(data, indexed(CALLS))
     except Refusal:
         assert _check_of(data) in {check.id for check in CALL_CHECKS}
         return None
@@ -87,7 +87,7 @@ def _paths(message: dict[str, Any], prefix: str = "") -> list[str]:
 
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 def test_the_arguments_of_a_good_call_are_read_back(entry: dict[str, Any]) -> None:
-    decoded = decode_call(bytes.fromhex(call(entry["call"], entry["arguments"], entry.get("for"))[2:]))
+    decoded = decode_call(bytes.fromhex(call(entry["call"], entry["arguments"], entry.get("for"))[2:]), indexed(CALLS))
     assert decoded.call is CALLS[entry["call"]]
     assert decoded.delegated_for == (TRADER if "for" in entry else None)
     for path in _paths(entry["arguments"]):
@@ -144,7 +144,7 @@ def test_any_call_is_encoded_as_eth_abi_does_and_read_back(made: tuple[str, dict
     assert data[:4].hex() == SELECTORS[SIGNATURES[name]]
     assert data[4:] == eth_encode(_types(name), _as_eth_abi(message))
     assert list(eth_decode(_types(name), data[4:])) == _as_eth_abi_back(message)
-    decoded = decode_call(data)
+    decoded = decode_call(data, indexed(CALLS))
     assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, None)
 
 
@@ -163,7 +163,7 @@ def test_any_delegable_call_is_read_from_its_wrapping_and_no_other_is(
     if not CALLS[name].delegable:
         assert _check_of(data) == "TX-DELEGABLE"
         return
-    decoded = decode_call(data)
+    decoded = decode_call(data, indexed(CALLS))
     assert (decoded.call.name, decoded.message, decoded.delegated_for) == (name, message, trader)
     nested = calldata("delegatedAction(address,bytes)", ["0x" + trader.hex(), "0x" + data.hex()])
     assert _check_of(nested) == "TX-NESTED"
@@ -187,7 +187,7 @@ def test_other_bytes_are_another_call_or_a_refusal(
         "inserted": good[:place] + data.draw(st.binary(min_size=1, max_size=40)) + good[place:],
     }[data.draw(st.sampled_from(["bit", "bit", "cut", "more", "inserted"]))]
     other = _decoded_or_refused(changed)
-    assert changed == good or other is None or other != decode_call(good)
+    assert changed == good or other is None or other != decode_call(good, indexed(CALLS))
 
 
 @repeatable

@@ -12,9 +12,14 @@ from eth_utils.crypto import keccak
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, transaction_hash, unsigned_bytes
+from airlock_shared.catalogue.eip1559 import (
+    Transaction,
+    raw_transaction,
+    signing_hash,
+    transaction_hash,
+    unsigned_bytes,
+)
 from airlock_shared.checks.case import CallCase
-from airlock_shared.documents.requests import Transaction
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address

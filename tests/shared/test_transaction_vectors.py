@@ -9,7 +9,7 @@ import pytest
 
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calldata import Decoded, decode_call
-from airlock_shared.catalogue.calls import CALLS
+from airlock_shared.catalogue.calls import CALLS, indexed
 from airlock_shared.checks import transaction
 from airlock_shared.checks.case import Received
 from airlock_shared.checks.judge import Known
@@ -235,4 +235,4 @@ def test_calldata_that_were_not_read_strictly_would_not_be_refused(
 def _read_carelessly(case: Received) -> Decoded:
     """Take the calldata for the good one, as a careless reader might."""
     original = _item(_good(case.request.step))["payload"]["data"]
-    return decode_call(bytes.fromhex(original[2:]))
+    return decode_call(bytes.fromhex(original[2:]), indexed(CALLS))

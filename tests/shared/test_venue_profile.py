@@ -15,15 +15,13 @@ from eth_utils.crypto import keccak
 
 from airlock_shared.catalogue import profile as profiles
 from airlock_shared.catalogue.calldata import decode_call, encode_call
-from airlock_shared.catalogue.calls import CALLS, calls_of, selector_of, selectors
+from airlock_shared.catalogue.calls import CALLS, selector_of, selectors
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
-from airlock_shared.catalogue.intents import CATALOGUE, structs_of
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import KINDS, leaf
 from airlock_shared.catalogue.profile import NEVER, resolve, text_of, venue_of
 from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.payload import known_struct
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
@@ -61,7 +59,7 @@ def with_call(name: str, signature: str, **leaves: str) -> dict[str, Any]:
 def deployed(profile: dict[str, Any]) -> Deployment:
     """Return the deployment of the vectors with a profile's result, as it is read from its file."""
     document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(profile)}
-    return with_venue(parse_deployment(to_bytes(document)))
+    return parse_deployment(to_bytes(document))
 
 
 # ---- what it says ---------------------------------------------------------------------------------------------------
@@ -77,10 +75,12 @@ def test_what_differs_is_the_venue_s_and_the_rest_is_what_ships() -> None:
     assert len(renamed) == 10
 
 
-def test_a_deployment_without_a_profile_is_what_ships() -> None:
-    assert structs_of(deployment()) is CATALOGUE
+def test_a_deployment_whose_venue_has_no_file_of_its_own_is_what_ships() -> None:
+    assert deployment().structs == CATALOGUE
+    assert [*deployment().structs] == [*CATALOGUE]
+    assert [*deployment().calls.by_name] == [*CALLS]
     assert {
-        selector: call.name for selector, call in calls_of(deployment()).by_selector.items()
+        selector: call.name for selector, call in deployment().calls.by_selector.items()
     }.items() <= selectors().items()
 
 
@@ -92,16 +92,16 @@ def test_who_signs_a_shipped_struct_and_where_it_goes_stays_what_the_specificati
 
 
 def test_a_call_of_the_venue_is_read_by_its_own_selector_and_no_longer_by_the_shipped_one() -> None:
-    calls = calls_of(deployed(PROFILE))
+    calls = deployed(PROFILE).calls
     assert decode_call(keccak(text="claimRewards()")[:4], calls).call.name == "claimTokens"
     with pytest.raises(AirlockError, match="does not know"):
         decode_call(keccak(text="claimTokens()")[:4], calls)
 
 
 def test_arguments_in_another_order_are_read_under_their_own_names() -> None:
-    call = calls_of(deployed(PROFILE)).by_name["updateOpenLimitOrder"]
+    call = deployed(PROFILE).calls.by_name["updateOpenLimitOrder"]
     message = {"price": 6, "slot": 2, "pair": 1, "sl": 5, "tp": 4, "slippage": 3}
-    assert decode_call(encode_call(call, message), calls_of(deployed(PROFILE))).message == message
+    assert decode_call(encode_call(call, message), deployed(PROFILE).calls).message == message
     assert {field.path: field.rule.parameter for field in call.fields} == {
         "price": "price", "slot": "orderIndex", "pair": "pairIndex", "sl": "stopLoss", "tp": "takeProfit",
         "slippage": "slippagePercent",
@@ -149,12 +149,23 @@ def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothin
     assert venue_of(pinned.signed).structs["RegisterCodeReq"] == before
 
 
-def test_a_profile_that_nobody_read_is_never_taken_for_what_ships() -> None:
-    unread = deployed(PROFILE)._replace(venue=None)
-    with pytest.raises(ValueError, match="with a profile"):
-        structs_of(unread)
-    with pytest.raises(ValueError, match="with a profile"):
-        calls_of(unread)
+def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    pinned = CATALOGUE["DelegateReq"].encode_type
+    later = CATALOGUE["DelegateReq"]._replace(encode_type=pinned.replace("uint256 expiry", "uint64 expiry"))
+    monkeypatch.setitem(CATALOGUE, "DelegateReq", later)
+    venue_of.cache_clear()
+    read = parse_deployment(DEPLOYMENT_TEXT.encode())
+    assert read.structs["DelegateReq"].encode_type == pinned
+    assert "DelegateReq: member expiry is uint256 (ships: uint64)" in list(profile_words(read.signed))
+    monkeypatch.undo()
+    venue_of.cache_clear()
+
+
+def test_a_deployment_that_does_not_say_what_is_signed_is_refused() -> None:
+    document = {name: value for name, value in json.loads(DEPLOYMENT_TEXT).items() if name != "signed"}
+    with pytest.raises(DocumentError) as caught:
+        parse_deployment(to_bytes(document))
+    assert (caught.value.check, "signed" in str(caught.value)) == ("DOC-FIELD", True)
 
 
 # ---- what people are shown ------------------------------------------------------------------------------------------
@@ -470,13 +481,13 @@ def test_a_mutation_is_refused_or_shown_to_people_before_it_is_pinned() -> None:
 def _decides_every_leaf(pinned: Deployment) -> None:
     """What a profile that is taken can decide stays within the closed list."""
     situation = Situation(plan(), pinned, NOW_MS)
-    for intent in (known_struct(situation, name) for name in CATALOGUE):
+    for intent in (situation.deployment.structs.get(name) for name in CATALOGUE):
         if intent is None:
             continue
         assert all(field.rule == KINDS[field.kind].rule for field in intent.fields)
         assert {intent.trader, intent.nonce} <= {field.path for field in intent.fields}
         assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)
-    for call in calls_of(pinned).by_name.values():
+    for call in pinned.calls.by_name.values():
         assert all(field.rule == KINDS[field.kind].rule for field in call.fields)
 
 

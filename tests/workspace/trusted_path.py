@@ -26,7 +26,6 @@ from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import parse_path
-from airlock_offline.pinned_catalogue import keep_shipped
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from shared.make_payloads import TREASURY, fingerprint, plan_fingerprint, seal
@@ -204,8 +203,7 @@ def software_ledger() -> Iterator[int]:
 def _sign(folder: Path, port: int, signing: Signing) -> list[str]:
     _write_documents(folder, signing)
     data = (folder / "deployment.json").read_bytes()  # of a chain on which no rehearsal is pinned by trust
-    keep_shipped(folder / "home", deployment := parse_deployment(data))
-    OfflineHome(folder / "home").pin(deployment, data, time.time_ns() // 1_000_000)
+    OfflineHome(folder / "home").pin(parse_deployment(data), data, time.time_ns() // 1_000_000)
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     _run(folder, "preflight", "--time", watch, "--uncertainty", "60", "--emulator", str(port))
     (folder / "sitecustomize.py").write_text(TRACER)

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airlock_offline.confinement.enforced import UNCONFINED
-from airlock_shared.catalogue.shipped import FIRST, SHIPPED
-from airlock_shared.catalogue.venue import with_venue
+from airlock_shared.catalogue.pinned_structs import with_pins
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import current, home_of, make_folder, read_input, write_new
@@ -17,7 +16,6 @@ from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.wire.codec import parse_json
 
 if TYPE_CHECKING:
-    from airlock_shared.catalogue.intents import Intent
     from airlock_shared.documents.signatures import Signed
 
 SETTINGS_FILE = "config.toml"
@@ -27,17 +25,6 @@ HOME_VARIABLE = "AIRLOCK_OFFLINE_HOME"
 def default_home() -> Path:
     """Return the folder that is used when none is given."""
     return home_of(HOME_VARIABLE, ".airlock-offline")
-
-
-def shipped_path(home: Path, deployment: Deployment) -> Path:
-    """Return where what ships now is kept, if a deployment without a profile was pinned with it."""
-    return home / "shipped" / deployment.fingerprint / f"{SHIPPED}.json"
-
-
-def is_as_pinned(home: Path, deployment: Deployment) -> bool:
-    """Tell whether a deployment means what it meant when people pinned it: an upgrade may ship other structs and calls."""
-    path = shipped_path(home, deployment)
-    return bool(deployment.signed) or path.exists() or (SHIPPED == FIRST and not path.parent.exists())
 
 
 class OfflineHome:
@@ -66,11 +53,11 @@ class OfflineHome:
     def pinned(self, name: str) -> Deployment | None:
         """Return the pinned deployment of this name, or None. Raises ``DocumentError`` when its file is damaged."""
         path = self.pin_path(name)
-        return with_venue(parse_deployment(read_input(path))) if path.exists() else None
+        return parse_deployment(read_input(path)) if path.exists() else None
 
     def pins(self) -> list[Deployment]:
         """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
-        return [with_venue(parse_deployment(read_input(path))) for path in current(self.home / "pins")]
+        return [parse_deployment(read_input(path)) for path in current(self.home / "pins")]
 
     def rehearses(self) -> bool:
         """Tell whether nothing but rehearsals are pinned: a pipe may then answer what only compares."""
@@ -92,11 +79,6 @@ class OfflineHome:
                 got=deployment.fingerprint,
                 expected=str(recorded[-1]["fingerprint"]),
                 do="find out who changed it, then pin the right one: airlock-offline trust deployment.json",
-            )
-        if not is_as_pinned(self.home, deployment):
-            raise UsageError(
-                f"an upgrade of Airlock changed what is signed at {name}; nobody has pinned that",
-                do="read what changed, and pin it: airlock-offline trust deployment.json",
             )
         return deployment
 
@@ -124,12 +106,10 @@ class OfflineHome:
         """Return where the structs are pinned that belong to a deployment."""
         return self.home / "structs" / f"{deployment}.jsonl"
 
-    def custom_structs(self, deployment: Deployment) -> Mapping[str, Intent]:
-        """Return the structs that were pinned on this machine for a deployment, beside its own."""
+    def with_struct_pins(self, deployment: Deployment) -> Deployment:
+        """Return a deployment with the structs that were pinned for it on this machine beside its own."""
         pins = self.struct_pins(deployment.name)
-        if not pins:
-            return {}
-        recorded = self._recorded("struct-pinned", "deployment", deployment.name)
+        recorded = self._recorded("struct-pinned", "deployment", deployment.name) if pins else []
         agreed = [{name: each.get(name) for name in pin} for pin, each in zip(pins, recorded, strict=False)]
         if recorded and pins != agreed:
             raise Refusal(
@@ -139,9 +119,7 @@ class OfflineHome:
                 expected=f"the {len(recorded)} that trust-struct put on record, in their order",
                 do="find out who changed it, and pin it again: airlock-offline trust-struct",
             )
-        from airlock_shared.catalogue.pinned_structs import custom_intents
-
-        return custom_intents(pins, deployment)
+        return deployment._replace(structs=with_pins(deployment.structs, pins))
 
     def struct_pins(self, deployment: str) -> list[dict[str, str]]:
         """Return what was pinned for a deployment, oldest first; of pins with one name the newest counts."""

@@ -11,7 +11,6 @@ from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.speech.reader import read_services
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader
@@ -39,10 +38,6 @@ COLLECTED = "signatures-collected"
 def default_home() -> Path:
     """Return the folder that is used when none is given."""
     return home_of(HOME_VARIABLE, ".airlock-online")
-
-
-def _deployment_in(path: Path) -> Deployment:
-    return with_venue(parse_deployment(read_input(path)))
 
 
 class TranscriptMarks:
@@ -130,7 +125,7 @@ class OnlineHome:
                 f"no deployment named {name!r} was fetched on this machine",
                 do=f"run: airlock-online deployment fetch --name {name} --builder URL -o deployment.json",
             )
-        return _deployment_in(path)
+        return parse_deployment(read_input(path))
 
     def choose_deployment(self, name: str | None) -> Deployment:
         """Return the fetched deployment of this name, or the only one there is. Raises ``UsageError``."""
@@ -147,13 +142,13 @@ class OnlineHome:
 
     def deployments(self) -> list[Deployment]:
         """Return every deployment that was fetched on this machine and not replaced."""
-        return [_deployment_in(path) for path in current(self.folder / "deployments")]
+        return [parse_deployment(read_input(path)) for path in current(self.folder / "deployments")]
 
     def deployment_of(self, fingerprint: str) -> Deployment | None:
         """Return the deployment with this fingerprint, replaced or not; None when it was not fetched on this machine."""
         replaced = (self.folder / "deployments").glob(f"*.{fingerprint[:16]}.replaced.json")
-        known = (*self.deployments(), *map(_deployment_in, replaced))
-        return next((each for each in known if each.fingerprint == fingerprint), None)
+        kept = (parse_deployment(read_input(path)) for path in replaced)
+        return next((each for each in (*self.deployments(), *kept) if each.fingerprint == fingerprint), None)
 
     def rehearses(self) -> bool:
         """Tell whether nothing but rehearsals were fetched: a pipe may then answer what only compares."""

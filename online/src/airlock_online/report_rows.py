@@ -9,8 +9,8 @@ from typing import Any
 
 from airlock_online.journal.journal import Journal, Record, Submission
 from airlock_online.journal.order_states import FINAL, MEANINGS, OrderEvent, OrderState
+from airlock_shared.catalogue.services import OF_TRANSACTIONS
 from airlock_shared.checks.nonces import Use
-from airlock_shared.documents.services import OF_TRANSACTIONS
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.transcript_file import TranscriptFile
 from airlock_shared.report.alive import Liveness, standings

@@ -10,6 +10,7 @@ from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services import settings
 from airlock_shared.catalogue.calldata import decode_call, encode_call
+from airlock_shared.catalogue.calls import CALLS, indexed
 from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient
 from online.rehearsal.wallet import unsigned
 
@@ -110,7 +111,7 @@ def test_get_and_post_build_the_same_transaction(shared_desk: ServicesClient, pa
 @pytest.mark.parametrize("path", GOOD)
 def test_the_gate_reads_the_calldata_back(shared_desk: ServicesClient, path: str) -> None:
     data = bytes.fromhex(unsigned(shared_desk, path, **GOOD[path][0])["data"][2:])
-    decoded = decode_call(data)
+    decoded = decode_call(data, indexed(CALLS))
     assert decoded.delegated_for is None
     assert encode_call(decoded.call, decoded.message) == data
 
@@ -124,7 +125,7 @@ def test_a_delegated_call_is_wrapped_and_sent_by_the_delegate(shared_desk: Servi
     data = bytes.fromhex(payload["data"][2:])
     assert data[:4].hex() == "9a10cc32"
     assert abi.decode(["address", "bytes"], data[4:]) == (T.lower(), bytes.fromhex(plain["data"][2:]))
-    assert decode_call(data).delegated_for == bytes.fromhex(T[2:])
+    assert decode_call(data, indexed(CALLS)).delegated_for == bytes.fromhex(T[2:])
 
 
 def refused(desk: ServicesClient, path: str, fields: Json) -> list[str]:
@@ -233,7 +234,7 @@ def test_an_altered_argument_changes_the_calldata_alone(desk: ServicesClient, pa
     lying = unsigned(desk, path, **GOOD[path][0])
     assert {name for name in honest if honest[name] != lying[name]} == {"data"}
     assert lying["data"][:10] == honest["data"][:10]
-    decode_call(bytes.fromhex(lying["data"][2:]))
+    decode_call(bytes.fromhex(lying["data"][2:]), indexed(CALLS))
 
 
 def test_a_swapped_call_makes_a_stranger_the_delegate(desk: ServicesClient) -> None:

@@ -43,7 +43,7 @@ def _named(case: Case) -> Iterator[str]:
         if parameter in _NAMED:
             text = shown_value(decision.field, decision.raw)
             if parameter == "pairIndex":
-                pair = case.situation.deployment.pairs.get(decision.raw) if type(decision.raw) is int else None
+                pair = case.situation.deployment.pair_at(decision.raw)
                 text = pair.name if pair else f"pair {text}"
             if parameter in ("side", "kind"):  # the word is the plan's, and the value is equal to it
                 text = decision.expected

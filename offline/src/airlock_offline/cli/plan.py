@@ -13,7 +13,7 @@ from airlock_offline.ledger.app_faults import EXPECTED, FAULTS_DO, type_faults
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.foreseen import foreseen
-from airlock_shared.checks.payload import definitions, known_struct
+from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.console import INPUT, json_option, output_option, say, say_all, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.plan import plan_group
@@ -31,7 +31,7 @@ def machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
     deployment = state.pinned(agreed.deployment)
     if deployment is None:
         return None
-    situation = Situation(agreed, deployment, now_ms(), custom=state.custom_structs(deployment))
+    situation = Situation(agreed, state.with_struct_pins(deployment), now_ms())
     return [*foreseen(situation), *ledger_faults(situation)]
 
 
@@ -39,7 +39,7 @@ def ledger_faults(known: Situation) -> list[PlanError]:
     """Return the steps whose struct the Ethereum app refuses field by field, or signs over another digest."""
     errors = []
     for position, step in enumerate(known.plan.steps.values()):
-        intent = known_struct(known, step.action.primary_type) if step.signer.show == "fields" else None
+        intent = known.deployment.structs.get(step.action.primary_type) if step.signer.show == "fields" else None
         structs = definitions(intent).structs if intent else {}
         where = f"steps[{position}].{'fields.struct' if step.action.name == CUSTOM else 'action'}"
         if refused := refused_integers(structs):

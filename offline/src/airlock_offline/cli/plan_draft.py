@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
 from airlock_shared.catalogue.calldata import decode_call
-from airlock_shared.catalogue.calls import calls_of
-from airlock_shared.catalogue.intents import is_custom, structs_of
+from airlock_shared.catalogue.intents import is_custom
 from airlock_shared.catalogue.kinds import Field, leaf
 from airlock_shared.catalogue.referral_code import code_bytes, code_text
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.payload import definitions
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.plan.decisions import choices_of
@@ -94,7 +93,7 @@ def _intent(item: Request, deployment: Deployment) -> _Drafted:
     if item.action == AUTHORIZATION:
         raise Refusal("AUTH-FORM", "no plan is drafted for an authorization: people agree on it first", got=item.step)
     primary_type = item.payload["primaryType"]
-    intent = structs_of(deployment).get(primary_type)
+    intent = deployment.structs.get(primary_type)
     if intent is None or is_custom(intent):
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=repr(primary_type)[:80])
     action = next(action for action in ACTIONS.values() if action.primary_type == primary_type)
@@ -107,7 +106,7 @@ def _intent(item: Request, deployment: Deployment) -> _Drafted:
 def _transaction(item: Request, deployment: Deployment) -> _Drafted:
     text = item.payload["data"]
     try:
-        decoded = decode_call(bytes.fromhex(text.removeprefix(_HEX_PREFIX)), calls_of(deployment))
+        decoded = decode_call(bytes.fromhex(text.removeprefix(_HEX_PREFIX)), deployment.calls)
     except ValueError as error:
         raise Refusal("TX-HEX", "calldata is not hex", got=repr(text)[:80], expected="0x and bytes in hex") from error
     if decoded.call.is_own:

@@ -119,7 +119,7 @@ def sign(
     if note := begun_note(entries, plan):
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
-    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, state.custom_structs(deployment))
+    situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
     known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
     judged = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)

@@ -9,9 +9,7 @@ import click
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.app_faults import EXPECTED, type_faults
-from airlock_offline.pinned_catalogue import changed_since, keep_shipped
-from airlock_shared.catalogue.intents import Intent, structs_of
-from airlock_shared.catalogue.venue import with_venue
+from airlock_shared.catalogue.intents import Intent
 from airlock_shared.ceremony.sections import proved_by_words
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
@@ -29,9 +27,6 @@ from airlock_shared.documents.deployment import (
 from airlock_shared.errors import Refusal
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.safe import WIDTH, safe, wrapped
-
-UPGRADED = "An upgrade of Airlock changed what is signed here. What was pinned was otherwise (ships: as it is now):"
 
 
 @click.command("trust")
@@ -52,24 +47,18 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
       airlock-offline trust camera --qr
     """
     data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
-    deployment = with_venue(parse_deployment(data))
+    deployment = parse_deployment(data)
     _require_own_chain(deployment)
-    for intent in structs_of(deployment).values():
+    for intent in deployment.structs.values():
         require_signed_by_fields(intent, "leave it out of the venue's profile, and fetch that again")
     pinned = state.pinned(deployment.name)
-    changed = changed_since(state.home, pinned) if pinned else []
-    if pinned and pinned.fingerprint == deployment.fingerprint and not changed:
+    if pinned and pinned.fingerprint == deployment.fingerprint:
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
         if pinned or not _was_compared(state, plan_file, deployment):
             _compare(deployment, pinned)
-            if changed:
-                say(UPGRADED)
-            for line in changed:
-                say_all(wrapped(f"- {safe(line, limit=4000)}", WIDTH - 2))
             say_all(valid_elsewhere(deployment, state.pins()))
             ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
-        keep_shipped(state.home, deployment)
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:

@@ -11,13 +11,13 @@ from airlock_offline.cli.trust import require_signed_by_fields
 from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import WIDTHS, WIDTHS_DO, refused_integers
-from airlock_shared.catalogue.intents import Intent, structs_of
+from airlock_shared.catalogue.intents import Intent
 from airlock_shared.catalogue.pinned_structs import custom_intent
 from airlock_shared.catalogue.profile_words import struct_words
+from airlock_shared.catalogue.services import PINNABLE, RELAYER
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import changed_lines
 from airlock_shared.cli.console import ask_yes, json_option, say, say_all, show_json
-from airlock_shared.documents.services import PINNABLE, RELAYER
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import append_line, make_folder
 from airlock_shared.text.safe import WIDTH, safe, wrapped
@@ -53,7 +53,7 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
     venue = state.require_pinned(deployment)
     pin = {"encode_type": encode_type, **members}
     intent = custom_intent(pin)
-    if intent.name in structs_of(venue):
+    if intent.name in venue.structs:
         raise UsageError(f"the pinned deployment {venue.name} describes {intent.name} itself", do=_CHANGE)
     pinned = [old for old in state.struct_pins(deployment) if custom_intent(old).name == intent.name]
     old = pinned[-1] if pinned else None

@@ -11,7 +11,6 @@ from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.app_faults import EXPECTED, faults_of
 from airlock_offline.signing.device_pages import typed_data_of
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.case import READ, Check, Finding, IntentCase, Situation, Verdict
 from airlock_shared.checks.catalogue import CHECKS
@@ -79,14 +78,13 @@ def verify(
     data = incoming(state.home, source, FORMAT, "verify", known=state.pins, qr=qr, restart=restart)
     header, items, fingerprint = parse_requests(data)
     if deployment_file is not None:
-        deployment = with_venue(parse_deployment(read_input(deployment_file)))
+        deployment = parse_deployment(read_input(deployment_file))
     else:
         deployment = state.require_pinned(header.deployment_name)
     answers = _answers(items, signatures_file)
     entries = state.transcript.entries()
     clock = clock_of(entries, now_ms(), uptime())
-    custom = state.custom_structs(deployment)
-    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0, custom)
+    situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
     known = Known(
         clock,
         nonces_of(entries),

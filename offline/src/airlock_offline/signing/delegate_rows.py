@@ -10,13 +10,10 @@ from collections.abc import Iterator
 
 from airlock_offline.signing.row_layout import row
 from airlock_shared.catalogue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL
-from airlock_shared.catalogue.calls import calls_of
-from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.catalogue.kinds import EXPIRY, value_of
 from airlock_shared.checks.case import Case, Situation, Verdict
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.delegate_proofs import is_waived
-from airlock_shared.plan.model import Exact, Step
+from airlock_shared.plan.model import Step
 from airlock_shared.text.safe import WIDTH, wrapped
 from airlock_shared.units import utc_text
 
@@ -40,8 +37,8 @@ def delegate_lines(case: Case) -> Iterator[str]:
 
 
 def _powers(situation: Situation) -> Iterator[tuple[str, str]]:
-    intents = structs_of(situation.deployment).values()
-    calls = calls_of(situation.deployment).by_name.values()
+    intents = situation.deployment.structs.values()
+    calls = situation.deployment.calls.by_name.values()
     yield "can sign", _list(i.title for i in intents if i.signer_rule == "trader-or-delegate")
     yield "can send", _list(call.title for call in calls if call.delegable)
     yield "can never", _NEVER
@@ -66,7 +63,7 @@ def _others(case: Case) -> list[tuple[str, str]]:
     before, after = _rotation(case)
     does = dict.fromkeys(REGISTRATIONS, "registers") | {REMOVAL: "ends the registration of"}
     return [
-        (f"step {step.id}"[:18], f"{when} this, {does[step.action.name]} {_key(step)}")
+        (f"step {step.id}"[:18], f"{when} this, {does[step.action.name]} {step.address('delegate')}")
         for when, steps in (("before", before), ("after", after))
         for step in steps
     ]
@@ -75,21 +72,12 @@ def _others(case: Case) -> list[tuple[str, str]]:
 def _rotation(case: Case) -> tuple[list[Step], list[Step]]:
     """Return the steps for delegates of a delegate's step's account, before it and after it; none for another step."""
     every = case.situation.plan.steps.values()
-    steps = [step for step in every if step.action.name in DELEGATE_ACTIONS and _raw(step) == _raw(case.step)]
+    trader = case.step.raw("trader")
+    steps = [step for step in every if step.action.name in DELEGATE_ACTIONS and step.raw("trader") == trader]
     if case.step not in steps:
         return [], []
     here = steps.index(case.step)
     return steps[:here], steps[here + 1 :]
-
-
-def _raw(step: Step) -> object:
-    value = step.values.get("trader")
-    return value.raw if isinstance(value, Exact) else None
-
-
-def _key(step: Step) -> str:
-    value = step.values["delegate"]
-    return checksum_address(value.raw) if isinstance(value, Exact) and type(value.raw) is bytes else value.text
 
 
 def delegate_warnings(case: Case) -> Iterator[str]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_shared.catalogue.eip1559 import TYPE_2, unsigned_bytes
-from airlock_shared.documents.requests import Transaction
+from airlock_shared.catalogue.eip1559 import TYPE_2, Transaction, unsigned_bytes
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.wire.codec import damaged

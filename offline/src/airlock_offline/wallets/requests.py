@@ -13,10 +13,10 @@ from airlock_offline.wallets.eip1559_reader import read_unsigned
 from airlock_shared.catalogue.encode_types import types_of
 from airlock_shared.catalogue.intents import Intent
 from airlock_shared.catalogue.kinds import PAIR, value_of
+from airlock_shared.catalogue.services import RELAY
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.payload import definitions, encoding_of, known_struct
+from airlock_shared.checks.payload import definitions, encoding_of
 from airlock_shared.documents.requests import Request, read_item
-from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
@@ -88,7 +88,7 @@ def _intent(data: bytes, step: Step, situation: Situation) -> Request:
     document = parse_json(data)
     refuse_floats(document)
     _, hashes = read_typed_data(document)
-    intent = known_struct(situation, document["primaryType"])
+    intent = situation.deployment.structs.get(document["primaryType"])
     if intent is None:
         got = safe(document["primaryType"], limit=80)
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=got, expected=step.action.result)
@@ -114,7 +114,7 @@ def _order_type(intent: Intent, message: dict[str, Any], situation: Situation) -
     if intent.order_types is None:
         return None, ""
     number = value_of(intent.fields, message, PAIR)
-    pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+    pair = situation.deployment.pair_at(number)
     if pair is None or intent.order_types[pair.pnl] < 0:
         return None, ""  # ORDER-TYPE says what is wrong with it
     kind = "a PnL pair" if pair.pnl else "an ordinary pair"

@@ -7,8 +7,8 @@ import textwrap
 import click
 
 from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.plan.examples import literal
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.units import UNIX_MS, UNIX_S

@@ -17,12 +17,12 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calldata import decode_call
-from airlock_shared.catalogue.calls import Calls, calls_of
+from airlock_shared.catalogue.calls import Calls
 from airlock_shared.catalogue.kinds import leaf
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
@@ -73,7 +73,7 @@ def build(
     if as_json and not wrong:
         show_json({"ok": True} | prepared.request.as_json())
     elif not as_json:
-        for line in _payload_lines(prepared, calls_of(deployment)):
+        for line in _payload_lines(prepared, deployment.calls):
             show(line)
         show(f"checks: {len(prepared.verdicts.found) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)

@@ -38,7 +38,6 @@ from airlock_online.readback.contract_views import delegation_on_chain
 from airlock_online.readback.expectations import Expectation, expectation_lines, untold
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_lookup import from_chain
-from airlock_shared.catalogue.intents import structs_of
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.console import INPUT, explain, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -253,7 +252,7 @@ class Desk:
         builder = builder_of(deployment, self.http, self.config)
         chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
         delegate = partial(delegation_on_chain, self.node, deployment) if self.node else None
-        events, structs = self.journal.events(digest), structs_of(deployment)
+        events, structs = self.journal.events(digest), deployment.structs
         contradiction = self.journal.contradiction(digest)
         doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs, delegate)

@@ -19,11 +19,10 @@ from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
-from airlock_shared.catalogue.venue import with_venue
+from airlock_shared.catalogue.services import BUILDER, SERVICES
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
 from airlock_shared.documents.deployment import Deployment, parse_deployment, valid_elsewhere
-from airlock_shared.documents.services import BUILDER, SERVICES
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
@@ -96,7 +95,7 @@ def fetch(
     document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta)
     document = document if profile is None else add_venue_profile(document, profile)
     data = to_json(add_device_metadata(document, *records))
-    fetched = with_venue(parse_deployment(data))
+    fetched = parse_deployment(data)
     require_deliverable(fetched, config.bodies.price_trigger)
     write_new(output, data)
     home.keep_deployment(fetched, data)

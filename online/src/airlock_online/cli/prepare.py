@@ -28,7 +28,7 @@ from airlock_online.preparing.prepare import Prepared, Sources
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.preparing.replaced import replaced_lines
 from airlock_online.readback.referral_lookup import disagreements, look, seen_lines, settled
-from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.eip1559 import Transaction
 from airlock_shared.catalogue.referral_code import code_text
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.document import part_of
@@ -42,7 +42,7 @@ from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_light import require_output
 from airlock_shared.cli.qr.options import qr_option
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Header, Transaction, parse_requests, write_requests
+from airlock_shared.documents.requests import Header, parse_requests, write_requests
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan
@@ -194,7 +194,7 @@ def keep(
     home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
-    structs, expected = structs_of(deployment), home.config().builds.beside
+    structs, expected = deployment.structs, home.config().builds.beside
     for item in prepared:
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
         for line in (*replaced, *beside_of(item, expected)):

@@ -18,13 +18,12 @@ from airlock_online.preparing.prepare import (
     require_known,
 )
 from airlock_shared.catalogue.kinds import leaf
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.checks.payload import known_struct
 from airlock_shared.cli.console import say
 from airlock_shared.cli.progress import count_down
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Expired, Refusal, UsageError
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
@@ -97,7 +96,9 @@ def _usable(step: Step, situation: Situation, sources: Sources, payloads: KeptPa
 def _until_ms(item: Prepared, situation: Situation) -> int | None:
     """Return when a payload has too little time left (unix ms); None for one without a deadline."""
     request = item.request
-    known = None if request.transaction is not None else known_struct(situation, request.payload["primaryType"])
+    known = (
+        None if request.transaction is not None else situation.deployment.structs.get(request.payload["primaryType"])
+    )
     deadline = leaf(request.payload["message"], known.deadline) if known is not None and known.deadline else None
     return None if deadline is None else int(str(deadline)) - situation.plan.limits.remaining_at_least_ms
 

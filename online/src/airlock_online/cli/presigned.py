@@ -16,10 +16,10 @@ from airlock_online.cli.delivery_context import MatchedSignatures
 from airlock_online.delivery.deliveries import signed_authorization
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.wallets.authorizations import presigned_lines, read_presigned, require_of_order
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.cli.console import ask_yes, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input

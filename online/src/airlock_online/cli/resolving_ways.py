@@ -13,8 +13,8 @@ from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.registration import transaction_of
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record, Submission
+from airlock_shared.catalogue.services import OF_TRANSACTIONS
 from airlock_shared.cli.console import rows, say
-from airlock_shared.documents.services import OF_TRANSACTIONS
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import safe
 

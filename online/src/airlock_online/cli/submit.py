@@ -18,6 +18,7 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import submit as deliver
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import require_chain
+from airlock_shared.catalogue.services import AUTHORIZATION, RELAY, RPC
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.console import finish, json_option, led, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -26,7 +27,6 @@ from airlock_shared.cli.qr.file_or_light import incoming
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import AUTHORIZATION, RELAY, RPC
 from airlock_shared.documents.signatures import FORMAT
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.text.safe import safe

@@ -9,7 +9,7 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import OPEN
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.documents.services import OF_TRANSACTIONS, ROUTES
+from airlock_shared.catalogue.services import OF_TRANSACTIONS, ROUTES
 from airlock_shared.errors import DocumentError, Expired, Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, utc_text

@@ -12,7 +12,7 @@ from airlock_online.clients.http_messages import NotSent
 from airlock_online.delivery.chain_evidence import nonce_now, require_chain
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record, Submission
-from airlock_shared.documents.services import OF_TRANSACTIONS
+from airlock_shared.catalogue.services import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 
 RESTORED = (

@@ -17,7 +17,7 @@ from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
-from airlock_shared.documents.services import BATCHED_MARKET
+from airlock_shared.catalogue.services import BATCHED_MARKET
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.keccak import keccak256
 

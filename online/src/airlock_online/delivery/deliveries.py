@@ -11,15 +11,14 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
 from airlock_shared.catalogue.authorizations import element_of, hash_of
 from airlock_shared.catalogue.calldata import Decoded, decode_call
-from airlock_shared.catalogue.calls import calls_of
-from airlock_shared.catalogue.eip1559 import raw_transaction, signing_hash, unsigned_bytes, value_wei
-from airlock_shared.catalogue.intents import Intent, structs_of
+from airlock_shared.catalogue.eip1559 import Transaction, raw_transaction, signing_hash, unsigned_bytes, value_wei
+from airlock_shared.catalogue.intents import Intent
 from airlock_shared.catalogue.kinds import PAIR, leaf, path_of
+from airlock_shared.catalogue.services import BATCHED_MARKET, RELAY, ROUTES
 from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Header, Request, Transaction
-from airlock_shared.documents.services import BATCHED_MARKET, RELAY, ROUTES
+from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -79,7 +78,7 @@ def delivery_of(
 
 def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
     primary_type = request.payload["primaryType"]
-    intent = structs_of(deployment).get(primary_type)
+    intent = deployment.structs.get(primary_type)
     if intent is None:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=primary_type)
     message = definitions(intent).read(primary_type, request.payload["message"])
@@ -107,7 +106,7 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
         chain_id=deployment.chain_id,
         trader=checksum_address(trader) if isinstance(trader, bytes) else "",
         replaces=request.replaces,
-        intent=intent if deployment.signed else None,
+        intent=intent,
         signed=json.dumps(_in_events(intent, message, request.order_type)),
     )
 
@@ -136,7 +135,7 @@ def _in_events(intent: Intent, message: dict[str, object], order_type: int | Non
 
 def encoding_signed(request: Request, deployment: Deployment, digest: str) -> str:
     """Return the encoding of a request's intent in hex without 0x, recomputed; empty when ``digest`` is another one's."""
-    intent = structs_of(deployment).get(str(request.payload.get("primaryType")))
+    intent = deployment.structs.get(str(request.payload.get("primaryType")))
     if intent is None or request.transaction is not None:
         return ""
     message = definitions(intent).read(intent.name, request.payload["message"])
@@ -183,7 +182,7 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
         raise Refusal(
             "TX-GAS", "a number that a transaction cannot have", got=str(tuple(filled))[:80], expected="0 to 2^256 - 1"
         )
-    decoded, wei = decode_call(bytes.fromhex(payload["data"][2:]), calls_of(deployment)), value_wei(payload)
+    decoded, wei = decode_call(bytes.fromhex(payload["data"][2:]), deployment.calls), value_wei(payload)
     if wei is None or (wei and not decoded.call.fee):
         raise Refusal("TX-VALUE", "it would also send native coins", got=payload["value"][:80], expected="0x0")
     return decoded

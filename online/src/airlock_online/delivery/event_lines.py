@@ -18,7 +18,7 @@ from airlock_online.journal.order_states import (
     needs_history,
     terminal_state,
 )
-from airlock_shared.documents.services import BATCHED_MARKET
+from airlock_shared.catalogue.services import BATCHED_MARKET
 from airlock_shared.text.safe import WIDTH, beside, columns, safe, safe_again
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_online.journal.order_states import OrderState
-from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAY, RELAYER, RPC, TWAP
+from airlock_shared.catalogue.services import BATCHED_MARKET, CORE_API, RELAY, RELAYER, RPC, TWAP
 
 
 class FinalEvidence(NamedTuple):

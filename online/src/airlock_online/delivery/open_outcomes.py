@@ -7,7 +7,7 @@ from typing import NamedTuple
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Submission
-from airlock_shared.documents.services import OF_TRANSACTIONS
+from airlock_shared.catalogue.services import OF_TRANSACTIONS
 from airlock_shared.units import utc_text
 
 

@@ -25,7 +25,7 @@ from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_shared.documents.services import CORE_API, OF_TRANSACTIONS
+from airlock_shared.catalogue.services import CORE_API, OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text

@@ -22,7 +22,7 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Record, Submission
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import before
-from airlock_shared.documents.services import BATCHED_MARKET
+from airlock_shared.catalogue.services import BATCHED_MARKET
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, UsageError
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe

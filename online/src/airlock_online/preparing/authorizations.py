@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.preparing.prepare import Prepared
+from airlock_shared.catalogue.services import AUTHORIZATION, BATCHED_MARKET, ROUTES
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import AUTHORIZATION, BATCHED_MARKET, ROUTES
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import request_fields
 from airlock_shared.plan.model import Exact, Step

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from airlock_online.preparing.meta_forms import address, contracts_of, enums_of
 from airlock_online.preparing.unit_scales import one_spelling
 from airlock_online.speech.sections import MetaPaths
+from airlock_shared.catalogue.profile import shipped
 from airlock_shared.documents.deployment import FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -53,6 +54,7 @@ def deployment_document(
         "base_urls": dict(urls),
         "meta_sha256": hashlib.sha256(meta_bytes).hexdigest(),
         "fetched_at": fetched_at,
+        "signed": shipped(),
     }
     told.require_all()
     for of, contract in _OF_DOMAINS.items():  # specification, rule 1 of "Signable intent payload"

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 from airlock_online.clients.http import Http
 from airlock_online.clients.revert_reasons import error_name, reason
 from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
-from airlock_shared.catalogue.eip1559 import value_wei
+from airlock_shared.catalogue.eip1559 import Transaction, value_wei
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Transaction
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 
 GAS_MARGIN_PERCENT = 20

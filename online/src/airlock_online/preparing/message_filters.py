@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_shared.catalogue.filtered_structs import schema_hash
-from airlock_shared.catalogue.intents import structs_of
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import read_deployment
+from airlock_shared.documents.filtered_structs import schema_hash
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.wire.members import read_members
@@ -22,9 +20,9 @@ def add_message_filters(document: dict[str, Any], published: dict[str, Any]) -> 
 
     Raises ``UsageError`` when it has none, or a set that is not as Ledger publishes them.
     """
-    deployment = with_venue(read_deployment(document))
+    deployment = read_deployment(document)
     messages = {}
-    for name, intent in structs_of(deployment).items():
+    for name, intent in deployment.structs.items():
         domain = deployment.domains[intent.domain]
         contract, schema = "0x" + domain.contract.hex(), schema_hash(intent)
         if (entry := published.get(f"{domain.chain_id}:{contract}:{schema}")) is not None:

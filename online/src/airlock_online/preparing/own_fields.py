@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.payload import known_struct
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.model import AsSigned, Step
 
@@ -24,7 +23,7 @@ def _value(step: Step, situation: Situation, source: Any) -> str:
     wanted = step.values.get(leaf)
     if isinstance(wanted, AsSigned):
         return with_decimals(wanted.text, decimals, f"step {step.id}: {leaf}") if decimals else wanted.text
-    struct = None if step.action.call else known_struct(situation, step.action.primary_type)
+    struct = None if step.action.call else situation.deployment.structs.get(step.action.primary_type)
     horizon_ms = situation.plan.limits.deadline_at_most_ms
     if struct is None or leaf != struct.deadline or horizon_ms is None:
         raise UsageError(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from airlock_shared.checks.case import Situation
-from airlock_shared.checks.payload import known_struct
 from airlock_shared.plan.model import Exact, Step
 from airlock_shared.units import span_text
 
@@ -23,7 +22,7 @@ def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int = 0)
         yield f"{len(steps)} steps at {per_minute} requests a minute: building them takes {takes} or more"
     limits, lengths_ms = situation.plan.limits, []
     for step in steps:
-        known = None if step.action.call else known_struct(situation, step.action.primary_type)
+        known = None if step.action.call else situation.deployment.structs.get(step.action.primary_type)
         if known is None or not known.deadline:
             continue
         fixed = step.values.get("deadlineMs")

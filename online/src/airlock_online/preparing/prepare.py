@@ -19,15 +19,14 @@ from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.own_fields import own_fields
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.sections import BuildPaths
-from airlock_shared.catalogue.calls import calls_of
-from airlock_shared.catalogue.intents import Intent, structs_of
+from airlock_shared.catalogue.eip1559 import Transaction
+from airlock_shared.catalogue.intents import Intent
+from airlock_shared.catalogue.services import RELAY
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.checks.payload import known_struct
 from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.documents.requests import Request, Transaction, read_item
-from airlock_shared.documents.services import RELAY
+from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
@@ -87,7 +86,7 @@ def prepare_step(
 
 def require_known(step: Step, situation: Situation) -> None:
     """Raise ``UsageError`` for a step whose struct or call is neither of the catalogue nor of the deployment's profile."""
-    known = structs_of(situation.deployment).keys() | calls_of(situation.deployment).by_name.keys()
+    known = situation.deployment.structs.keys() | situation.deployment.calls.by_name.keys()
     if step.action.name == CUSTOM and step.action.result not in known:
         raise UsageError(
             f"step {step.id}: the deployment describes no {step.action.result}, and the online half knows no other",
@@ -182,7 +181,7 @@ def _request(
 
 def _known_struct(step: Step, situation: Situation) -> Intent:
     """Return a step's struct at this venue. Raises ``UsageError`` when the venue's profile has none."""
-    intent = known_struct(situation, step.action.primary_type)
+    intent = situation.deployment.structs.get(step.action.primary_type)
     if intent is None:
         raise UsageError(
             f"step {step.id}: {situation.deployment.name} has no struct {step.action.primary_type}", do=_PROFILE
@@ -217,7 +216,7 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
         return None, ""
     wanted = wanted_value("pairIndex", step, situation.deployment)
     number = wanted.raw if isinstance(wanted, Exact) else None
-    pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+    pair = situation.deployment.pair_at(number)
     if pair is None:
         raise UsageError(
             f"step {step.id}: the deployment has no pair {number}", do="correct the plan, or fetch it again"

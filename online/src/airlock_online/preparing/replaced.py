@@ -9,8 +9,8 @@ from airlock_shared.catalogue.authorizations import hash_of
 from airlock_shared.catalogue.eip1559 import signing_hash
 from airlock_shared.catalogue.intents import Intent
 from airlock_shared.catalogue.kinds import leaf
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import safe
 

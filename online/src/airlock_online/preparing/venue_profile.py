@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from airlock_shared.catalogue.intents import CATALOGUE, structs_of
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.profile import resolve
+from airlock_shared.catalogue.services import CORE_API, TWAP
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.services import CORE_API, TWAP
 from airlock_shared.errors import UsageError
 from airlock_shared.wire.codec import parse_json, refuse_floats
 
@@ -30,7 +30,7 @@ def require_deliverable(deployment: Deployment, price_trigger: Mapping[str, str]
 
     ``price_trigger`` is the core API's body in the services file, empty where it has none.
     """
-    for name, intent in structs_of(deployment).items():
+    for name, intent in deployment.structs.items():
         if name in CATALOGUE or not (intent.route == TWAP or (intent.route == CORE_API and not price_trigger)):
             continue
         missing = "takes cancellations alone" if intent.route == TWAP else "has no body of it: [bodies] price_trigger"

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.documents.services import RELAY, RELAYER, ROUTES
+from airlock_shared.catalogue.services import RELAY, RELAYER, ROUTES
 from airlock_shared.wire.codec import fingerprint
 
 FORMAT = "airlock/venue-services@1"

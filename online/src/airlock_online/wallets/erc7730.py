@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from airlock_shared.catalogue.calls import DELEGATED_ACTION, Call, calls_of
-from airlock_shared.catalogue.intents import Intent, is_custom, structs_of
+from airlock_shared.catalogue.calls import DELEGATED_ACTION, Call
+from airlock_shared.catalogue.intents import Intent, is_custom
 from airlock_shared.catalogue.kinds import Field
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import UsageError
@@ -110,9 +110,9 @@ def descriptors(deployment: Deployment, owner: str | None = None, url: str | Non
     Raises ``UsageError`` for an owner or an address of a site that a Ledger would cut short.
     """
     metadata = _metadata(owner if owner is not None else deployment.domains["trading"].name, url)
-    files, known = {}, calls_of(deployment)
+    files, known = {}, deployment.calls
     for name in deployment.domains:
-        intents = [each for each in structs_of(deployment).values() if each.domain == name and not is_custom(each)]
+        intents = [each for each in deployment.structs.values() if each.domain == name and not is_custom(each)]
         files[f"eip712-{name}.json"] = _of_domain(deployment, name, intents, metadata)
     for name, address in deployment.contracts.items():
         if calls := [call for call in known.by_name.values() if call.contract == name and not call.is_own]:

@@ -13,12 +13,11 @@ from typing import NamedTuple
 from airlock_online.delivery.deliveries import delivery_of, require_sendable
 from airlock_online.wallets.eip712_json import typed_json
 from airlock_shared.catalogue.eip1559 import signing_hash, unsigned_bytes
-from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.payload import definitions, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.documents.signatures import Signed, write_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
@@ -54,7 +53,7 @@ def signable_of(request: Request, deployment: Deployment) -> Signable:
     if filled is not None:
         require_sendable(payload, filled, deployment)
         return Signable(unsigned_bytes(payload, filled), DataType.TYPED_TRANSACTION, signing_hash(payload, filled))
-    intent = structs_of(deployment).get(payload["primaryType"])
+    intent = deployment.structs.get(payload["primaryType"])
     if intent is None:
         raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=payload["primaryType"])
     message = definitions(intent).read(intent.name, payload["message"])

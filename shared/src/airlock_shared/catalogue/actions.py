@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_shared.documents.services import AUTHORIZATION
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

@@ -10,7 +10,6 @@ from airlock_shared.catalogue.calls import (
     Calls,
     arguments_of,
     selector_of,
-    shipped_calls,
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode, encode
@@ -26,21 +25,20 @@ class Decoded(NamedTuple):
     delegated_for: bytes | None
 
 
-def decode_call(data: bytes, calls: Calls | None = None) -> Decoded:
+def decode_call(data: bytes, calls: Calls) -> Decoded:
     """Read calldata, canonical encoding only; a delegated call is opened once, and never twice.
 
-    ``calls`` are the venue's, the shipped ones when None. Raises ``Refusal`` with ``TX-SELECTOR`` for an unknown function,
+    ``calls`` are the venue's. Raises ``Refusal`` with ``TX-SELECTOR`` for an unknown function,
     ``TX-NESTED`` for a delegated call within another, ``TX-DELEGABLE`` for one that a delegate may not make,
     ``ENC-CANONICAL`` for another encoding.
     """
-    known = calls or shipped_calls()
     if not _is_delegated(data):
-        call = _call_of(data, known)
+        call = _call_of(data, calls)
         return Decoded(call, _arguments(call, data), None)
     trader, inner = decode(_DELEGATED_TYPES, data[4:])
     if _is_delegated(inner):
         raise Refusal("TX-NESTED", "a delegated call within a delegated call", expected="one delegation")
-    call = _call_of(inner, known)
+    call = _call_of(inner, calls)
     if not call.delegable:
         raise Refusal("TX-DELEGABLE", "a call that a delegate may not make for a trader", got=call.name)
     return Decoded(call, _arguments(call, inner), trader)

@@ -9,13 +9,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.catalogue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, Field, field
 from airlock_shared.ethereum.keccak import keccak256
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
 
 DELEGATED_ACTION = "delegatedAction"
 DELEGATED_SIGNATURE = f"{DELEGATED_ACTION}(address trader,bytes data)"
@@ -186,22 +183,6 @@ class Calls(NamedTuple):
 def indexed(calls: dict[str, Call]) -> Calls:
     """Return a venue's calls, found by name and by selector."""
     return Calls(calls, {selector_of(call.signature): call for call in calls.values()})
-
-
-@cache
-def shipped_calls() -> Calls:
-    """Return the calls that ship, as specified."""
-    return indexed(CALLS)
-
-
-def calls_of(deployment: Deployment) -> Calls:
-    """Return the calls of a deployment's venue."""
-    if deployment.venue is not None:
-        calls: Calls = deployment.venue.calls
-        return calls
-    if deployment.signed:
-        raise ValueError("a deployment with a profile is read by catalogue.venue.with_venue")
-    return shipped_calls()
 
 
 @cache

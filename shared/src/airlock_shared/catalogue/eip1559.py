@@ -7,9 +7,8 @@ access list, no blobs, no authorisations. Source: EIP-1559, EIP-2718.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
-from airlock_shared.documents.requests import Transaction
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.ethereum.rlp import encode
@@ -17,6 +16,15 @@ from airlock_shared.ethereum.rlp import encode
 TYPE_2 = b"\x02"
 _WEI = re.compile(r"0|0x0|0x[1-9a-fA-F][0-9a-fA-F]{0,63}|0x(?:[0-9a-fA-F]{2}){0,32}", re.ASCII)
 """How an amount of wei may be written: zero in one digit, the shortest hex, or whole bytes up to a word."""
+
+
+class Transaction(NamedTuple):
+    """What the online half filled in from the chain: the account's nonce, the gas limit, and EIP-1559 fees in wei."""
+
+    nonce: int
+    gas: int
+    maxFeePerGas: int  # noqa: N815  (EIP-1559's own name)
+    maxPriorityFeePerGas: int  # noqa: N815
 
 
 def value_wei(payload: dict[str, Any]) -> int | None:

@@ -8,15 +8,11 @@ observed at comparable venues.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from airlock_shared.catalogue.encode_types import SHIPPED, leaves_of, types_of_text
 from airlock_shared.catalogue.kinds import DEADLINE, NONCE_KIND, Field, field, path_of
-from airlock_shared.documents.services import BATCHED_MARKET, CORE_API, RELAYER, TWAP
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
+from airlock_shared.catalogue.services import BATCHED_MARKET, CORE_API, RELAYER, TWAP
 
 
 class Intent(NamedTuple):
@@ -118,16 +114,6 @@ CATALOGUE: dict[str, Intent] = {intent.name: intent for intent in _ALL}
 """Every struct that Airlock signs, by primary type."""
 
 DOMAIN_MEMBERS = (("name", "string"), ("version", "string"), ("chainId", "uint256"), ("verifyingContract", "address"))
-
-
-def structs_of(deployment: Deployment) -> Mapping[str, Intent]:
-    """Return what is signed at a deployment's venue, by primary type: what ships, unless its profile says otherwise."""
-    if deployment.venue is not None:
-        structs: Mapping[str, Intent] = deployment.venue.structs
-        return structs
-    if deployment.signed:
-        raise ValueError("a deployment with a profile is read by catalogue.venue.with_venue")
-    return CATALOGUE
 
 
 def is_custom(intent: Intent) -> bool:

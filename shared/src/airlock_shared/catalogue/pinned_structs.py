@@ -8,17 +8,14 @@ decides each leaf, is what a venue's profile may say of a struct that does not s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from airlock_shared.catalogue.encode_types import leaves_of
-from airlock_shared.catalogue.intents import CATALOGUE, Intent, structs_of
+from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import DEADLINE, NONCE_KIND, TRADER, UNKNOWN
 from airlock_shared.catalogue.profile import intent_of, struct_types
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.wire.members import read_members
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
 
 _SAME = ("encode_type", "domain", "signer_rule", "route")
 _DO = "compare it with the venue's contract"
@@ -46,10 +43,9 @@ def custom_intent(pin: Any) -> Intent:
     return intent._replace(title=f"{name}, a struct that was pinned on this machine")
 
 
-def custom_intents(pins: list[Any], deployment: Deployment) -> Mapping[str, Intent]:
-    """Return the structs that were pinned one by one, of pins with one name the newest.
+def with_pins(structs: Mapping[str, Intent], pins: list[Any]) -> Mapping[str, Intent]:
+    """Return a venue's structs, and those that were pinned one by one; of pins with one name the newest.
 
-    A struct that the deployment's own profile describes is that one alone.
+    A struct that the venue's own profile describes is that one alone.
     """
-    known = structs_of(deployment)
-    return {intent.name: intent for pin in pins if (intent := custom_intent(pin)).name not in known}
+    return {**structs, **{intent.name: intent for intent in map(custom_intent, pins)}, **structs}

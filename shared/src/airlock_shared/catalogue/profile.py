@@ -44,8 +44,7 @@ from airlock_shared.catalogue.kinds import (
     field,
     path_of,
 )
-from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.services import PINNABLE
+from airlock_shared.catalogue.services import PINNABLE
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.ethereum.eip712_types import atomic_kind
@@ -99,8 +98,8 @@ def venue_of(signed: str) -> Venue:
     Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, and what the readers of types raise.
     """
     value = _read(json.loads(signed), whole=True)
-    structs = {name: intent_of(name, entry) for name, entry in value["structs"].items()}
-    calls = {name: _call(name, entry) for name, entry in value["calls"].items()}
+    structs = {name: intent_of(name, entry) for name, entry in _in_order(value["structs"], CATALOGUE)}
+    calls = {name: _call(name, entry) for name, entry in _in_order(value["calls"], CALLS)}
     found: dict[bytes, str] = {}
     for name, call in calls.items():
         other = found.setdefault(selector_of(call.signature), name)
@@ -109,12 +108,17 @@ def venue_of(signed: str) -> Venue:
     return Venue(structs, indexed(calls))
 
 
-def venue_at(deployment: Deployment) -> Venue:
-    """Return the venue of a deployment, whose own calls go to a contract that it pins, and never to the token.
+def _in_order(given: Mapping[str, Any], shipped: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the entries in the order in which they ship, and then the venue's own."""
+    return [(name, given[name]) for name in {**shipped, **given} if name in given]
+
+
+def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
+    """Return the venue of a deployment's ``signed`` text, whose own calls go to a contract that it pins, never to the token.
 
     A contract is told by its address: the token under another name is the token. Raises as :func:`venue_of`.
     """
-    venue, contracts = venue_of(deployment.signed), deployment.contracts
+    venue = venue_of(signed)
     for name, call in venue.calls.by_name.items():
         to = contracts.get(call.contract)
         if call.is_own and (to is None or to == contracts.get(_TOKEN)):

@@ -13,9 +13,7 @@ from airlock_shared.ethereum.eip712 import read_types
 
 
 def profile_words(signed: str) -> Iterator[str]:
-    """Yield a line for each difference from what ships; nothing for an empty ``signed``. Raises as ``venue_of``."""
-    if not signed:
-        return
+    """Yield a line for each difference from what ships. Raises as ``venue_of``."""
     venue = venue_of(signed)
     for name, intent in venue.structs.items():
         shipped = CATALOGUE.get(name)

@@ -201,7 +201,7 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     if intent.order_types is None:
         return None if got is None else Finding(False, got, "none: this struct is not a market order")
     number = value_of(case.fields, case.message, PAIR)
-    pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
+    pair = case.situation.deployment.pair_at(number)
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
     expected = intent.order_types[pair.pnl]
@@ -220,7 +220,7 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
     if got is None:
         return None
     number = value_of(case.fields, case.message, PAIR)
-    pair = case.situation.deployment.pairs.get(number) if type(number) is int else None
+    pair = case.situation.deployment.pair_at(number)
     enum = case.situation.deployment.enums.get("openOrderType", {})
     expected = enum.get("market_pnl" if pair and pair.pnl else "market")
     return Finding(expected is not None and got == expected, got, expected)

@@ -9,17 +9,16 @@ from collections.abc import Iterator
 
 from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS, hash_of, read_authorization
 from airlock_shared.catalogue.calldata import Decoded
-from airlock_shared.catalogue.intents import CATALOGUE, structs_of
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.services import AUTHORIZATION, BATCHED_MARKET
 from airlock_shared.checks.case import (
     PLAN,
     PLANNED,
     READ,
     REBUILD,
     RECEIVED,
-    ROUTE,
     STOP,
     CallCase,
-    Check,
     Finding,
     Info,
     Planned,
@@ -27,8 +26,8 @@ from airlock_shared.checks.case import (
     Received,
     check,
     read_at_once,
+    sent_to,
 )
-from airlock_shared.documents.services import AUTHORIZATION, BATCHED_MARKET
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip7702 import NONCE_BELOW
@@ -87,17 +86,12 @@ def order_is_of_the_account(case: Planned) -> Finding:
     expected = "a market order of the plan, signed by or for " + checksum_address(giver)
     if order is None:
         return Finding(False, f"{name or 'no order'}, which is no step of the plan", expected)
-    intent, trader = structs_of(case.situation.deployment).get(order.action.primary_type), order.values.get("trader")
-    accounts = {order.signer.address, *([trader.raw] if isinstance(trader, Exact) else [])}
+    intent, accounts = (
+        case.situation.deployment.structs.get(order.action.primary_type),
+        (order.signer.address, order.raw("trader")),
+    )
     ok = intent is not None and intent.order_types is not None and giver in accounts
     return Finding(ok, f"{name} ({order.action.name}, signed by {checksum_address(order.signer.address)})", expected)
-
-
-def route_is_market(case: Received) -> Finding:
-    """An authorization goes to the batched market, as a part of its order's request."""
-    request = case.request
-    ok = request.route == BATCHED_MARKET and request.order_type is None
-    return Finding(ok, request.route, BATCHED_MARKET)
 
 
 def complete(case: CallCase) -> CallCase:
@@ -109,7 +103,7 @@ CHECKS = (
     chain_is_pinned,
     contract_is_known,
     order_is_of_the_account,
-    Check("ORDER-ROUTE", RECEIVED, route_is_market, ROUTE),
+    sent_to(BATCHED_MARKET),
 )
 
 

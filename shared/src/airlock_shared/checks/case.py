@@ -8,7 +8,6 @@ so a check names the stage that it needs, and is not reached when the item did n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -23,21 +22,16 @@ if TYPE_CHECKING:
     from airlock_shared.plan.model import Plan, Step
 
 
-NO_STRUCTS: Mapping[str, Intent] = MappingProxyType({})
-
-
 class Situation(NamedTuple):
     """What every item of a document is judged against.
 
     ``now_ms`` is the clock in unix milliseconds, and ``clock_uncertainty_ms`` how far a person says that it may be off.
-    ``custom`` are the structs that were pinned beside the deployment, one by one.
     """
 
     plan: Plan
     deployment: Deployment
     now_ms: int
     clock_uncertainty_ms: int = 0
-    custom: Mapping[str, Intent] = NO_STRUCTS
 
 
 # ---- the stages of an item ------------------------------------------------------------------------------------------
@@ -258,6 +252,18 @@ def check(
 ) -> Callable[[Callable[[Any], Finding | None]], Check]:
     """Return what makes a rule a check, with its description beside it."""
     return lambda rule: Check(name, stage, rule, Info(refusal, protects, do))
+
+
+def sent_to(route: str) -> Check:
+    """Return the check that an item which is no intent goes to a route, and has no order type."""
+    return Check(
+        "ORDER-ROUTE",
+        RECEIVED,
+        lambda case: Finding(
+            case.request.route == route and case.request.order_type is None, case.request.route, route
+        ),
+        ROUTE,
+    )
 
 
 def read_at_once(stage: int, infos: Mapping[str, Info]) -> tuple[Check, ...]:

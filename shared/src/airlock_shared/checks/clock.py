@@ -7,7 +7,7 @@ clock_gettime(2): ``CLOCK_BOOTTIME`` runs on through a suspend and cannot be set
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.checks.case import RECEIVED, Finding, check
@@ -52,7 +52,7 @@ class Clock(NamedTuple):
 
 def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None = None) -> Clock:
     """Return what a transcript says of the clock at ``now_ms``, compared with how long the machine has been running."""
-    last = _last(entries)
+    last = next((entry for entry in reversed(entries) if entry.event in (STATED, CONTRADICTED)), None)
     clock = Clock(now_ms, last, None, _gap_ms(last, now_ms, uptime))
     return clock if clock.was_set else clock._replace(uncertainty_ms=_uncertainty_ms(entries, last, now_ms))
 
@@ -98,11 +98,3 @@ def time_is_stated(clock: Clock) -> Finding:
 def advice() -> str:
     """Return the command by which a person states the time."""
     return f"read the time from a watch and run: {COMMAND.format(now='YYYY-MM-DDTHH:MM:SSZ')}"
-
-
-def _last(entries: Iterable[Entry]) -> Entry | None:
-    found = None
-    for entry in entries:
-        if entry.event in (STATED, CONTRADICTED):
-            found = entry
-    return found

@@ -11,15 +11,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from airlock_shared.catalogue.calldata import Decoded
-from airlock_shared.catalogue.calls import CALLS, Call, calls_of
+from airlock_shared.catalogue.calls import CALLS, Call
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import PAIR, Field, value_of
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation
-from airlock_shared.checks.payload import known_struct
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import read_types
 from airlock_shared.plan.builder_fields import request_fields
@@ -76,9 +75,9 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         yield error
         return
     found: Intent | Call | None = (
-        calls_of(deployment).by_name.get(step.action.call)
+        deployment.calls.by_name.get(step.action.call)
         if step.action.call
-        else known_struct(situation, step.action.primary_type)
+        else deployment.structs.get(step.action.primary_type)
     )
     if found is None:  # it may be pinned later
         return
@@ -135,15 +134,13 @@ def _case(
 ) -> Case:
     request = Request(step.id, step.action.name, "", {}, {}, "", None, "", "", "", None)
     if isinstance(found, Intent):
-        number = value_of(found.fields, message, PAIR) if decisions else None
-        pair = situation.deployment.pairs.get(number) if isinstance(number, int) else None
+        pair = situation.deployment.pair_at(value_of(found.fields, message, PAIR)) if decisions else None
         if found.order_types and pair:
             request = request._replace(order_type=found.order_types[pair.pnl])
         hashes: Any = None
         return IntentCase(request, situation, step, found, message, hashes, decisions)
-    account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
-    trader = account.raw if isinstance(account, Exact) and type(account.raw) is bytes else None
-    delegated = trader if found.delegable and trader == step.signer.delegate_of else None
+    delegate_of = step.signer.delegate_of
+    delegated = delegate_of if found.delegable and step.raw("trader", "caller") == delegate_of else None
     return CallCase(request, situation, step, Decoded(found, message, delegated), decisions)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks import agreement, document, nonces, payload, times
 from airlock_shared.checks.case import (
     CallCase,
@@ -28,7 +29,6 @@ from airlock_shared.checks.clock import Clock, time_is_stated
 from airlock_shared.checks.possession import Claim, key_is_proved
 from airlock_shared.checks.signature import SIG_CHECKS, check_signature
 from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.errors import Refusal
 
 if TYPE_CHECKING:

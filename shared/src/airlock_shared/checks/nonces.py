@@ -13,7 +13,8 @@ count. Sources: DESIGN section 6; acceptance rule A29; the builder's specificati
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from airlock_shared.catalogue.kinds import leaf
@@ -130,23 +131,16 @@ class UsedNonces:
     def __init__(self, signed: Iterable[Use] = (), *, knows_signed: bool = True) -> None:
         self.knows_signed = knows_signed
         self._claims: dict[Key, tuple[str, str]] = {}
-        self._remember(signed, {})
-
-    def _remember(self, signed: Iterable[Use], begun: Mapping[str, int]) -> None:
-        self._signed: dict[str, Use] = {}
-        self._used: dict[Key, list[Use]] = {}
-        self._steps: dict[tuple[int, str, str], list[Use]] = {}
-        self._begun = begun
-        for use in signed:
-            self.add(use)
+        self._begun: Mapping[str, int] = {}
+        self._signed = {use.digest: use for use in signed}
 
     def read_again(self, entries: Iterable[Entry]) -> None:
         """Take the transcript as it is now for what was signed; what the document's items spend stays as it is.
 
         Raises as :func:`read_use`.
         """
-        uses, begun = spent_by(entries)
-        self._remember(uses, begun)
+        uses, self._begun = spent_by(entries)
+        self._signed = {use.digest: use for use in uses}
 
     def begun_ms(self, digest: str) -> int | None:
         """Return when a signature over a digest was begun of which no end is on record (unix ms); None for any other."""
@@ -154,12 +148,7 @@ class UsedNonces:
 
     def add(self, use: Use) -> None:
         """Remember a signature that was made; one that is on record already stays at its place in the order."""
-        if use.digest in self._signed:
-            return
-        self._signed[use.digest] = use
-        for key in use.places():
-            self._used.setdefault(key, []).append(use)
-        self._steps.setdefault((use.chain_id, use.ceremony, use.step), []).append(use)
+        self._signed.setdefault(use.digest, use)
 
     def signed(self, digest: str) -> Use | None:
         """Return what the signature over a digest spends, or None when none was made on this machine."""
@@ -170,11 +159,8 @@ class UsedNonces:
 
         What is signed already is judged by what was signed before it: to resume a ceremony adds nothing.
         """
-        found = {known.digest: known for key in use.places() for known in self._used.get(key, ())}
-        if not found:
-            return []
-        order = {digest: number for number, digest in enumerate(self._signed)} if len(found) > 1 else {}
-        return _before(use, sorted(found.values(), key=lambda known: order.get(known.digest, 0)))
+        places = {*use.places()}
+        return [known for known in self._before(use) if not places.isdisjoint(known.places())]
 
     def clash(self, use: Use) -> Use | None:
         """Return the newest signature that spends the same nonce, unless it is the one that the plan replaces.
@@ -192,9 +178,16 @@ class UsedNonces:
 
         What has the nonce of a replacement that the plan names executes in its place or not at all.
         """
-        same_step = self._steps.get((use.chain_id, use.ceremony, use.step))
-        known = _before(use, same_step) if same_step else ()
-        return [other for other in known if not (use.replaces and use.shares_nonce(other))]
+        return [
+            other
+            for other in self._before(use)
+            if (other.chain_id, other.ceremony, other.step) == (use.chain_id, use.ceremony, use.step)
+            if not (use.replaces and use.shares_nonce(other))
+        ]
+
+    def _before(self, use: Use) -> Iterator[Use]:
+        """Return what was signed before ``use``, all when it is not signed yet."""
+        return takewhile(lambda other: other.digest != use.digest, self._signed.values())
 
     def claim(self, use: Use) -> str | None:
         """Let an item of the document have its nonce; return the step that has it already, or None."""
@@ -203,12 +196,6 @@ class UsedNonces:
             owner = self._claims.setdefault(key, mine)
             taken = owner if owner != mine else taken
         return taken[0] if taken else None
-
-
-def _before(use: Use, known: Sequence[Use]) -> list[Use]:
-    """Return what was signed before ``use``, all when it is not signed yet."""
-    digests = [other.digest for other in known]
-    return list(known[: digests.index(use.digest)] if use.digest in digests else known)
 
 
 def nonces_of(entries: Iterable[Entry]) -> UsedNonces:

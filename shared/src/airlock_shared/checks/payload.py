@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from airlock_shared.catalogue.encode_types import abi_type_of, abi_values_of, types_of_text
-from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, structs_of
+from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent
 from airlock_shared.checks.case import (
     FORM,
     NAMED,
@@ -19,13 +19,12 @@ from airlock_shared.checks.case import (
     Named,
     ReadIntent,
     Received,
-    Situation,
     check,
     read_at_once,
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.ethereum.addresses import checksum_address, is_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, read_types
 from airlock_shared.ethereum.eip712_types import Definitions, read_integer
 from airlock_shared.ethereum.keccak import keccak256
@@ -44,12 +43,11 @@ def definitions(intent: Intent) -> Definitions:
     return _definitions(intent.encode_type)
 
 
-@lru_cache(maxsize=64)
+@cache
 def _definitions(encode_type: str) -> Definitions:
     return read_types(types_of_text(encode_type))
 
 
-@lru_cache(maxsize=32)
 def domain_separator(domain: Domain) -> bytes:
     """Return the separator of a pinned domain, 32 bytes."""
     values = {
@@ -65,11 +63,6 @@ def _pinned(case: Named | ReadIntent) -> Domain:
     return case.situation.deployment.domains[case.intent.domain]
 
 
-def known_struct(situation: Situation, name: str) -> Intent | None:
-    """Return the struct of this name that is signed at the venue, or was pinned; None when nobody here knows it."""
-    return structs_of(situation.deployment).get(name) or situation.custom.get(name)
-
-
 @check(
     "TYPES-KNOWN", RECEIVED,
     "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
@@ -77,7 +70,7 @@ def known_struct(situation: Situation, name: str) -> Intent | None:
 def struct_is_known(case: Received) -> Finding:
     """The struct is one of the pinned deployment's venue, or was pinned on the air-gapped machine."""
     name = case.request.payload["primaryType"]
-    known = known_struct(case.situation, name) is not None
+    known = name in case.situation.deployment.structs
     return Finding(known, name, "a struct of the catalogue, or one pinned on this machine")
 
 
@@ -99,8 +92,9 @@ def types_are_pinned(case: Named) -> Finding:
     """``types`` is the pinned definition exactly; ``EIP712Domain`` may be listed with its four canonical fields."""
     types: dict[str, Any] = case.request.payload["types"]
     text = case.intent.encode_type
-    same = types == (_listed_types(text) if DOMAIN_TYPE in types else types_of_text(text))
-    return Finding(True, "as pinned", text) if same else Finding(False, types, text, form=_differs_in_form(types, text))
+    listed = {DOMAIN_TYPE: DOMAIN_DEFINITION} if DOMAIN_TYPE in types else {}
+    same = types == listed | types_of_text(text)
+    return Finding(same, "as pinned" if same else types, text, form=_differs_in_form(types, text))
 
 
 def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
@@ -110,11 +104,6 @@ def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
     if type(listed) is not list or rest != types_of_text(encode_type):
         return False
     return len(listed) == len(DOMAIN_DEFINITION) and all(member in listed for member in DOMAIN_DEFINITION)
-
-
-@cache
-def _listed_types(encode_type: str) -> dict[str, Any]:
-    return {DOMAIN_TYPE: DOMAIN_DEFINITION, **types_of_text(encode_type)}
 
 
 @check(
@@ -170,16 +159,12 @@ def domain_chain(case: Named) -> Finding:
 def domain_contract(case: Named) -> Finding:
     """The verifying contract is the pinned one of this struct's domain; the other domain's is refused like any other."""
     got, expected = case.request.payload["domain"].get("verifyingContract"), _pinned(case).contract
-    try:
-        same = type(got) is str and parse_address(got) == expected
-    except Refusal:
-        same = False
-    return Finding(same, got, checksum_address(expected))
+    return Finding(is_address(got, expected), got, checksum_address(expected))
 
 
 def name_struct(item: Received) -> Named | None:
     """Return the item with its struct; None when nobody here knows it."""
-    intent = known_struct(item.situation, item.request.payload["primaryType"])
+    intent = item.situation.deployment.structs.get(item.request.payload["primaryType"])
     return Named(item.request, item.situation, intent) if intent is not None else None
 
 
@@ -213,8 +198,7 @@ def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
 
 def _in_hex(got: str, value: bytes) -> Finding:
     expected = "0x" + value.hex()
-    same = got == expected or got.lower() == expected
-    return Finding(True, got, expected) if same else Finding(False, got, expected, form="0x" + got.lower() == expected)
+    return Finding(got.lower() == expected, got, expected, form="0x" + got.lower() == expected)
 
 
 @check(

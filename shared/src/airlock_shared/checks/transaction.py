@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 
 from airlock_shared.catalogue.calldata import Decoded, decode_call
-from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.eip1559 import signing_hash, value_wei
 from airlock_shared.catalogue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, value_of
+from airlock_shared.catalogue.services import RELAY
 from airlock_shared.checks.case import (
     AGREED,
     PLAN,
@@ -19,10 +19,8 @@ from airlock_shared.checks.case import (
     READ,
     REBUILD,
     RECEIVED,
-    ROUTE,
     STOP,
     CallCase,
-    Check,
     Finding,
     Info,
     Planned,
@@ -30,12 +28,11 @@ from airlock_shared.checks.case import (
     Received,
     check,
     read_at_once,
+    sent_to,
 )
 from airlock_shared.checks.times import registration_is_live
-from airlock_shared.documents.services import RELAY
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.plan.model import Exact
+from airlock_shared.ethereum.addresses import checksum_address, is_address
 from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
 
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
@@ -63,7 +60,7 @@ def read_call(case: Received) -> Decoded:
         raise Refusal(
             "TX-HEX", "calldata is not hex with a selector", got=repr(text[:80]), expected="0x and bytes in hex"
         )
-    return decode_call(bytes.fromhex(text[2:]), calls_of(case.situation.deployment))
+    return decode_call(bytes.fromhex(text[2:]), case.situation.deployment.calls)
 
 
 @check(
@@ -111,11 +108,7 @@ def sender_is_signer(case: Planned) -> Finding:
 
 
 def _same_address(got: str, expected: bytes | None, what: str) -> Finding:
-    try:
-        same = expected is not None and parse_address(got) == expected
-    except Refusal:
-        same = False
-    return Finding(same, got, checksum_address(expected) if expected else what)
+    return Finding(is_address(got, expected), got, checksum_address(expected) if expected else what)
 
 
 @check(
@@ -139,9 +132,8 @@ def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
 )  # fmt: skip
 def account_is_planned(case: CallCase) -> Finding:
     """The call is made for the plan's account: by itself, or by the delegate that the plan names for it."""
-    values, signer = case.step.values, case.step.signer
-    wanted = next((values[name] for name in ("trader", "caller") if name in values), None)
-    account = signer.address if case.call.call.is_own else wanted.raw if isinstance(wanted, Exact) else None
+    signer = case.step.signer
+    account = signer.address if case.call.call.is_own else case.step.raw("trader", "caller")
     got = case.call.delegated_for or signer.address
     ok = got == account and (case.call.delegated_for is None or signer.delegate_of == account)
     expected = checksum_address(account) if isinstance(account, bytes) else "an account in the plan"
@@ -171,7 +163,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
     number = value_of(case.fields, case.message, PAIR)
     if number is None:
         return None
-    pair = case.situation.deployment.pairs.get(number) if isinstance(number, int) else None
+    pair = case.situation.deployment.pair_at(number)
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
     name = case.call.call.name
@@ -247,11 +239,6 @@ def nonce_is_reasonable(case: Received) -> Finding:
     return Finding(0 <= nonce < NONCE_AT_MOST, nonce, "a count of transactions")
 
 
-def route_is_relay(case: Received) -> Finding:
-    """A transaction goes to the relay, or to the operator's own node."""
-    return Finding(case.request.route == RELAY and case.request.order_type is None, case.request.route, RELAY)
-
-
 def complete(case: CallCase) -> CallCase:
     """Return a transaction that no check refused with its digest."""
     if case.request.transaction is None:
@@ -273,5 +260,5 @@ CHECKS = (
     fees_are_limited,
     gas_is_reasonable,
     nonce_is_reasonable,
-    Check("ORDER-ROUTE", RECEIVED, route_is_relay, ROUTE),
+    sent_to(RELAY),
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
 
-from airlock_shared.catalogue.filtered_structs import filter_words
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.filtered_structs import filter_words
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan
@@ -18,12 +18,12 @@ from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
 from airlock_shared.units import CODE, utc_text
 
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
+
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
-    """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``.
-
-    One with message filters is one of ``catalogue.venue.with_venue``.
-    """
+    """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``."""
     yield f"deployment {deployment.name}" + (" (REHEARSAL: worth nothing)" if deployment.rehearsal else "")
     yield f"chain id   {deployment.chain_id}"
     for name, domain in deployment.domains.items():
@@ -33,10 +33,9 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"contract {safe(name)}: {checksum_address(address)}"
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
-    told = [f"signed: {line}" for line in profile_words(deployment.signed)]
-    told += [f"Ledger: {line}" for line in filter_words(deployment)] if deployment.filters else []
-    for line in told:
-        yield from hanging(safe(line, limit=4000))
+    for of, lines in (("signed", profile_words(deployment.signed)), ("Ledger", filter_words(deployment))):
+        for line in lines:
+            yield from hanging(safe(f"{of}: {line}", limit=4000))
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
     for pair in deployment.pairs.values():

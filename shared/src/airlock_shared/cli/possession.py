@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from airlock_shared.ceremony.proofs import choose_step
 from airlock_shared.cli.console import PATH, json_option, plan_option, say, say_all, show, show_json
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
 step_option = click.option("--step", "step_id", help="Which step, when the plan registers several delegates.")
 

@@ -11,19 +11,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from airlock_shared.documents.services import SERVICES
+from airlock_shared.catalogue.calls import Calls
+from airlock_shared.catalogue.intents import Intent
+from airlock_shared.catalogue.profile import venue_at
+from airlock_shared.catalogue.services import SERVICES
+from airlock_shared.documents.filtered_structs import require_filters
+from airlock_shared.documents.message_filters import MessageFilters, read_message_filters
+from airlock_shared.documents.token_metadata import TokenMetadata, read_pinned_token
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats, to_json
 from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.message_filters import MessageFilters
-    from airlock_shared.documents.token_metadata import TokenMetadata
 
 FORMAT = "airlock/deployment@1"
 MAX_BYTES = 4 << 20
@@ -61,8 +62,8 @@ class Pair(NamedTuple):
 class Deployment(NamedTuple):
     """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is.
 
-    ``filters`` are what it is told of messages, by struct. ``signed`` is the venue's profile as one text, empty for a venue
-    that signs what ships; ``catalogue.venue`` makes ``venue`` of it.
+    ``filters`` are what it is told of messages, by struct. ``signed`` is the venue's whole profile as one text;
+    ``structs``, by primary type, and ``calls`` are what it describes.
     """
 
     name: str
@@ -78,10 +79,15 @@ class Deployment(NamedTuple):
     fetched_at: str
     fingerprint: str
     document: dict[str, Any]
-    token: TokenMetadata | None = None
-    signed: str = ""
-    venue: Any = None
-    filters: Mapping[str, MessageFilters] = MappingProxyType({})
+    signed: str
+    structs: Mapping[str, Intent]
+    calls: Calls
+    token: TokenMetadata | None
+    filters: Mapping[str, MessageFilters]
+
+    def pair_at(self, number: object) -> Pair | None:
+        """Return the pair of this index, or None."""
+        return self.pairs.get(number) if type(number) is int else None
 
     def pair_named(self, name: str) -> Pair | None:
         """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
@@ -123,7 +129,11 @@ def _plain(name: str) -> str:
 
 
 def parse_deployment(data: bytes) -> Deployment:
-    """Read a deployment document. Raises ``DocumentError``, or ``Refusal("MSG-ADDRESS")`` for a wrong address."""
+    """Read a deployment document, with all that is signed at its venue, and the filters for that.
+
+    Raises ``DocumentError``, ``DOC-VENUE`` for a profile that Airlock does not take, or ``Refusal("MSG-ADDRESS")`` for a
+    wrong address.
+    """
     return read_deployment(parse_json(data, max_bytes=MAX_BYTES))
 
 
@@ -138,9 +148,9 @@ def read_deployment(value: Any) -> Deployment:
         {
             "format": str, "name": str, "rehearsal": bool, "chain_id": int, "domains": dict, "contracts": dict,
             "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
-            "fetched_at": str,
+            "fetched_at": str, "signed": dict,
         },
-        {"signed": dict, "device_metadata": dict},
+        {"device_metadata": dict},
     )  # fmt: skip
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
@@ -156,7 +166,8 @@ def read_deployment(value: Any) -> Deployment:
         dict.fromkeys(("slippagePercent", "executionFeeWei"), str),
     )
     token, filters = _told_to_a_ledger(value, contracts)
-    return Deployment(
+    signed = to_json(value["signed"]).decode()
+    deployment = Deployment(
         name=read_matching(value["name"], "name", NAME, "a name in lower case"),
         rehearsal=value["rehearsal"],
         chain_id=value["chain_id"],
@@ -170,10 +181,13 @@ def read_deployment(value: Any) -> Deployment:
         fetched_at=read_matching(value["fetched_at"], "fetched_at", _LABEL, "a time"),
         fingerprint=fingerprint(value),
         document=value,
+        signed=signed,
+        **venue_at(signed, contracts)._asdict(),
         token=token,
-        signed=to_json(value["signed"]).decode() if "signed" in value else "",
         filters=filters,
     )
+    require_filters(deployment)
+    return deployment
 
 
 def _read_domain(value: Any, where: str) -> Domain:
@@ -226,13 +240,9 @@ def _told_to_a_ledger(
 ) -> tuple[TokenMetadata | None, Mapping[str, MessageFilters]]:
     told, filters = dict(value.get("device_metadata", {})), {}
     if "messages" in told:
-        from airlock_shared.documents.message_filters import read_message_filters
-
         filters = read_message_filters(told.pop("messages"))
     if "device_metadata" not in value or (filters and not told):
         return None, filters
-    from airlock_shared.documents.token_metadata import read_pinned_token
-
     return read_pinned_token(told, value["chain_id"], contracts.get("usdc")), filters
 
 

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from airlock_shared.documents.services import AUTHORIZATION
+from airlock_shared.catalogue.eip1559 import Transaction
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.codec import to_json
@@ -68,15 +69,6 @@ class Header(NamedTuple):
         """Return the members of the document's header, without the count; the last two only where they say something."""
         said = self._asdict() | {"signing_heads": dict(self.signing_heads)}
         return {name: value for name, value in said.items() if name not in _OPTIONAL or value}
-
-
-class Transaction(NamedTuple):
-    """What the online half filled in from the chain: the account's nonce, the gas limit, and EIP-1559 fees in wei."""
-
-    nonce: int
-    gas: int
-    maxFeePerGas: int  # noqa: N815  (EIP-1559's own name)
-    maxPriorityFeePerGas: int  # noqa: N815
 
 
 class Request(NamedTuple):

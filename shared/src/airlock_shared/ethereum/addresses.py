@@ -11,6 +11,14 @@ from airlock_shared.ethereum.keccak import keccak256
 _ADDRESS_TEXT = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
+def is_address(text: object, address: bytes | None) -> bool:
+    """Tell whether a text is this address, in one of its accepted spellings."""
+    try:
+        return type(text) is str and parse_address(text) == address
+    except Refusal:
+        return False
+
+
 @lru_cache(maxsize=1024)
 def checksum_address(address: bytes) -> str:
     """Return the EIP-55 text of a 20-byte address.

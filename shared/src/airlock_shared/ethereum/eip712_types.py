@@ -57,6 +57,12 @@ def atomic_kind(type_name: str) -> tuple[str, int] | None:
     return other, 0
 
 
+def integer_range(kind: str, bits: int | None) -> tuple[int, int]:
+    """Return the lowest and the highest number of an integer type; of ``bool`` 0 and 1."""
+    bits = bits or 1
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "int" else (0, (1 << bits) - 1)
+
+
 def split_array(type_name: str) -> tuple[str, int | None] | None:
     """Return ``(element type, fixed length or None)`` of an array type, or None when it is not an array."""
     match = _ARRAY.fullmatch(type_name)
@@ -201,7 +207,7 @@ def _array_codec(element: _Codec, length: int | None) -> _Codec:
 def _atomic_codec(type_name: str) -> _Codec:
     kind, size = atomic_kind(type_name) or ("", 0)
     if kind in ("uint", "int"):
-        return _integer_codec(type_name, kind == "int", size)
+        return _integer_codec(type_name, kind, size)
     if kind == "bytesN":
         return _Codec(lambda v: _read_bytes(v, size), lambda v: v.ljust(32, b"\0"))
     return {
@@ -212,20 +218,18 @@ def _atomic_codec(type_name: str) -> _Codec:
     }[kind]
 
 
-def _integer_codec(type_name: str, signed: bool, bits: int) -> _Codec:
-    lowest, highest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+def _integer_codec(type_name: str, kind: str, bits: int) -> _Codec:
+    lowest, highest = integer_range(kind, bits)
 
     def read(value: Value) -> int:
-        number = int(value) if type(value) is str and _DECIMAL.fullmatch(value) else read_integer(value)
+        number = read_integer(value)
         if not lowest <= number <= highest:
             raise Refusal(
                 "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"
             )
         return number
 
-    if signed:
-        return _Codec(read, lambda v: v.to_bytes(32, "big", signed=True))
-    return _Codec(read, lambda v: v.to_bytes(32, "big"))
+    return _Codec(read, lambda v: v.to_bytes(32, "big", signed=kind == "int"))
 
 
 def read_integer(value: Value) -> int:

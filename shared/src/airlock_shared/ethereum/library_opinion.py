@@ -86,31 +86,20 @@ def _numbers(message: dict[str, Any], struct: str, types: Types) -> dict[str, An
 def _encode(name: str, order: list[str], message: dict[str, Any], types: Types) -> bytes:
     from eth_abi.abi import encode
 
-    return bytes(encode([_tuple_type(name, order, types)], [_values(name, order, message, types)]))
+    kind, values = _tuple(name, order, message, types)
+    return bytes(encode([kind], [values]))
 
 
-def _members(struct: str, order: list[str], types: Types) -> list[tuple[str, str]]:
-    """Return ``(name, type)`` of a struct's members in the order given."""
+def _tuple(struct: str, order: list[str], message: dict[str, Any], types: Types) -> tuple[str, tuple[Any, ...]]:
+    """Return a struct's tuple type and its values, the members in the order given."""
     kinds = {member["name"]: member["type"] for member in types[struct]}
-    return [(name, kinds[name]) for name in order]
-
-
-def _order(struct: str, types: Types) -> list[str]:
-    return [member["name"] for member in types[struct]]
-
-
-def _tuple_type(struct: str, order: list[str], types: Types) -> str:
-    parts = [_tuple_type(k, _order(k, types), types) if k in types else k for _, k in _members(struct, order, types)]
-    return f"({','.join(parts)})"
-
-
-def _values(struct: str, order: list[str], message: dict[str, Any], types: Types) -> tuple[Any, ...]:
-    values = []
-    for name, kind in _members(struct, order, types):
-        value = message[name]
+    parts, values = [], []
+    for name in order:
+        kind, value = kinds[name], message[name]
         if kind in types:
-            value = _values(kind, _order(kind, types), value, types)
+            kind, value = _tuple(kind, [member["name"] for member in types[kind]], value, types)
         elif kind.startswith("bytes"):
             value = bytes.fromhex(value[2:])
+        parts.append(kind)
         values.append(value)
-    return tuple(values)
+    return f"({','.join(parts)})", tuple(values)

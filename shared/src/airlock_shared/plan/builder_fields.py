@@ -5,12 +5,16 @@ Amounts go as the plan's own decimal texts: the client never scales and never co
 
 from __future__ import annotations
 
-from airlock_shared.documents.deployment import Deployment
+from typing import TYPE_CHECKING
+
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import wanted_value
 from airlock_shared.plan.model import Bounds, Exact, Step
 from airlock_shared.units import ADDRESS, UNIX_MS, UNIX_S, UNLIMITED
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
 
 def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
@@ -39,13 +43,9 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
             fields[sent] = str(wanted.raw)
         else:
             fields[sent] = wanted.text
-    if step.signer.delegate_of is not None and step.action.call:
-        from airlock_shared.catalogue.calls import calls_of
-
-        account = next((step.values[name] for name in ("trader", "caller") if name in step.values), None)
-        for_another = isinstance(account, Exact) and account.raw == step.signer.delegate_of
-        if for_another and calls_of(deployment).by_name[step.action.call].delegable:
-            fields["delegate"] = checksum_address(step.signer.address)
+    for_another = step.signer.delegate_of is not None and step.raw("trader", "caller") == step.signer.delegate_of
+    if for_another and step.action.call and deployment.calls.by_name[step.action.call].delegable:
+        fields["delegate"] = checksum_address(step.signer.address)
     return fields
 
 

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.actions import KINDS, SIDES
 from airlock_shared.catalogue.kinds import OPENED_MS, Field, leaf
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
 
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
+
 MAX_TERMS_CHARACTERS = 20_000
 _CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": KINDS}
 _ENUMS = {"triggerType": "triggerType", "orderType": "openOrderType"}  # a parameter's enum in the pinned deployment
-_BY_NAME = frozenset({*_CHOICES, *_ENUMS})
 _JUDGED_ELSEWHERE = {"open-time": "in the past", "sign-time": "just now", "nonce": "any unused number"}
 
 
@@ -49,12 +49,10 @@ def decide(
 
 def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
     path, _, _, (kind, parameter, limit), leaf_kind, _ = field
-    raw = message[path] if path in message else leaf(message, path)
+    raw = leaf(message, path)
     if kind == "zero":
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
-    wanted = step.values.get(parameter)
-    if wanted is None or parameter in _BY_NAME:
-        wanted = wanted_value(parameter, step, deployment)
+    wanted = wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
         if leaf_kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
@@ -103,7 +101,7 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
         highest = plan.limits.slippage_at_most_raw
         if highest is None:
             return "slippagePercent in the plan, or the limit slippage_percent_at_most", False
-        return _at_most_percent(highest), type(raw) is int and raw <= highest
+        return f"at most {to_human(highest, PERCENT)} %", type(raw) is int and raw <= highest
     if limit == "terms":
         ok = type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
         return "any terms (not pinned by the plan: read them all)", ok
@@ -111,11 +109,6 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
     if most_ms is None:
         return "deadlineMs in the plan, or the limit deadline_at_most", False
     return f"at most {span_text(most_ms // 1000)} from now", True
-
-
-@lru_cache(maxsize=16)
-def _at_most_percent(raw: int) -> str:
-    return f"at most {to_human(raw, PERCENT)} %"
 
 
 def shown_value(field: Field, raw: object) -> str:

@@ -14,7 +14,7 @@ from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.recovery import personal_digest, recover
-from airlock_shared.plan.model import Exact, Plan, Step
+from airlock_shared.plan.model import Plan, Step
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
@@ -81,7 +81,7 @@ def is_waived(step: Step) -> bool:
 def waivers(plan: Plan) -> list[str]:
     """Return a sentence for each step whose delegate key nobody has to prove: an exception that a report names."""
     return [
-        f"step {step.id}: the plan waives the proof that anybody holds the delegate key {_address(step, 'delegate')}"
+        f"step {step.id}: the plan waives the proof that anybody holds the delegate key {step.address('delegate')}"
         for step in registrations(plan)
         if is_waived(step)
     ]
@@ -94,13 +94,8 @@ def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
     """
     if plan.deployment != deployment.name:
         raise PlanError("PLAN-NAME", "another deployment", got=deployment.name, expected=plan.deployment)
-    trader, delegate = _address(step, "trader"), _address(step, "delegate")
+    trader, delegate = step.address("trader"), step.address("delegate")
     return Challenge(plan.id, plan.fingerprint, step.id, deployment.name, deployment.chain_id, trader, delegate)
-
-
-def _address(step: Step, name: str) -> str:
-    value = step.values[name]
-    return checksum_address(value.raw) if isinstance(value, Exact) and type(value.raw) is bytes else value.text
 
 
 def check_possession(challenge: Challenge, signature: bytes) -> None:

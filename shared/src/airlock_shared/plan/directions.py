@@ -46,8 +46,8 @@ def _text(step: Step, name: str) -> str:
 
 
 def _exact(step: Step, name: str) -> int | None:
-    value = step.values.get(name)
-    return value.raw if isinstance(value, Exact) and type(value.raw) is int else None
+    raw = step.raw(name)
+    return raw if type(raw) is int else None
 
 
 def _rises(kind: str, side: str) -> bool:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.catalogue.actions import Parameter
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import ADDRESS, CODE
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
 MOST = 9
 """How many are offered, the last used first."""

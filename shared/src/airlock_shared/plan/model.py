@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.units import raw_text
 
 if TYPE_CHECKING:
@@ -90,6 +91,16 @@ class Step(NamedTuple):
     signer: Signer
     values: dict[str, Value]
     replaced_digest: str = ""
+
+    def raw(self, *names: str) -> object:
+        """Return the raw value that the plan fixes of the first of these parameters that the step has, or None."""
+        found = next((self.values[name] for name in names if name in self.values), None)
+        return found.raw if isinstance(found, Exact) else None
+
+    def address(self, name: str) -> str:
+        """Return the address that the plan fixes of a parameter, in EIP-55; what else it says there, as it says it."""
+        raw = self.raw(name)
+        return checksum_address(raw) if type(raw) is bytes else self.values[name].text
 
 
 WITNESS = ("required", "none")

@@ -13,7 +13,7 @@ from typing import Any
 from airlock_shared.catalogue.actions import ACTIONS, Action
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.documents.services import AUTHORIZATION
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.plan.examples import example_at
 from airlock_shared.plan.known import NOTHING, KnownValues
 from airlock_shared.plan.model import APART, Signer

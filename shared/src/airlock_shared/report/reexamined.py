@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.catalogue.pinned_structs import custom_intents
+from airlock_shared.catalogue.pinned_structs import with_pins
 from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
@@ -36,8 +36,8 @@ def judge(evidence: Evidence) -> list[Judged]:
         for entry in evidence.told("offline", "struct-pinned", deployment=evidence.deployment.name)
         if not begun or entry.seq < begun[-1]  # what was pinned later was not signed under
     ]
-    custom = custom_intents(pins, evidence.deployment)
-    situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms, custom=custom)
+    deployment = evidence.deployment._replace(structs=with_pins(evidence.deployment.structs, pins))
+    situation = Situation(evidence.plan, deployment, requests.header.created_ms)
     _require_document(requests, situation)
     answers = {a.signed.step: a for a in evidence.answers.items} if evidence.answers else {}
     used = nonces_of(entries[: begun[0]]) if begun else UsedNonces()

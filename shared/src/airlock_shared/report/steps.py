@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.actions import Action
 from airlock_shared.catalogue.referral_code import code_rows
+from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.case import CallCase, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.services import AUTHORIZATION
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value

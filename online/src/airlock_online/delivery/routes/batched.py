@@ -20,7 +20,7 @@ from airlock_online.delivery.routes.posting import OF_PROXIES, Parcel, parcel_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState, is_end_of_view, is_of, needs_history
 from airlock_online.journal.schema import Submission
-from airlock_shared.documents.services import BATCHED_MARKET, ROUTES
+from airlock_shared.catalogue.services import BATCHED_MARKET, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 

@@ -19,7 +19,7 @@ from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import CoreReply
-from airlock_shared.documents.services import CORE_API, ROUTES
+from airlock_shared.catalogue.services import CORE_API, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 

@@ -17,7 +17,7 @@ from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.polling import POLL_S, PollAnswer, until_final
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, terminal_state
-from airlock_shared.documents.services import BATCHED_MARKET, ROUTES
+from airlock_shared.catalogue.services import BATCHED_MARKET, ROUTES
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 

@@ -21,7 +21,7 @@ from airlock_online.journal.order_states import (
     merge,
 )
 from airlock_online.journal.schema import Record
-from airlock_shared.documents.services import BATCHED_MARKET, RELAYER
+from airlock_shared.catalogue.services import BATCHED_MARKET, RELAYER
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 

@@ -10,11 +10,11 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
-from airlock_shared.documents import services
+from airlock_shared.catalogue import services
 
 
 class RouteModule(Protocol):
-    """What a route's module does; the rest of a route is data (:mod:`airlock_shared.documents.services`)."""
+    """What a route's module does; the rest of a route is data (:mod:`airlock_shared.catalogue.services`)."""
 
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
         """Return the one request. Raises ``UsageError`` or ``Refusal`` for what cannot go this way."""

@@ -16,7 +16,7 @@ from airlock_online.delivery.routes.posting import Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_shared.documents.services import ROUTES, RPC
+from airlock_shared.catalogue.services import ROUTES, RPC
 from airlock_shared.errors import ServiceError, UsageError
 
 (SEND,) = ROUTES[RPC].endpoints

@@ -23,7 +23,7 @@ from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.speech.meanings import CONFIRMED
-from airlock_shared.documents.services import ROUTES, TWAP
+from airlock_shared.catalogue.services import ROUTES, TWAP
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 

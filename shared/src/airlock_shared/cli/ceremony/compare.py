@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
 from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, section_of, wrong_words
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
@@ -142,7 +141,7 @@ def _own_lines(plan: Plan, station: str, compared: str) -> Iterator[str]:
 def _introduce(station: str, file: Path | None) -> None:
     """Say what is asked for. A deployment's lines are read before its words are typed, for they are what is agreed to."""
     if station == "deployment" and file is not None:
-        show_by_screens(list(deployment_lines(with_venue(parse_deployment(read_input(file))), words=False)), say)
+        show_by_screens(list(deployment_lines(parse_deployment(read_input(file)), words=False)), say)
         say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
     if not (led() and station in ("deployment", "requests")):  # where it is led, it was said at the plan
         say(FIND_THEM)

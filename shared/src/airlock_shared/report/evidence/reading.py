@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError
@@ -45,7 +44,7 @@ def read_evidence(files: Mapping[str, bytes]) -> Evidence:
         half="online" if TIMELINE in files else "offline",
         files={name: files[name] for name in FILES if name in files},
         plan=parse_plan(files[PLAN]),
-        deployment=with_venue(parse_deployment(files[DEPLOYMENT])),
+        deployment=parse_deployment(files[DEPLOYMENT]),
         requests=Requests(*parse_requests(files[REQUESTS])) if REQUESTS in files else None,
         answers=parse_withheld(files[SIGNATURES]) if SIGNATURES in files else None,
         screens=parse_screens(files[SCREENS]) if SCREENS in files else None,

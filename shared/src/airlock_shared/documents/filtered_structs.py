@@ -8,10 +8,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
-from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent, structs_of
-from airlock_shared.documents.deployment import Deployment
+from airlock_shared.catalogue.intents import DOMAIN_MEMBERS, Intent
 from airlock_shared.documents.message_filters import (
     AMOUNT,
     AT_THE_CONTRACT,
@@ -25,6 +25,9 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
 from airlock_shared.ethereum.eip712_types import atomic_kind
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.deployment import Deployment
 
 _NOT_SHOWN = "NOT SHOWN by the Ledger"
 
@@ -40,7 +43,7 @@ def require_filters(deployment: Deployment) -> None:
 
     Raises ``DocumentError("DOC-DEPLOYMENT")``.
     """
-    structs = structs_of(deployment)
+    structs = deployment.structs
     for name, filters in deployment.filters.items():
         where = f"device_metadata.messages.{name[:80]}"
         intent = structs.get(name)
@@ -81,11 +84,8 @@ def _require_shown(where: str, each: FieldFilter, leaves: Mapping[str, str]) -> 
 
 
 def filter_words(deployment: Deployment) -> Iterator[str]:
-    """Yield in words, for the people who pin it, what a Ledger shows of each message that has filters, and what not.
-
-    The deployment is one of ``catalogue.venue.with_venue``.
-    """
-    structs = structs_of(deployment)
+    """Yield in words, for the people who pin it, what a Ledger shows of each message that has filters, and what not."""
+    structs = deployment.structs
     for name, filters in deployment.filters.items():
         yield f"{name}: shown by message filters that Ledger has signed; the device judges the signatures"
         yield f'{name}: the contract {checksum_address(filters.contract)} is called "{filters.label}"'
