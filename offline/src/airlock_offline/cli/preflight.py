@@ -132,7 +132,7 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
     if as_json:
         show_json({"ok": fit, **result.report})
     elif not (led() and fit):  # where it is led, the page comes when people agree to it
-        show_by_screens(list(told_lines(result.report)), show)
+        show_by_screens(list(told_lines(result.report, kit=not led())), show)
         for line in verdict_lines(result.report):
             say(line)
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))

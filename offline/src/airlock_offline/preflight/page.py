@@ -114,11 +114,11 @@ def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world
     return PreflightResult(lines, report, production)
 
 
-def told_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the page of a report as the transcript keeps it."""
+def told_lines(report: Mapping[str, Any], *, kit: bool = True) -> Iterator[str]:
+    """Yield the page of a report as the transcript keeps it; perhaps without what people are to type from their paper."""
     kind = "PRODUCTION" if report["production"] else "REHEARSAL"
     yield f"preflight of airlock-offline {report['airlock']}, {report['time_utc']}, {kind}"
-    yield from page_lines(_lines_of(report))
+    yield from page_lines([line for line in _lines_of(report) if kit or line.what not in ("kit", "medium")])
 
 
 def verdict_lines(report: Mapping[str, Any]) -> Iterator[str]:

@@ -33,6 +33,7 @@ def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
             "compared": each.compared,
             "holds": each.holds,
         }
+        | ({"how": each.how} if each.how else {})
         for station, confirmations in found.stations.items()
         for each in confirmations
     ]

@@ -47,8 +47,7 @@ def course_command(
     facts = facts_of(place, plan, here, exchange and exchange / crossing_name(plan))
     stops = course(plan, place.half, place.transcript.entries(), facts)
     if as_json:
-        words = {"plan": plan.fingerprint, "deployment": facts.deployment, "requests": facts.requests,
-                 "signatures": facts.signatures}  # fmt: skip
+        words = {"requests": facts.requests, "signatures": facts.signatures}
         made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made}
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})

@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 
-from airlock_shared.report.page.front import OF_HALF, front
+from airlock_shared.report.page.front import OF_HALF, front, how_of
 from airlock_shared.report.page.html import bad, code, element, escaped, hexes, pairs, table, text
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.signing import signing_page
@@ -107,7 +107,7 @@ def _people(report: Row) -> Iterator[str]:
         names = [(each["name"], text(each["value"] or "nobody")) for each in row["names"]]
         yield pairs(f"On {OF_HALF[row['machine']]}", [("begun", text(begun)), *names, ("ended", text(ended))])
         if row["stations"]:
-            rows = [(text(s["at"]["utc"]), text(s["station"]), text(", ".join(s["by"])), _compared(s))
+            rows = [(text(s["at"]["utc"]), text(s["station"]), text(", ".join((*s["by"], *how_of(s)))), _compared(s))
                     for s in row["stations"]]  # fmt: skip
             yield table(f"Stations confirmed on {OF_HALF[row['machine']]}", ("when", "station", "by", "compared"), rows,
                         css="wide moments")  # fmt: skip
