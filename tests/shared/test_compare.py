@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.sections import proved_by_words, read_entry, wrong_words
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry, wrong_words
 from airlock_shared.cli import keyboard
 from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import compare as compare_module
@@ -93,7 +93,8 @@ def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkey
     ]  # fmt: skip
     places = [at for each in done for at in each["positions"]]
     assert places == [1, 2, 3, 4]  # nobody's words serve another role
-    assert proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_WORDS)
     assert f"   1 {' '.join(WORDS[:12])}\n  13 {' '.join(WORDS[12:])}\n" in shown
 
 
@@ -235,7 +236,7 @@ def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, mon
 
     typing(monkeypatch, leaves)
     assert table.run("compare", "plan").exit_code == 1
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     questions = typing(monkeypatch, honest)
     table.done("compare", "plan")
     assert [question.split(",")[0] for question in questions] == ["Mary Somerville (witness)"]
@@ -245,7 +246,7 @@ def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, mon
 
 def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
     table.done("confirm", "plan", "--by", "signer", "--by", "witness")
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
 
 
 def test_a_proof_counts_for_its_document_its_station_and_its_open_ceremony_alone(
@@ -254,11 +255,11 @@ def test_a_proof_counts_for_its_document_its_station_and_its_open_ceremony_alone
     typing(monkeypatch, honest)
     table.done("compare", "plan")
     entries = table.transcript.entries()
-    assert not proved_by_words(entries, PLAN, "plan", "00" * 32)
-    assert not proved_by_words(entries, PLAN, "requests", PLAN.fingerprint)
-    assert not proved_by_words(entries[:-1], PLAN, "plan", PLAN.fingerprint)  # the witness has not answered
+    assert not proved_by_words(entries, PLAN, "plan", "00" * 32, BY_PAPER)
+    assert not proved_by_words(entries, PLAN, "requests", PLAN.fingerprint, BY_PAPER)
+    assert not proved_by_words(entries[:-1], PLAN, "plan", PLAN.fingerprint, BY_PAPER)  # the witness has not answered
     table.run("end")
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
 
 
 def test_other_stations_are_answered_by_each_role_with_the_whole_word(
@@ -432,7 +433,7 @@ def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: Table, mon
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [
         (["signer"], "no-paper"), (["witness"], "paper"),
     ]  # fmt: skip
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     shown = table.done("show").stdout
     assert "  signer, not compared with paper\n" in shown
     assert "  witness, compared with paper\n" in shown

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.checkpoints import STATIONS
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
@@ -76,10 +75,13 @@ def people_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> dict[str, str]
     return dict(section[0].data["roles"]) if is_open else {}
 
 
-def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared: str) -> bool:
-    """Tell whether signer and witness, as far as the plan names them, proved a comparison by words in its open ceremony."""
+def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared: str, how: str) -> bool:
+    """Tell whether signer and witness, as far as the plan names them, proved a comparison by words in its open ceremony.
+
+    ``how`` is ``BY_PAPER`` or ``BY_WORDS``: from where the words have to be.
+    """
     section, is_open = section_of(entries, plan)
-    wanted = (station, compared, BY_PAPER if STATIONS[station].paper else BY_WORDS)
+    wanted = (station, compared, how)
     by = {
         role
         for entry in section
