@@ -23,10 +23,10 @@ PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "M
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r", (\w+)(, YOUR PAPER)?: word (\d+) and word (\d+)")
 _PROGRESS = re.compile(
-    r"\r\x1b\[K(?:waiting for [^\r\n]*)?|-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--\r +\r|\x1b\[\d*m"
+    r"\r\x1b\[K(?:waiting: [^\r\n]*)?|-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--\r +\r|\x1b\[\d*m"
     r"|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
 )
-_WAITS = re.compile(r"\r\x1b\[Kwaiting for [^\r\n]*")
+_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*")
 _KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--$")
 _PATIENCE_S = 300
 

@@ -131,6 +131,26 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     assert (again.code, words_on(again, "signatures")) == (0, words_on(screens["offline"], "signatures")), again.shown
 
 
+def test_a_proof_that_comes_late_is_handed_over_at_once(unpinned: BothMachines, ledger: Ledger) -> None:
+    day = Day(unpinned, ledger, "delegate-key")
+    late: list[str] = []
+
+    def bring(screens: dict[str, Screen], _asked: list[Asked]) -> bool:
+        """Bring the proof to the online machine when it waits, and the air-gapped one waits for the proof."""
+        line = re.search(r"waiting: the air-gapped machine is at \d+/\d+: proof of a key", screens["online"].shown)
+        if not late and line:
+            late.append(line[0])
+            day.prove()
+        return bool(late) and "Check the proof of the delegate key" in screens["offline"].shown
+
+    screens = {half: day.start(half) for half in ("online", "offline")}
+    lead(screens, until=bring)
+    assert late
+    assert (day.folder("offline") / "proof-delegate-key.json").exists(), _told(screens)
+    for screen in screens.values():
+        kill(screen)
+
+
 def _told(screens: dict[str, Screen]) -> str:
     return "\n".join(f"===== {half}\n" + "\n".join(screen.lines()) for half, screen in screens.items())
 
@@ -142,7 +162,7 @@ def _nods(typed: str) -> Answer:
     """Return somebody who names the people and states the time, and then types one thing everywhere."""
 
     def answer(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
-        careful_about = ("Who is the", "on your watch")
+        careful_about = ("Who is the", "on your watch", "Enter begins")
         return careful(machine, question, screens) if any(text in question for text in careful_about) else typed
 
     return answer

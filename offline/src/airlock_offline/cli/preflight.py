@@ -23,7 +23,7 @@ from airlock_offline.preflight.stated_time import (
 )
 from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
-from airlock_shared.cli.console import ask, finish, json_option, led, say, show, show_json, worst
+from airlock_shared.cli.console import ask, finish, json_option, led, rows, say, show, show_json, worst
 from airlock_shared.cli.progress import working
 from airlock_shared.errors import ExitCode, Expired, UsageError
 from airlock_shared.host.files import require_new, write_new
@@ -135,6 +135,9 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
         show_by_screens(list(told_lines(result.report, kit=not led())), show)
         for line in verdict_lines(result.report):
             say(line)
+        if led() and not_ready:  # what is waited for stands last
+            for line in rows("The Ledger is not ready: ", ". ".join(result.report["device"].values())):
+                say(line)
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
 
 

@@ -10,21 +10,29 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.checkpoints import STATIONS
-from airlock_shared.ceremony.course import DEPLOYMENT, PEOPLE, Facts, course, newest, numbered, stop_as_json
+from airlock_shared.ceremony.course import (
+    DEPLOYMENT,
+    PEOPLE,
+    STOPS_AT_MOST,
+    Facts,
+    course,
+    newest,
+    numbered,
+    stop_as_json,
+)
 from airlock_shared.ceremony.people import MAX_BYTES, parse_people
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.waits import names_in
 from airlock_shared.cli.console import INPUT, json_option, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
-
-_FILES_AT_MOST = 1000
 
 
 @click.command("course", short_help="Show every stop of it: what is done, and what comes next.")
@@ -46,6 +54,8 @@ def course_command(
     here = folder or ceremony_folder(plan_file)
     facts = facts_of(place, plan, here, exchange and exchange / crossing_name(plan))
     stops = course(plan, place.half, place.transcript.entries(), facts)
+    if len(stops) > STOPS_AT_MOST:
+        raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
         words = {"requests": facts.requests, "signatures": facts.signatures}
         made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
@@ -63,7 +73,7 @@ def crossing_name(plan: Plan) -> str:
 
 def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | None) -> Facts:
     """Read what stands beside the transcript. Raises as the readers of the documents do."""
-    files = _names(folder)
+    files = names_in(folder)
     deployment = _read(folder, DEPLOYMENT, files)
     requests = _read(folder, numbered("requests", newest("requests", files)), files)
     signatures = _read(folder, numbered("signatures", newest("signatures", files)), files)
@@ -75,8 +85,8 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         challenges = {step.id: challenge_of(plan, came, step).sha256() for step in registrations(plan)}
     return Facts(
         files=files,
-        given=_names(folder / GIVEN),
-        brought=_names(crossing) if crossing else frozenset(),
+        given=names_in(folder / GIVEN),
+        brought=names_in(crossing) if crossing else frozenset(),
         deployment=came.fingerprint if came else "",
         pinned=place.known_deployment(plan.deployment),
         names=_people(folder, plan, files),
@@ -96,13 +106,6 @@ def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
         return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_BYTES), plan)
     except AirlockError:
         return {}
-
-
-def _names(folder: Path) -> frozenset[str]:
-    try:
-        return frozenset(path.name for path, _ in zip(folder.iterdir(), range(_FILES_AT_MOST), strict=False))
-    except OSError:  # not there, or not for us to see: nothing is in it
-        return frozenset()
 
 
 def _read(folder: Path, name: str, files: frozenset[str]) -> bytes:
