@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import select
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,10 +15,12 @@ import pytest
 
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.course import NAMES, CoursePlace, Stop
+from airlock_shared.cli.ceremony import course
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony.run import _Course, _do, _Lead
 from airlock_shared.cli.ceremony.waits import OVER, STOPPED, cannot_cross, leave_note, names_in, other_machine
 from airlock_shared.errors import UsageError
+from airlock_shared.plan.reader import parse_plan
 
 AT_MS = (10 * 60 + 32) * 60_000
 CROSSING = f"desk-2027-{'0a' * 8}"
@@ -129,8 +134,11 @@ def lead_at(folder: Path, *, exchange: bool = True) -> _Lead:
     return _Lead(("x",), CoursePlace("/p", str(folder / "c")), folder / "stick" if exchange else None, to_stderr=False)
 
 
-def told_by(lead: _Lead, half: Half = "online") -> _Course:
-    return _Course(half, CROSSING, {}, [], names_in(lead.folder))
+PREPARE = Stop("prepare", (), "", done=True, attempt=2)
+
+
+def told_by(lead: _Lead, half: Half = "online", sign_by_ms: int = 0) -> _Course:
+    return _Course(half, CROSSING, {}, [PREPARE], sign_by_ms, names_in(lead.folder))
 
 
 TAKE = Stop("take", (), "Wait for the requests.", done=False, brings=("requests.json",))
@@ -176,3 +184,46 @@ def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: p
     assert _do(lead, told_by(lead, "offline"), stop, set()) is False
     assert len(asked) == 1
     assert "Ledger" in asked[0]
+
+
+PLAYED = Path(__file__).parents[1] / "vectors/report/market-close"
+
+
+def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> None:
+    plan = parse_plan((PLAYED / "plan.toml").read_bytes())
+    for name in ("requests.json", "deployment.json"):
+        shutil.copy(PLAYED / name, tmp_path)
+    [item] = json.loads((PLAYED / "requests.json").read_text())["requests"]
+    until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms
+    assert course._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
+    (tmp_path / "deployment.json").unlink()
+    assert course._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
+
+
+SIGNATURES = Stop("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
+
+
+def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lead, said, ran, pressed = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), list[str]()
+    (tmp_path / "stick").mkdir()
+    now_s = [1_000_000]
+    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
+    monkeypatch.setattr(run_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
+    monkeypatch.setattr(run_module, "_progress", said.append)
+    monkeypatch.setattr(select, "select", lambda *_: ([1] if len(said) > 4 else [], [], []))
+    monkeypatch.setattr(run_module, "typed_line", lambda: pressed.append("\n"))
+    monkeypatch.setattr(run_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 50))
+
+    def child(_lead: _Lead, words: tuple[str, ...]) -> int:
+        ran.append(words)
+        return 0
+
+    monkeypatch.setattr(_Lead, "child", child)
+    assert _do(lead, told_by(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
+    late = "waiting: it is too late to sign these; Enter prepares them again"
+    begin = "waiting: start ceremony run on the air-gapped machine"
+    assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
+    assert ran == [("prepare", "/p", "-o", f"{tmp_path}/c/requests-3.json")]
+    assert pressed == ["\n"]

@@ -5,10 +5,13 @@ It reads what others made, so that the command that leads people does not: that 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from airlock_shared.catalogue.intents import structs_of
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.ceremony.checkpoints import STATIONS
 from airlock_shared.ceremony.course import (
     DEPLOYMENT,
@@ -59,7 +62,8 @@ def course_command(
     if as_json:
         words = {"requests": facts.requests, "signatures": facts.signatures}
         made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
-        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made}
+        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made,
+                "sign_by_ms": _sign_by_ms(here, plan, facts.files)}  # fmt: skip
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
         return
     for line in course_lines(stops, place.half):
@@ -96,6 +100,21 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         challenges=challenges,
         clock_stated=clock_of(entries, place.now_ms()).uncertainty_ms is not None,
     )
+
+
+def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
+    """Return until when the newest requests can be signed (unix ms), to be shown; 0 where none has a deadline."""
+    deployment = _read(folder, DEPLOYMENT, files)
+    data = _read(folder, numbered("requests", newest("requests", files)), files)
+    if not (deployment and data):
+        return 0
+    known, found = structs_of(parse_deployment(deployment)), []
+    for payload in (request.payload for request in parse_requests(data)[1]):
+        intent = known.get(str(payload.get("primaryType")))
+        with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
+            if intent is not None and intent.deadline:
+                found.append(int(str(leaf(payload["message"], intent.deadline))))
+    return max(0, min(found) - plan.limits.remaining_at_least_ms) if found else 0
 
 
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:

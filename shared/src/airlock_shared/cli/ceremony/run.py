@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -46,15 +47,17 @@ from airlock_shared.cli.ceremony.waits import (
     other_machine,
 )
 from airlock_shared.cli.console import INPUT, LED, ask, ask_yes, finish, json_option, paint, rows, say, show, show_json
-from airlock_shared.cli.keyboard import at_a_terminal
+from airlock_shared.cli.keyboard import at_a_terminal, forget_typed, typed_line
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe, wrapped
+from airlock_shared.units import span_text
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
 _MISSED_S = 1.0
+_A_MINUTE_S = 60
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
 _CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 _CROSSING = r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}"
@@ -63,13 +66,15 @@ _CROSSING = r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}"
 class _Course(NamedTuple):
     """What the child told: the half, the folder for crossing, fingerprints of what was made here, and the stops.
 
-    ``there`` are the names that stood in the ceremony's folder before it was asked.
+    ``sign_by_ms`` is until when the requests can be signed, 0 for no end; it is shown. ``there`` are the names that stood in
+    the ceremony's folder before it was asked.
     """
 
     half: Half
     crossing: str
     made_here: dict[str, str]
     stops: list[Stop]
+    sign_by_ms: int
     there: frozenset[str]
 
 
@@ -284,7 +289,11 @@ def _take(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None) -> bool
             return f"bring {safe('/'.join(awaited[0].parts[-2:]))} here"
         return cannot_cross(crossing.parent, 0) if not crossing.parent.is_dir() else other_machine(crossing, told.half)
 
-    _wait(sees)
+    sign_by_ms = told.sign_by_ms if stop.brings[0].startswith("signatures") else 0
+    if not _wait(sees, sign_by_ms):
+        prepare = next(each for each in told.stops if each.name == "prepare")
+        _require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
+        return False
     if new_here():
         return False
     if pictures:
@@ -335,18 +344,33 @@ def _here(lead: _Lead, stop: Stop) -> list[Path]:
     return [lead.folder / name for name in stop.brings]
 
 
-def _wait(sees: Callable[[], str]) -> None:
-    """Wait while ``sees`` says what stands in the way, and say it in one line; an empty text lets it go on.
+def _wait(sees: Callable[[], str], sign_by_ms: int = 0) -> bool:
+    """Wait while ``sees`` says what stands in the way, and say it in one line; an empty text lets it go on, as True.
 
-    Raises ``UsageError`` where nobody waits with us, because there is no terminal.
+    With ``sign_by_ms`` the time until then is counted down. After it Enter ends the wait, as False: what was not signed
+    until then cannot be. Raises ``UsageError`` where nobody waits with us, because there is no terminal.
     """
-    began = monotonic()
+    began, late = monotonic(), False
     while said := sees():
         if not at_a_terminal():
             raise UsageError(f"not there yet: {said}", do="bring it from the other machine")
-        _progress(f"waiting: {said} ({monotonic() - began:.0f} s)")
+        left_s = sign_by_ms // 1000 - time_ns() // 1_000_000_000
+        if sign_by_ms and left_s <= 0:
+            if not late:
+                late = True
+                forget_typed()
+            _progress("waiting: it is too late to sign these; Enter prepares them again")
+            if select.select([sys.stdin], [], [], 0)[0]:
+                typed_line()
+                _progress("")
+                return False
+        elif sign_by_ms:
+            _progress(f"waiting: {said} ({span_text(left_s if left_s < _A_MINUTE_S else left_s // 60 * 60)} left)")
+        else:
+            _progress(f"waiting: {said} ({monotonic() - began:.0f} s)")
         sleep(_LOOK_AGAIN_S)
     _progress("")
+    return True
 
 
 def _progress(text: str) -> None:
@@ -395,7 +419,7 @@ def _command(lead: _Lead, told: _Course, stop: Stop) -> list[str]:
 def _read(answer: bytes, there: frozenset[str]) -> _Course:
     """Read the child's answer, strictly. Raises ``DocumentError``."""
     value = parse_json(answer)
-    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "stops": list}
+    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "sign_by_ms": int, "stops": list}
     read_members(value, "course", form)
     read_matching(value["half"], "course.half", re.compile("online|offline"), "a machine")
     read_matching(value["crossing"], "course.crossing", re.compile(_CROSSING), "a ceremony's folder")
@@ -403,4 +427,4 @@ def _read(answer: bytes, there: frozenset[str]) -> _Course:
     for name in made:
         read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
     stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", STOPS_AT_MOST)]
-    return _Course(value["half"], value["crossing"], made, stops, there)
+    return _Course(value["half"], value["crossing"], made, stops, value["sign_by_ms"], there)
