@@ -128,7 +128,7 @@ def test_the_words_stand_in_two_rows_that_fit_a_screen() -> None:
     rows = spoken_rows("fe" * 32)
     words = spoken("fe" * 32).split()
     assert rows == (f" 1 {' '.join(words[:12])}", f"13 {' '.join(words[12:])}")
-    assert all(len(row) < 60 for row in rows)
+    assert all(len(row) < 63 for row in rows)
 
 
 @pytest.mark.parametrize("position", range(SPOKEN_BYTES))
