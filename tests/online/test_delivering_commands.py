@@ -22,7 +22,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 from airlock_shared.wire.codec import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
