@@ -16,7 +16,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.text.fingerprint_words import spoken
 
 _YES = b"Type Yes to go on, anything else to stop: "
-_PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+): $")
+_PLACES = re.compile(r"word (\d+) and word (\d+): $")
 
 
 class FinishedCommand(NamedTuple):
@@ -53,8 +53,7 @@ def asked_words(question: str, screen: str) -> str:
     found = _PLACES.search(question)
     if found is None:
         return ""
-    row, word, row_2, word_2 = map(int, found.groups())
-    return f"{screen.split()[12 * row - 13 + word]} {screen.split()[12 * row_2 - 13 + word_2]}"
+    return " ".join(screen.split()[int(at) - 1] for at in found.groups())
 
 
 def _run_typing(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from sums import MANIFEST
 
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 
 
 def settle(kit: Path, programs: Collection[str], epoch_s: int) -> None:
@@ -51,5 +51,5 @@ def fingerprints(kit: Path, tar: Path, commit: str, title: str) -> str:
 
 
 def _both(digest: str) -> str:
-    lines = [*textwrap.wrap(grouped(digest), 40), *textwrap.wrap(spoken(digest), 40)]
+    lines = [*textwrap.wrap(grouped(digest), 40), *spoken_rows(digest)]
     return "".join(f"  {line}\n" for line in lines)

@@ -21,12 +21,12 @@ from e2e.terminal import Terminal
 
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 _ASKED = re.compile(r"[^\n]*[:?)] $")
-_PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+)")
+_PLACES = re.compile(r", (\w+)(, YOUR PAPER)?: word (\d+) and word (\d+)")
 _PROGRESS = re.compile(
-    r"\r\x1b\[K(?:waiting for [^\r\n]*)?|-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--\r +\r|\x1b\[\d*m"
+    r"\r\x1b\[K(?:waiting: [^\r\n]*)?|-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--\r +\r|\x1b\[\d*m"
     r"|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
 )
-_WAITS = re.compile(r"\r\x1b\[Kwaiting for [^\r\n]*")
+_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*")
 _KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--$")
 _PATIENCE_S = 300
 
@@ -48,6 +48,7 @@ class Screen(Terminal):
         self.answered = 0
         self.before_last = 0
         self.read_to: list[int] = []
+        self.papers: dict[str, str] = {}
         self.code: int | None = None
 
     def question(self) -> str:
@@ -93,15 +94,14 @@ Answer = Callable[[str, str, dict[str, Screen]], str | None]
 
 def words_on(screen: Screen, document: str) -> list[str]:
     """Return the twenty-four words of a document as a screen shows them to be typed elsewhere; none before it does."""
-    plain = _PROGRESS.sub("", screen.shown).replace("\r", "")
     found = re.findall(
-        rf"^  {document} +((?:[a-z]{{4}} ?){{12}})\n {{6,}}((?:[a-z]{{4}} ?){{12}})$", plain, re.MULTILINE
+        rf"^  {document} +1 ((?:[a-z]{{4}} ?){{12}})\n {{6,}}13 ((?:[a-z]{{4}} ?){{12}})$", screen.plain(), re.MULTILINE
     )
     return " ".join(found[-1]).split() if found else []
 
 
 def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
-    """Answer as people do who read both screens; None while what they look for is not there yet."""
+    """Answer as people do who have their papers and read both screens; None while what they look for is not there yet."""
     here, other = screens[machine], screens["offline" if machine == "online" else "online"]
     if _KEYS.match(question) or question.startswith("Enter begins with these names"):
         return ""
@@ -110,12 +110,9 @@ def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | No
     if "on your watch" in question:
         return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     if places := _PLACES.search(question):
-        document = re.findall(r", (\w+): row", " ".join(here.lines()[-3:]))[-1]
-        words = words_on(other, document)
-        if not words:
-            return None
-        row, word, row_2, word_2 = map(int, places.groups())
-        return f"{words[12 * row - 13 + word]} {words[12 * row_2 - 13 + word_2]}"
+        document, paper, *at = places.groups()
+        words = here.papers[document].split() if paper else words_on(other, document)
+        return " ".join(words[int(each) - 1] for each in at) if words else None
     return "Yes"
 
 

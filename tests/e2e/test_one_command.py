@@ -10,7 +10,10 @@ import pytest
 from eth_account.messages import encode_defunct
 
 from airlock_rehearsal.scenarios import DELEGATE_PATH
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.host.transcript_file import read_transcript
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.fingerprint_words import spoken
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger, key_at
 from e2e.led import Answer, Asked, Screen, careful, kill, lead, start, words_on
 
@@ -30,6 +33,11 @@ class Day:
         for plan in self.plans.values():
             plan.parent.mkdir()
             plan.write_text(text)
+        deployment = parse_deployment(desk.path("deployment.json").read_bytes())
+        self.papers = {
+            "plan": spoken(parse_plan(text.encode()).fingerprint),
+            "deployment": spoken(deployment.fingerprint),
+        }
         self.exchange = desk.path("stick")
         self.exchange.mkdir()
 
@@ -60,7 +68,15 @@ class Day:
 
     def start(self, half: str) -> Screen:
         program = ONLINE if half == "online" else OFFLINE
-        return start(program, self.desk.path(f"{half}-home"), *self.words(half))
+        screen = start(program, self.desk.path(f"{half}-home"), *self.words(half))
+        screen.papers = self.papers
+        return screen
+
+    def exchange_plan(self, half: str) -> None:
+        """Give a machine another plan of the same id and title, as whoever holds the online machine may."""
+        text, count = re.subn(r'(?m)^code = "\w+"', 'code = "MALLORY"', self.plans[half].read_text())
+        assert count == 1
+        self.plans[half].write_text(text)
 
     def prove(self) -> None:
         """Have the delegate's server sign its challenge, and put the proof where the online machine hands it over."""
@@ -115,6 +131,26 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     assert (again.code, words_on(again, "signatures")) == (0, words_on(screens["offline"], "signatures")), again.shown
 
 
+def test_a_proof_that_comes_late_is_handed_over_at_once(unpinned: BothMachines, ledger: Ledger) -> None:
+    day = Day(unpinned, ledger, "delegate-key")
+    late: list[str] = []
+
+    def bring(screens: dict[str, Screen], _asked: list[Asked]) -> bool:
+        """Bring the proof to the online machine when it waits, and the air-gapped one waits for the proof."""
+        line = re.search(r"waiting: the air-gapped machine is at \d+/\d+: proof of a key", screens["online"].shown)
+        if not late and line:
+            late.append(line[0])
+            day.prove()
+        return bool(late) and "Check the proof of the delegate key" in screens["offline"].shown
+
+    screens = {half: day.start(half) for half in ("online", "offline")}
+    lead(screens, until=bring)
+    assert late
+    assert (day.folder("offline") / "proof-delegate-key.json").exists(), _told(screens)
+    for screen in screens.values():
+        kill(screen)
+
+
 def _told(screens: dict[str, Screen]) -> str:
     return "\n".join(f"===== {half}\n" + "\n".join(screen.lines()) for half, screen in screens.items())
 
@@ -126,13 +162,16 @@ def _nods(typed: str) -> Answer:
     """Return somebody who names the people and states the time, and then types one thing everywhere."""
 
     def answer(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
-        careful_about = ("Who is the", "on your watch")
+        careful_about = ("Who is the", "on your watch", "Enter begins")
         return careful(machine, question, screens) if any(text in question for text in careful_about) else typed
 
     return answer
 
 
-@pytest.mark.parametrize(("typed", "code", "said"), [("", 6, "only Enter was pressed"), ("Yes", 3, "ROLE-WORDS")])
+@pytest.mark.parametrize(
+    ("typed", "code", "said"),
+    [("", 6, "Enter alone is no answer"), ("Yes", 6, "The second word is missing"), ("Yes Yes", 3, "ROLE-WORDS")],
+)
 def test_who_presses_enter_or_types_yes_everywhere_does_not_get_through(
     unpinned: BothMachines, ledger: Ledger, typed: str, code: int, said: str
 ) -> None:
@@ -153,14 +192,13 @@ NODDED: list[tuple[str, str, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("station", "half", "events"), NODDED, ids=[row[0] for row in NODDED])
-def test_nor_does_who_has_read_until_then_and_types_yes_from_a_document_on(
+def test_nor_does_who_has_read_until_then_and_guesses_from_a_document_on(
     unpinned: BothMachines, ledger: Ledger, station: str, half: str, events: tuple[str, ...]
 ) -> None:
     day = Day(unpinned, ledger, "referral-code")
 
     def tired(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
-        asked = " ".join(screens[machine].lines()[-3:])
-        return "Yes" if f", {station}: row" in asked else careful(machine, question, screens)
+        return "able acid" if f", {station}" in question else careful(machine, question, screens)
 
     screens = {name: day.start(name) for name in ("online", "offline")}
     lead(screens, tired)
@@ -174,10 +212,38 @@ def test_nor_does_who_has_read_until_then_and_types_yes_from_a_document_on(
             kill(screen)
 
 
+# ---- the paper, days before -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", ["signer", "witness"])
+def test_a_plan_that_a_hostile_online_machine_exchanged_is_refused_by_the_paper_of_each_role(
+    unpinned: BothMachines, ledger: Ledger, role: str
+) -> None:
+    day = Day(unpinned, ledger, "referral-code")  # the papers are of the plan that was agreed to
+    for half in ("online", "offline"):
+        day.exchange_plan(half)
+    exchanged = spoken(parse_plan(day.plans["offline"].read_bytes()).fingerprint).split()
+
+    def answer(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
+        """Let through whatever the other person could let through."""
+        lax = "YOUR PAPER" in question and f"({role})" not in question
+        return "no paper" if lax else careful(machine, question, screens)
+
+    screens = {half: day.start(half) for half in ("online", "offline")}
+    lead(screens, answer)
+    assert (screens["offline"].code, "ROLE-WORDS" in screens["offline"].shown) == (3, True), _told(screens)
+    recorded = read_transcript(unpinned.path("offline-home") / "transcript.jsonl")
+    confirmed = [entry.data["by"] for entry in recorded if entry.event == "station-confirmed"]
+    assert confirmed == ([] if role == "signer" else [["signer"]])
+    for screen in screens.values():
+        assert " ".join(exchanged[:12]) not in screen.plain()  # and no screen has told its words
+    kill(screens["online"])
+
+
 def test_what_was_typed_ahead_answers_nothing(unpinned: BothMachines, ledger: Ledger) -> None:
     day = Day(unpinned, ledger, "referral-code")
     screens = {half: day.start(half) for half in ("online", "offline")}
-    screens["offline"].press("Yes\n" * 40 + "able acid\n" * 40)
+    screens["offline"].press("Yes\n" * 40 + "able acid\n" * 40 + "no paper\n" * 40)
     asked = lead(screens, until=lambda _screens, asked: any("witness), plan" in each.question for each in asked))
     typed = [each for each in asked if each.machine == "offline"]
     assert len(typed) == 2  # the two that were asked, and answered by who read the other screen

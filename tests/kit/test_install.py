@@ -13,7 +13,7 @@ import pytest
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.settings import RehearsalSettings
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.fingerprint_words import spoken_rows
 from commands import FinishedCommand, run_command
 from e2e.conftest import SOFTWARE_LEDGER, BothMachines
 from kit.conftest import ROOT, UNSHARED, Installed, Kit, changed, sum_up, told_of_our_files_when_interrupted
@@ -29,7 +29,7 @@ def _install(kit: Kit, folder: Path, python: Path | str) -> FinishedCommand:
 
 
 def test_it_says_what_was_installed_and_what_to_do_next(installed: Installed, kit: Kit) -> None:
-    assert spoken(kit.fingerprint) in " ".join(installed.said.split())
+    assert " ".join(spoken_rows(kit.fingerprint)).strip() in " ".join(installed.said.split())
     for word in ("udev", "SYSTEM-LIBRARIES", "preflight"):
         assert word in installed.said
 

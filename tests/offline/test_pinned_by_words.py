@@ -15,9 +15,11 @@ from airlock_offline.cli.main import confine_command
 from airlock_offline.cli.trust_struct import pin_struct
 from airlock_offline.confinement import confine, needs
 from airlock_offline.home import OfflineHome
+from airlock_offline.preflight.page import told_lines
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.fingerprint_words import spoken
 from offline.signing_room import plan_of, write_documents
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT
@@ -53,7 +55,7 @@ def mark(folder: Path) -> str:
     return parse_deployment(file.read_bytes()).fingerprint
 
 
-def proof(by: list[str], compared: str, *, how: str | None = "words", station: str = "deployment") -> dict[str, Any]:
+def proof(by: list[str], compared: str, *, how: str | None = "paper", station: str = "deployment") -> dict[str, Any]:
     return {"station": station, "by": by, "compared": compared} | ({"how": how} if how else {})
 
 
@@ -63,7 +65,18 @@ def test_what_signer_and_witness_typed_is_not_asked_again(tmp_path: Path, monkey
 
 
 @pytest.mark.parametrize(
-    "case", ["nothing", "signer alone", "another deployment", "a Yes", "another station", "ended", "no plan"]
+    "case",
+    [
+        "nothing",
+        "signer alone",
+        "another deployment",
+        "a Yes",
+        "no paper",
+        "the other screen",
+        "another station",
+        "ended",
+        "no plan",
+    ],
 )
 def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str) -> None:
     of, other = mark(tmp_path), "ab" * 32
@@ -73,11 +86,28 @@ def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch:
         "signer alone": [proof(SIGNER, of), proof(["facilitator"], of)],
         "another deployment": [proof(SIGNER, other), proof(WITNESS, other)],
         "a Yes": [proof(SIGNER, of), proof(WITNESS, of, how=None)],
+        "no paper": [proof(SIGNER, of), proof(WITNESS, of, how="no-paper")],
+        "the other screen": [proof(SIGNER, of), proof(WITNESS, of, how="words")],
         "another station": [proof(SIGNER, of), proof(WITNESS, of, station="requests")],
         "ended": [proof(SIGNER, of), proof(WITNESS, of), over],
         "no plan": [proof(SIGNER, of), proof(WITNESS, of)],
     }
     assert asked_when_pinned(tmp_path, monkeypatch, *proofs[case], named=case != "no plan")
+
+
+def test_what_is_typed_from_the_kits_paper_is_not_on_the_page() -> None:
+    words = spoken("cd" * 32)
+    line = {
+        "group": "installed",
+        "what": "kit",
+        "found": f"{'cd' * 32} {words}",
+        "verdict": "ok",
+        "do": "",
+        "check": "",
+    }
+    report = {"production": True, "airlock": "1", "time_utc": "now", "lines": [line, {**line, "what": "medium"}]}
+    assert words.split()[0] in "\n".join(told_lines(report))
+    assert words.split()[0] not in "\n".join(told_lines(report, kit=False))
 
 
 @pytest.mark.parametrize(

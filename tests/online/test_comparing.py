@@ -95,7 +95,7 @@ def desk(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixt
 def test_whoever_submits_types_two_words_once_for_a_document(desk: Desk) -> None:
     assert desk.submit() == 0
     assert [re.sub(r"\d+", "N", question) for question in desk.questions] == [
-        "Whoever submits, signatures: row N word N and row N word N: "
+        "Whoever submits, signatures: word N and word N: "
     ]
     [entry] = desk.entries(comparing.COMPARED)
     assert (entry.data["signatures"], entry.data["how"], len(entry.data["positions"])) == (desk.mark, "words", 2)
@@ -106,14 +106,15 @@ def test_whoever_submits_types_two_words_once_for_a_document(desk: Desk) -> None
     assert desk.posts == 1
 
 
-def test_who_presses_enter_for_ever_sends_and_exports_nothing(desk: Desk, tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", ["", "Yes", "able", "able acid also"])
+def test_who_never_types_two_words_sends_and_exports_nothing(desk: Desk, tmp_path: Path, typed: str) -> None:
     package = tmp_path / "package.json"
-    assert (desk.submit(lambda _question: ""), desk.export(package, lambda _question: "")) == (6, 6)
+    assert (desk.submit(lambda _question: typed), desk.export(package, lambda _question: typed)) == (6, 6)
     assert desk.entries(comparing.COMPARED_WRONG, comparing.COMPARED, "submit-begun", "exported") == []
     assert (desk.posts, package.exists()) == (0, False)
 
 
-@pytest.mark.parametrize("typed", ["Yes", "yes", "able acid"])
+@pytest.mark.parametrize("typed", ["Yes Yes", "no paper", "able acid"])
 def test_who_types_anything_else_sends_nothing(desk: Desk, typed: str) -> None:
     assert desk.submit(lambda _question: typed) == 3
     assert "ROLE-WORDS" in desk.said()
@@ -135,7 +136,7 @@ def test_its_own_words_are_shown_after_the_answers_and_not_before(desk: Desk) ->
     assert row in desk.said()
 
 
-@pytest.mark.parametrize("typed", ["Yes", "yes", "able acid"])
+@pytest.mark.parametrize("typed", ["Yes Yes", "no paper", "able acid"])
 def test_who_types_anything_else_exports_nothing(desk: Desk, tmp_path: Path, typed: str) -> None:
     package = tmp_path / "package.json"
     assert desk.export(package, lambda _question: typed) == 3
@@ -156,7 +157,9 @@ def test_a_package_is_written_after_the_words_were_typed_and_they_are_asked_once
 
 def test_in_a_ceremony_each_role_types_before_a_package_is_written(desk: Desk, tmp_path: Path) -> None:
     desk.begin({"signer": "Ada", "facilitator": "Grace", "witness": "Mary"})
-    assert desk.export(tmp_path / "one.json", lambda q: asked_words(q, desk.screen) if "Grace" in q else "no") == 3
+    assert (
+        desk.export(tmp_path / "one.json", lambda q: asked_words(q, desk.screen) if "Grace" in q else "able acid") == 3
+    )
     assert ((tmp_path / "one.json").exists(), desk.machine.states()) == (False, {})
     assert desk.export(tmp_path / "one.json") == 0
     assert [each.data["by"] for each in desk.entries(CONFIRMED)] == [["facilitator"], ["witness"]]
@@ -164,7 +167,7 @@ def test_in_a_ceremony_each_role_types_before_a_package_is_written(desk: Desk, t
 
 def test_after_nine_wrong_answers_nothing_is_asked_for_this_document(desk: Desk) -> None:
     for _ in range(3):
-        assert desk.submit(lambda _question: "Yes") == 3
+        assert desk.submit(lambda _question: "able acid") == 3
     assert desk.submit() == 3
     assert desk.questions == []
     assert desk.posts == 0

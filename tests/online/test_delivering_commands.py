@@ -22,7 +22,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 from airlock_shared.wire.codec import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.online_command import APPROVAL, CLOSE, CODE, DELEGATE, OPEN, TRIGGER, TWAP, OnlineCommand
@@ -101,7 +101,7 @@ def test_the_words_to_compare_stand_before_anything_is_sent(machine: OnlineComma
     told = machine("submit", signatures).err
     first, _, rest = told.partition("step sell")
     assert grouped(fingerprint)[:39] in first
-    assert spoken(fingerprint) in " ".join(first.split())
+    assert " ".join(spoken_rows(fingerprint)).strip() in " ".join(first.split())
     assert "signatures fingerprint" not in rest
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Callable, Iterator
@@ -12,16 +13,16 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.sections import proved_by_words, read_entry, wrong_words
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry, wrong_words
 from airlock_shared.cli import keyboard
 from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony import typed_words as typed_module
 from airlock_shared.cli.ceremony.compare import BY_TYPING
-from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, EMPTY_AT_MOST, WRONG_AT_MOST
+from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.console import advice, explain
 from airlock_shared.cli.single_keys import BACK, ENDED, FORWARD, NONE, SingleKeys
-from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
@@ -30,6 +31,7 @@ from shared.test_roles_commands import PEOPLE, PLAN_TEXT, Table
 from shared.world import DEPLOYMENT_TEXT
 
 PLAN = parse_plan(PLAN_TEXT.encode())
+PLAYED = Path(__file__).parents[1] / "vectors/report/market-close"
 WORDS = spoken(PLAN.fingerprint).split()
 Typist = Callable[[str], str]
 
@@ -43,7 +45,7 @@ def table(tmp_path: Path) -> Table:
 
 def asked_words(question: str) -> list[str]:
     """Return the words for which a question asks."""
-    return [WORDS[12 * int(row) - 13 + int(word)] for row, word in re.findall(r"row (\d) word (\d+)", question)]
+    return [WORDS[int(at) - 1] for at in re.findall(r"word (\d+)", question)]
 
 
 def _always(typed: str, _question: str) -> str:
@@ -84,16 +86,17 @@ def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkey
     questions = typing(monkeypatch, honest)
     shown = table.done("compare", "plan").stderr
     assert len(questions) == 2
-    assert questions[0].startswith("Ada Lovelace (signer), plan: ")
-    assert questions[1].startswith("Mary Somerville (witness), plan: ")
+    assert questions[0] == "Ada Lovelace (signer), plan, YOUR PAPER: word 1 and word 2: "
+    assert questions[1] == "Mary Somerville (witness), plan, YOUR PAPER: word 3 and word 4: "
     done = confirmations(table)
     assert [(each["by"], each["how"], each["compared"]) for each in done] == [
-        (["signer"], "words", PLAN.fingerprint), (["witness"], "words", PLAN.fingerprint),
+        (["signer"], "paper", PLAN.fingerprint), (["witness"], "paper", PLAN.fingerprint),
     ]  # fmt: skip
     places = [at for each in done for at in each["positions"]]
     assert places == [1, 2, 3, 4]  # nobody's words serve another role
-    assert proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
-    assert " ".join(WORDS[:12]) in shown
+    assert proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_WORDS)
+    assert f"   1 {' '.join(WORDS[:12])}\n  13 {' '.join(WORDS[12:])}\n" in shown
 
 
 def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
@@ -114,7 +117,7 @@ def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
 
 def _wrong() -> Iterator[str]:
     others = [word for word in BYTEWORDS if word not in WORDS]
-    yield from ("Yes", "yes", "y", "\x03", "Yes Yes", f"{others[0]} {others[1]}", "able", " ".join(WORDS))
+    yield from ("Yes Yes", "\x03 \x03", f"{others[0]} {others[1]}", "no paper.", "nopaper yes")
 
 
 @pytest.mark.parametrize("typed", list(_wrong()))
@@ -124,27 +127,47 @@ def test_who_types_anything_else_does_not_get_through(
     questions = typing(monkeypatch, lambda _question: typed)
     assert refused(table) == "ROLE-WORDS"
     assert len(questions) == ASKED_AT_MOST
-    assert len({tuple(asked_words(question)) for question in questions}) > 1  # drawn anew each time
     assert confirmations(table) == []
 
 
-@pytest.mark.parametrize("typed", ["", " ", "\t"])
-def test_an_empty_line_is_nobodys_answer_and_never_gets_through(
+def test_after_a_wrong_answer_the_same_words_are_asked_also_on_another_day(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = typing(monkeypatch, lambda _question: "able acid")
+    assert [refused(table) for _ in range(2)] == ["ROLE-WORDS"] * 2
+    assert (len(questions), len(set(questions))) == (2 * ASKED_AT_MOST, 1)  # who guesses gets no other draw
+
+
+def test_places_are_drawn_and_not_known_before(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: set[str] = set()
+    for _ in range(6):
+        questions = typing(monkeypatch, lambda _question: "")
+        table.run("compare", "plan")
+        drawn.add(questions[0])
+    assert len(drawn) > 1
+
+
+@pytest.mark.parametrize("typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here"])
+def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through(
     table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
     questions = typing(monkeypatch, lambda _question: typed)
     for _ in range(3):
         assert isinstance(table.run("compare", "plan").exception, Declined)
-    assert len(questions) == 3 * EMPTY_AT_MOST
-    assert len(set(questions[:EMPTY_AT_MOST])) == 1  # the same is asked again: nothing was guessed
+    assert len(questions) == 3 * UNANSWERED_AT_MOST
+    assert len(set(questions[:UNANSWERED_AT_MOST])) == 1  # the same is asked again: nothing was guessed
     assert (confirmations(table), wrongs(table)) == ([], [])
 
 
-def test_after_an_empty_line_the_words_are_still_right(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("typed", "said"), [("", "Enter alone is no answer"), ("able", "The second word is missing")])
+def test_after_an_empty_line_or_one_word_the_words_are_still_right(
+    table: Table, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
+) -> None:
     lines = count()
-    questions = typing(monkeypatch, lambda question: "" if next(lines) % 2 == 0 else honest(question))
-    table.done("compare", "plan")
+    questions = typing(monkeypatch, lambda question: typed if next(lines) % 2 == 0 else honest(question))
+    shown = table.done("compare", "plan").stderr
     assert (len(questions), wrongs(table)) == (4, [])
+    assert f"{said}: two words are needed." in shown
 
 
 def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
@@ -166,7 +189,7 @@ def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wron
         assert refused(table) == "ROLE-WORDS"
 
 
-def test_a_slip_is_asked_again_with_other_words(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slip_is_asked_again(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     slips = count()
     questions = typing(monkeypatch, lambda question: "able acid" if next(slips) == 0 else honest(question).upper())
     table.done("compare", "plan")
@@ -181,7 +204,7 @@ def test_a_wrong_answer_is_recorded_and_after_nine_nothing_is_asked_for_that_doc
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for given in range(1, 4):
-        questions = typing(monkeypatch, lambda _question: "Yes")
+        questions = typing(monkeypatch, lambda _question: "able acid")
         assert refused(table) == "ROLE-WORDS"
         assert wrongs(table) == [("plan", ["signer"])] * 3 * given
         assert len(questions) == 3
@@ -189,7 +212,6 @@ def test_a_wrong_answer_is_recorded_and_after_nine_nothing_is_asked_for_that_doc
     assert refused(table) == "ROLE-WORDS"
     assert questions == []
     assert confirmations(table) == []
-    table.done("confirm", "plan", "--by", "signer", "--by", "witness")
 
 
 def test_wrong_answers_are_those_of_one_ceremony_and_one_document(
@@ -215,7 +237,7 @@ def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, mon
 
     typing(monkeypatch, leaves)
     assert table.run("compare", "plan").exit_code == 1
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     questions = typing(monkeypatch, honest)
     table.done("compare", "plan")
     assert [question.split(",")[0] for question in questions] == ["Mary Somerville (witness)"]
@@ -225,7 +247,7 @@ def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, mon
 
 def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
     table.done("confirm", "plan", "--by", "signer", "--by", "witness")
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
 
 
 def test_a_proof_counts_for_its_document_its_station_and_its_open_ceremony_alone(
@@ -234,11 +256,11 @@ def test_a_proof_counts_for_its_document_its_station_and_its_open_ceremony_alone
     typing(monkeypatch, honest)
     table.done("compare", "plan")
     entries = table.transcript.entries()
-    assert not proved_by_words(entries, PLAN, "plan", "00" * 32)
-    assert not proved_by_words(entries, PLAN, "requests", PLAN.fingerprint)
-    assert not proved_by_words(entries[:-1], PLAN, "plan", PLAN.fingerprint)  # the witness has not answered
+    assert not proved_by_words(entries, PLAN, "plan", "00" * 32, BY_PAPER)
+    assert not proved_by_words(entries, PLAN, "requests", PLAN.fingerprint, BY_PAPER)
+    assert not proved_by_words(entries[:-1], PLAN, "plan", PLAN.fingerprint, BY_PAPER)  # the witness has not answered
     table.run("end")
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint)
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
 
 
 def test_other_stations_are_answered_by_each_role_with_the_whole_word(
@@ -340,23 +362,109 @@ def test_who_only_slips_does_not_get_through(table: Table, monkeypatch: pytest.M
 
 
 def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is_not_on_record(
-    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "deployment.json"
-    file.write_text(DEPLOYMENT_TEXT)
-    mark = parse_deployment(file.read_bytes()).fingerprint
+    file = PLAYED / "requests.json"
+    mark = parse_requests(file.read_bytes())[2]
     typing(monkeypatch, lambda _question: "able acid")
-    error = table.run("compare", "deployment", "--file", str(file)).exception
+    error = table.run("compare", "requests", "--file", str(file)).exception
     assert isinstance(error, Refusal)
     assert (error.check, "--file" in advice(error)) == ("ROLE-WORDS", True)
     assert "--file" in explain(error)
     by = ("--by", "signer", "--by", "witness")
-    assert table.run("confirm", "deployment", "--file", str(file), *by, typed="no\n").exit_code != 0
+    assert table.run("confirm", "requests", "--file", str(file), *by, typed="no\n").exit_code != 0
     assert confirmations(table) == []
-    shown = table.done("confirm", "deployment", "--file", str(file), *by).stderr
+    shown = table.done("confirm", "requests", "--file", str(file), *by).stderr
     assert spoken(mark).split()[0] in shown
     assert [(each["by"], each["compared"]) for each in confirmations(table)] == [(["signer", "witness"], mark)]
-    assert "nothing to do" in table.done("confirm", "deployment", "--file", str(file), *by, typed="").stderr
+    assert "nothing to do" in table.done("confirm", "requests", "--file", str(file), *by, typed="").stderr
+
+
+# ---- the paper ------------------------------------------------------------------------------------------------------
+
+
+def paper_of(plan: str) -> Typist:
+    """Return somebody who wrote down the words of this plan, and reads no screen."""
+    words = spoken(parse_plan(plan.encode()).fingerprint).split()
+
+    def typist(question: str) -> str:
+        assert "YOUR PAPER" in question
+        return " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
+
+    return typist
+
+
+OTHER_PLAN = PLAN_TEXT.replace("00A1", "00b2").replace("00a1", "00b2")
+"""Of the same id and title."""
+
+
+@pytest.mark.parametrize("role", ["signer", "witness"])
+def test_another_plan_of_the_same_id_and_title_is_refused_by_each_persons_paper(
+    table: Table, monkeypatch: pytest.MonkeyPatch, role: str
+) -> None:
+    monkeypatch.setattr(secrets, "randbelow", lambda _below: 7)
+    genuine = paper_of(OTHER_PLAN)  # what was agreed to; this machine was given PLAN_TEXT
+    assert OTHER_PLAN != PLAN_TEXT
+    typing(monkeypatch, lambda question: genuine(question) if f"({role})" in question else "no paper")
+    assert refused(table) == "ROLE-WORDS"
+    assert role not in {each for entry in confirmations(table) for each in entry["by"]}
+    assert wrongs(table) == [("plan", [role])] * ASKED_AT_MOST
+
+
+@pytest.mark.parametrize("station", ["plan", "deployment"])
+def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
+    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, station: str
+) -> None:
+    file = tmp_path / "deployment.json"
+    file.write_text(DEPLOYMENT_TEXT)
+    words = (station, *(("--file", str(file)) if station == "deployment" else ()))
+    typing(monkeypatch, lambda _question: "able acid")
+    assert isinstance(table.run("compare", *words).exception, Refusal)
+    typing(monkeypatch, lambda _question: "no paper")
+    for ended in (table.run("compare", *words), table.run("confirm", *words, "--by", "witness", "--by", "signer")):
+        assert isinstance(ended.exception, Refusal)
+        assert ended.exception.check == "ROLE-WORDS"
+        assert "your whole paper" in advice(ended.exception)
+    assert confirmations(table) == []
+
+
+def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    typing(monkeypatch, lambda question: " No  PAPER " if "signer" in question else honest(question))
+    table.done("compare", "plan")
+    assert [(each["by"], each["how"]) for each in confirmations(table)] == [
+        (["signer"], "no-paper"), (["witness"], "paper"),
+    ]  # fmt: skip
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
+    shown = table.done("show").stdout
+    assert "  signer, not compared with paper\n" in shown
+    assert "  witness, compared with paper\n" in shown
+    stations = json.loads(table.done("show", "--json").stdout)["stations"]
+    assert [each["how"] for each in stations[0]["confirmed"]] == ["no-paper", "paper"]
+
+
+def test_of_what_is_made_in_the_ceremony_nobody_has_a_paper(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    questions = typing(monkeypatch, lambda _question: "no paper")
+    ended = table.run("compare", "requests", "--file", str(PLAYED / "requests.json"))
+    assert isinstance(ended.exception, Refusal)
+    assert (confirmations(table), "PAPER" in questions[0]) == ([], False)
+
+
+def test_the_kit_is_compared_with_its_paper_where_there_is_one(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    kit = spoken("cd" * 32).split()
+    table.record("preflight", installed={"fingerprint": "cd" * 32})
+    for typed, check in (("able acid", "ROLE-WORDS"), (f"{kit[0]} {kit[1]}", "")):
+        questions = typing(monkeypatch, partial(_always, typed))
+        ended = table.run("compare", "preflight")
+        assert getattr(ended.exception, "check", "") == check
+        assert questions[0].startswith("Mary Somerville (witness), kit, YOUR PAPER: word ")
+    assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "paper")]
+
+
+def test_a_program_from_source_has_no_paper_and_says_so(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.record("preflight", installed={"kit": "", "fingerprint": ""})
+    typing(monkeypatch, partial(_always, "Yes"))
+    table.done("compare", "preflight")
+    assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "no-paper")]
 
 
 def test_confirm_takes_a_file_for_documents_alone(table: Table, tmp_path: Path) -> None:

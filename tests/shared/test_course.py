@@ -142,6 +142,18 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     assert here.next() == ""
 
 
+def test_a_proof_that_comes_late_is_handed_over_alone() -> None:
+    here = Machine("online")
+    here.begin()
+    here.have(DEPLOYMENT, PEOPLE, deployment=D, names=NAMES_HELD)
+    here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
+    assert here.next() == f"take {READY}"
+    here.have("proof-key.json")
+    assert here.next() == "hand proof-key.json"
+    here.hand("proof-key.json")
+    assert here.next() == f"take {READY}"
+
+
 def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> None:
     here = Machine("offline")
     assert here.next() == f"take {DEPLOYMENT} {PEOPLE}"

@@ -60,6 +60,25 @@ def test_wrong_words_are_told_on_the_first_page() -> None:
     assert not [line for line in make(online_files(), judge).value["look"] if "wrong words" in line]
 
 
+def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
+    def confirmed(role: str, how: dict[str, object]) -> Event:
+        data = {"ceremony": plan().id, "station": "plan", "by": [role], "compared": plan().fingerprint}
+        return "station-confirmed", data | how
+
+    events = offline_events()
+    at = 1 + [event for event, _ in events].index("ceremony-begun")
+    answers = [confirmed("signer", {"how": "no-paper"}), confirmed("witness", {"how": "paper", "positions": [6, 23]})]
+    made = make(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge)
+    told = "station plan on the offline machine: not compared with paper by the signer"
+    assert [line for line in made.value["look"] if "paper" in line] == [told]
+    stations = next(row["stations"] for row in made.value["people"] if row["machine"] == "offline")
+    assert [each["how"] for each in stations if "how" in each] == ["no-paper", "paper"]
+    html = made.html.decode()
+    assert ("signer, not compared with paper" in html, "witness, compared with paper" in html) == (True, True)
+    assert ("plan (not compared with paper)" in html, "plan (compared with paper)" in html) == (True, True)
+    assert "signer, compared with paper" not in html
+
+
 def no_roles() -> Row:
     """Return a report whose plan names no roles, and that misses nothing else."""
     value: Row = make(offline_files(), judge).value

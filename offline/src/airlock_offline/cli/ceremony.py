@@ -19,7 +19,7 @@ def _shown(station: str, entries: Sequence[Entry]) -> Iterator[str]:
     if station == "preflight" and reports:
         from airlock_offline.preflight.page import told_lines, verdict_lines
 
-        yield from told_lines(reports[-1])
+        yield from told_lines(reports[-1], kit=False)
         yield from verdict_lines(reports[-1])
 
 

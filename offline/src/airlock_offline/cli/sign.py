@@ -23,7 +23,7 @@ from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typ
 from airlock_offline.signing.replacement_rows import replacement_rows
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
 from airlock_offline.signing.stopped import error_of, left_behind
-from airlock_shared.ceremony.sections import begun_note, people_of, proved_by_words, was_begun
+from airlock_shared.ceremony.sections import BY_WORDS, begun_note, people_of, proved_by_words, was_begun
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -111,7 +111,7 @@ def sign(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     entries = state.transcript.entries()
-    compared = proved_by_words(entries, plan, "requests", fingerprint)
+    compared = proved_by_words(entries, plan, "requests", fingerprint, BY_WORDS)
     for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
         if not (compared and led()):
             say(line)

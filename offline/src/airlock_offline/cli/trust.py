@@ -10,7 +10,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.app_faults import EXPECTED, type_faults
 from airlock_shared.catalogue.intents import Intent
-from airlock_shared.ceremony.sections import proved_by_words
+from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.payload import definitions
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.console import INPUT, PATH, ask_yes, json_option, say, say_all, show_json
@@ -84,11 +84,11 @@ def require_signed_by_fields(intent: Intent, do: str) -> None:
 
 
 def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deployment) -> bool:
-    """Tell whether signer and witness typed the words of this deployment in the open ceremony of a plan."""
+    """Tell whether signer and witness typed the words of this deployment from paper in the open ceremony of a plan."""
     if plan_file is None:
         return False
     plan = parse_plan(read_input(plan_file))
-    return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint)
+    return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint, BY_PAPER)
 
 
 def _compare(deployment: Deployment, pinned: Deployment | None) -> None:

@@ -121,11 +121,11 @@ def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
-def told_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the page of a report as the transcript keeps it."""
+def told_lines(report: Mapping[str, Any], *, kit: bool = True) -> Iterator[str]:
+    """Yield the page of a report as the transcript keeps it; perhaps without what people are to type from their paper."""
     kind = "PRODUCTION" if report["production"] else "REHEARSAL"
     yield f"preflight of airlock-offline {report['airlock']}, {report['time_utc']}, {kind}"
-    yield from page_lines(_lines_of(report))
+    yield from page_lines([line for line in _lines_of(report) if kit or line.what not in ("kit", "medium")])
 
 
 def verdict_lines(report: Mapping[str, Any]) -> Iterator[str]:

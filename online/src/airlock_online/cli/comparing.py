@@ -13,7 +13,7 @@ from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_shared.ceremony.checkpoints import STATIONS
 from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, PlanMark, people_of, section_of
-from airlock_shared.cli.ceremony.typed_words import FIND_THEM, SIGN_AGAIN, type_words
+from airlock_shared.cli.ceremony.typed_words import FIND_THEM, SIGN_AGAIN, Asked, type_words
 from airlock_shared.cli.console import say
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
@@ -50,18 +50,19 @@ def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
     used = {at for entry in entries if _proves(entry, signatures) for at in entry.data["positions"]}
     for each in typists:
         counted = section if people else entries
-        wrong = sum(entry.event == each.wrong and _is_about(entry, signatures) for entry in counted)
+        wrong = [entry.data for entry in counted if entry.event == each.wrong and _is_about(entry, signatures)]
+        asked = Asked(each.who, _STATION, signatures, used, wrong, each.data.get("by"))
 
         def tell_wrong(positions: list[int], each: _Typist = each) -> None:
             home.transcript.record(each.wrong, {**each.data, "positions": positions}, now_ms())
 
         try:
-            positions = type_words(_STATION, signatures, each.who, used, wrong, tell_wrong, piped=home.rehearses())
+            proof = type_words(asked, tell_wrong, piped=home.rehearses())
         except Refusal as error:
             error.do = SIGN_AGAIN
             raise
-        used.update(positions)
-        home.transcript.record(each.right, {**each.data, "how": BY_WORDS, "positions": positions}, now_ms())
+        used.update(proof["positions"])
+        home.transcript.record(each.right, {**each.data, **proof}, now_ms())
 
 
 def _roles(section: Sequence[Entry], plan: PlanMark, signatures: str, people: dict[str, str]) -> list[_Typist]:

@@ -22,7 +22,8 @@ class Checkpoint(NamedTuple):
     ``by`` holds the machines on which it is confirmed, each with the roles that confirm it there at least, if the plan names
     them. ``events`` holds the transcript's events that it is about, each with the member that names what was there, empty
     when the entry as a whole does; ``earlier`` tells that it may have been done before the ceremony began. ``made_on`` is
-    the machine that made what is compared: it shows the words, and nobody has to answer there.
+    the machine from which it comes: nobody has to answer there. ``paper`` tells that each person compares it with words on
+    their own paper, from before the ceremony; of any other document that crosses, that machine's screen has the words.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Checkpoint(NamedTuple):
     events: Mapping[str, str] = {}
     earlier: bool = False
     made_on: Half | None = None
+    paper: bool = False
 
     def needs(self, half: Half, plan: Plan) -> tuple[str, ...]:
         """Return the roles of a plan that confirm it on a machine at least: none where it was made, else somebody."""
@@ -42,12 +44,13 @@ class Checkpoint(NamedTuple):
 STATIONS = {
     station.name: station
     for station in (
-        Checkpoint("plan", _BOTH, "The plan has the same words on screens and on paper.",
-                earlier=True, made_on="online"),
-        Checkpoint("deployment", _BOTH, "The deployment has the same words on both screens.",
-                {"deployment-pinned": "fingerprint"}, earlier=True, made_on="online"),
+        Checkpoint("plan", _BOTH, "The words of the plan are those on each person's own paper.",
+                earlier=True, made_on="online", paper=True),
+        Checkpoint("deployment", _BOTH, "The words of the deployment are those on each person's own paper.",
+                {"deployment-pinned": "fingerprint"}, earlier=True, made_on="online", paper=True),
         Checkpoint("preflight", {"offline": _FACILITATOR},
-                "Every line of the preflight page was read; the time is the same as on the watch.", {"preflight": ""}),
+                "Every line of the page was read; the time is that of the watch, and the kit that of the paper.",
+                {"preflight": ""}, paper=True),
         Checkpoint("address", {"offline": _SIGNER}, "The address on the Ledger is the one in the plan, digit by digit.",
                 {"address": "address"}),
         Checkpoint("requests", _BOTH, "The requests have the same words on both screens.",

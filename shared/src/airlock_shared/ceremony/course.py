@@ -20,7 +20,7 @@ from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.wire.members import NAME, read_list, read_matching, read_members
 
-ATTEMPTS = 99
+ATTEMPTS, STOPS_AT_MOST = 99, 400
 DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
 WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
 EVIDENCE = ("offline-transcript.jsonl", "screens.json")
@@ -224,6 +224,7 @@ class _Walked(NamedTuple):
         asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
         proofs = tuple(sorted(name for name in facts.files if name.startswith("proof-")))
         first = (DEPLOYMENT, PEOPLE, *proofs)
+        owed = tuple(name for name in first if name not in facts.given)  # a proof may come late
         return [
             Stop("begin", self.plan.roles, "Say who holds each role.", self.begun),
             Stop("gather", (), "Put the deployment and the names together.",
@@ -231,7 +232,7 @@ class _Walked(NamedTuple):
             Stop("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
                  self.plan.deployment),
             Stop("hand", (), "Hand the deployment and the names over.",
-                 prepared or self.handed(first), brings=first),
+                 prepared or not owed, brings=owed or first),
             Stop("take", (), "Wait until the air-gapped machine is ready for the requests.",
                  prepared or READY in facts.files, brings=(READY,)),
             Stop("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
@@ -359,7 +360,7 @@ class _Walked(NamedTuple):
                 continue
             file = f"proof-{step.id}.json"
             done = self.facts.challenges.get(step.id) in checked
-            yield Stop("take", (), f"Wait for {file}, the proof of the delegate key of step {step.id}. It comes from the "
-                       "other machine, or somebody puts it into this ceremony's folder: delegate prove makes it.",
+            yield Stop("take", (), f"Wait for {file}. The desk signs the challenge of step {step.id}. Make the file of its "
+                       "answer by airlock-online delegate proof, in the ceremony's folder of that machine or of this one.",
                        done or file in self.facts.files, step.id, brings=(file,))  # fmt: skip
             yield Stop("proof", (), f"Check the proof of the delegate key of step {step.id}.", done, step.id)

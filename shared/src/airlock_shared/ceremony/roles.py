@@ -25,12 +25,16 @@ MAX_NAME, MAX_REASON = 60, 500
 
 
 class Confirmation(NamedTuple):
-    """A station confirmed: when (unix milliseconds), by which roles, what stood on record then, whether it still does."""
+    """A station confirmed: when (unix milliseconds), by which roles, what stood on record then, whether it still does.
+
+    ``how`` is one of ``sections.HOW``, empty for a ``Yes``.
+    """
 
     at_ms: int
     by: tuple[str, ...]
     compared: str
     holds: bool
+    how: str = ""
 
 
 class Deviation(NamedTuple):
@@ -112,7 +116,11 @@ def _confirmations(section: list[Entry], station: Checkpoint, plan: Plan) -> tup
     record = last_on_record(section, plan, station)
     return tuple(
         Confirmation(
-            entry.at_ms, tuple(data["by"]), data["compared"], data["compared"] == record if record else station.earlier
+            entry.at_ms,
+            tuple(data["by"]),
+            data["compared"],
+            data["compared"] == record if record else station.earlier,
+            data.get("how", ""),
         )
         for entry in section
         if entry.event == CONFIRMED and (data := entry.data)["station"] == station.name

@@ -13,8 +13,18 @@ from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
 BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
-WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on the other machine's screen
-BY_WORDS = "words"  # of the other machine's screen, typed at ``positions`` (from 1) that were drawn
+WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on that paper, or that screen
+BY_PAPER, BY_WORDS = (
+    "paper",
+    "words",
+)  # of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn
+NO_PAPER = "no-paper"
+HOW = {
+    BY_PAPER: "compared with paper",
+    BY_WORDS: "compared with the other screen",
+    NO_PAPER: "not compared with paper",
+}
+"""How a confirmation was made, in words; one that says nothing of it was a ``Yes``."""
 _FORMS: dict[str, dict[str, type]] = {
     BEGUN: {"ceremony": str, "plan": str, "roles": dict},
     CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
@@ -65,10 +75,13 @@ def people_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> dict[str, str]
     return dict(section[0].data["roles"]) if is_open else {}
 
 
-def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared: str) -> bool:
-    """Tell whether signer and witness, as far as the plan names them, proved a comparison by words in its open ceremony."""
+def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared: str, how: str) -> bool:
+    """Tell whether signer and witness, as far as the plan names them, proved a comparison by words in its open ceremony.
+
+    ``how`` is ``BY_PAPER`` or ``BY_WORDS``: from where the words have to be.
+    """
     section, is_open = section_of(entries, plan)
-    wanted = (station, compared, BY_WORDS)
+    wanted = (station, compared, how)
     by = {
         role
         for entry in section

@@ -142,8 +142,11 @@ FAMILIES: dict[str, Family] = {
                          "Begin the ceremony with this plan: ceremony begin. An ended ceremony is not opened again."),
         "ROLE-EARLY": Info("confirmed before it happened", "A station that people confirm before they could compare anything.",
                           "First do the station's work on this machine, then confirm it."),
-        "ROLE-WORDS": Info("words that the other machine does not show", "Two documents that people take for one, because nobody read both screens.",
-                          "Stop. Compare the whole fingerprint on both screens. If it differs, something was changed on the way. If it is the same, "
+        "ROLE-WORDS": Info("words that are not on the paper, or not on the other machine's screen",
+                          "A plan, a deployment or a program that was exchanged before the day. Two documents that people take for one, because nobody "
+                          "read both screens.",
+                          "Stop. Compare the whole fingerprint with the paper, or on both screens. If it differs, something was changed on the way. "
+                          "If a word on the paper was written wrongly, correct it, and give the command again. If both screens are the same, "
                           "record it by `ceremony confirm`; a document that is not on record yet is named with `--file`."),
         "ROLE-INCOMPLETE": Info("the ceremony ended with something missing", "A ceremony without its witness that is taken for a complete one.",
                                "Tell those who rely on it what is missing. Only a new ceremony can be complete."),

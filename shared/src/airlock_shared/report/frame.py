@@ -32,8 +32,9 @@ def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
         "ended": moment(found.ended_ms),
         "stations": [
             {"station": station, "at": moment(at_ms), "by": list(by), "compared": compared, "holds": holds}
+            | ({"how": how} if how else {})
             for station, confirmations in found.stations.items()
-            for at_ms, by, compared, holds in confirmations
+            for at_ms, by, compared, holds, how in confirmations
         ],
         "exceptions": [
             {"at": moment(at_ms), "station": station, "by": by, "reason": reason}

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from airlock_shared.ceremony.roles import differences
+from airlock_shared.ceremony.sections import HOW, NO_PAPER
 from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.alive import alive_row
@@ -168,6 +169,10 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
 def _look(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
     for row in report["people"]:
+        for each in row["stations"]:
+            if each["holds"] and each.get("how") == NO_PAPER:
+                by = " and ".join(each["by"])
+                yield f"station {each['station']} on the {row['machine']} machine: {HOW[NO_PAPER]} by the {by}"
         for station, role, count in row.get("wrong_words", ()):
             yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
         for each in row["exceptions"]:

@@ -1,4 +1,4 @@
-"""Fingerprints for people: hex in groups of four, and twenty-four words to read aloud, in two rows.
+"""Fingerprints for people: hex in groups of four, and twenty-four words to read aloud, in two numbered rows.
 
 The words are Bytewords (BCR-2020-012): 256 four-letter words, one for each byte, chosen to sound apart. Twenty-four words
 say the first 192 bits: also an author who prepares two documents beforehand needs about 2^96 tries for two that share them
@@ -24,7 +24,7 @@ BYTEWORDS = tuple(
 )
 
 SPOKEN_BYTES = 24
-_A_ROW = 12  # words: 59 columns
+_A_ROW = 12  # words: 62 columns with their number
 
 
 def spoken(fingerprint: str) -> str:
@@ -33,9 +33,9 @@ def spoken(fingerprint: str) -> str:
 
 
 def spoken_rows(fingerprint: str) -> tuple[str, str]:
-    """Return the same words as two rows of twelve, as people read them from a screen or a sheet."""
+    """Return the same words as two rows of twelve, each behind the number of its first word: words are named 1 to 24."""
     words = _words(fingerprint)
-    return " ".join(words[:_A_ROW]), " ".join(words[_A_ROW:])
+    return f" 1 {' '.join(words[:_A_ROW])}", f"13 {' '.join(words[_A_ROW:])}"
 
 
 def _words(fingerprint: str) -> list[str]:

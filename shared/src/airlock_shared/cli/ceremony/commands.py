@@ -5,7 +5,7 @@ Each machine records them in its own transcript; the decisions are in :mod:`airl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     require_open,
 )
-from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION
+from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION, wrong_words
 from airlock_shared.cli.ceremony.carry import carry, gather
 from airlock_shared.cli.ceremony.compare import DOCUMENTS, compare, fingerprint_of
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
@@ -31,8 +31,8 @@ from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.naming import ask_names, names_given
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import people_lines, record_lines
+from airlock_shared.cli.ceremony.typed_words import LOOK_AT_PAPER
 from airlock_shared.cli.console import INPUT, ask_yes, json_option, led, plan_option, rows, say, show_json
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
@@ -77,9 +77,6 @@ def begin(
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
-        hidden = people_file is not None or led()  # typed before shown
-        for line in () if hidden else fingerprint_lines("plan", plan.fingerprint):
-            say(line)
         typed = led() and people_file is None  # and looked at, a moment ago; each answers for themselves later
         for line in () if typed else people_lines(names):
             say(line)
@@ -133,6 +130,7 @@ def confirm(
     if set(by) <= {role for each in known for role in each.by}:
         say(f"Station {station} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
     else:
+        _refuse_after_wrong(place, plan, station, by)
         for line in (f"station {station}", *rows("  ", here.compares), *record_lines(record)):
             say(line)
         say("confirmed by")
@@ -147,6 +145,14 @@ def confirm(
     if as_json:
         facts = {"ok": True, "ceremony": plan.id, "station": station, "by": list(dict.fromkeys(by)), "compared": record}
         show_json(facts | {"head": place.transcript.head()})
+
+
+def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, station: str, by: Collection[str]) -> None:
+    """Raise ``Refusal("ROLE-WORDS")`` for a role whose paper has other words on record: its Yes does not put that right."""
+    wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["station"] == station]
+    if STATIONS[station].paper and any(set(by) & set(each["by"]) for each in wrong):
+        raise Refusal("ROLE-WORDS", f"words of the {station} were typed from paper, and they differ",
+                      got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
 
 
 _NAME_THE_FILE = "do the station's work on this machine, or name the document that was compared with --file"

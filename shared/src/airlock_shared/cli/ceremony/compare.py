@@ -1,4 +1,4 @@
-"""``ceremony compare``: each role compares a station for itself, and proves it by words of the other machine's screen."""
+"""``ceremony compare``: each role compares a station for itself, and proves it by words of its paper or the other screen."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
-from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, section_of, wrong_words
+from airlock_shared.ceremony.sections import CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import record_lines, word_lines
-from airlock_shared.cli.ceremony.typed_words import FIND_THEM, SIGN_AGAIN, type_words
+from airlock_shared.cli.ceremony.typed_words import FIND_THEM, FROM_PAPER, LOOK_AT_PAPER, SIGN_AGAIN, Asked, type_words
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.console import (
     INPUT,
@@ -51,9 +51,10 @@ BY_TYPING = ("plan", *DOCUMENTS)
 def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | None, as_json: bool) -> None:
     r"""Have each role compare STATION for itself, one after the other, and record it.
 
-    The plan, the deployment, the requests and the signatures have a fingerprint in words. The machine that made the
-    document shows them. Here each role types two of them, before this machine shows its own. A wrong answer is recorded.
-    Three end the command; after nine for one document it asks no more. At the other stations each role answers with Yes.
+    The plan, the deployment and the kit have words on each person's own paper, from days before. The words of requests and
+    signatures are on the screen of the machine that made them. Each role types two, before this machine shows its own. A
+    wrong answer is recorded. Three end the command; after nine it asks no more. Who has no paper types: no paper. At the
+    other stations each role answers with Yes.
 
     \b
     Example:
@@ -73,25 +74,28 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         check_holder(role, stands.names, plan)
     compared = fingerprint_of(place, plan, station, file)
     confirmed = {role for each in stands.stations[station] if each.compared == compared for role in each.by}
+    mark = _in_words(place, station, compared)
     used = _positions_used(place, station, compared)
     if station in BY_TYPING:
         _introduce(station, file)
     else:
         _show_record(place, plan, station, compared)
+    if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
+        say(FROM_PAPER if here.paper else FIND_THEM)
     for role in roles:
         if role in confirmed:
             continue
         who = f"{safe(stands.names[role])} ({role})"
         data: dict[str, Any] = {"station": station, "by": [role], "compared": compared}
-        if station in BY_TYPING:
-            positions = _prove(place, plan, who, data, used)
-            used.update(positions)
-            data |= {"how": BY_WORDS, "positions": positions}
+        if mark:
+            proof = _prove(place, plan, who, data, mark, used)
+            used.update(proof.get("positions", ()))
         else:
             _agree(who, piped=place.rehearses())
-        place.record(CONFIRMED, plan, data)
-    if station in BY_TYPING:
-        own = list(_own_lines(plan, station, compared))
+            proof = {"how": NO_PAPER} if here.paper else {}
+        place.record(CONFIRMED, plan, data | proof)
+    if mark:
+        own = list(_own_lines(plan, station, mark))
         if station == "plan":
             show_by_screens(own, say)
         else:
@@ -121,6 +125,14 @@ def fingerprint_of(place: CeremonyMachine, plan: Plan, station: str, file: Path 
     return found
 
 
+def _in_words(place: CeremonyMachine, station: str, compared: str) -> str:
+    """Return the fingerprint whose words are typed at a station: of the kit at ``preflight``; empty where Yes is."""
+    if station != "preflight":
+        return compared if station in BY_TYPING else ""
+    page = next(entry.data for entry in place.transcript.entries() if entry.hash == compared)
+    return str(page.get("installed", {}).get("fingerprint", ""))
+
+
 def _positions_used(place: CeremonyMachine, station: str, compared: str) -> set[int]:
     """Return the positions that were answered before: nobody's answer serves another role."""
     return {
@@ -131,20 +143,22 @@ def _positions_used(place: CeremonyMachine, station: str, compared: str) -> set[
     }
 
 
-def _own_lines(plan: Plan, station: str, compared: str) -> Iterator[str]:
+def _own_lines(plan: Plan, station: str, mark: str) -> Iterator[str]:
     """Yield what this machine has, after every answer: a plan whole, and the words that were compared."""
     if station == "plan":
         yield from plan_lines(plan, words=False)
-    yield from word_lines(station, compared) if led() else fingerprint_lines(station, compared)
+    yield from (word_lines if led() else fingerprint_lines)(_called(station), mark)
+
+
+def _called(station: str) -> str:
+    return "kit" if station == "preflight" else station
 
 
 def _introduce(station: str, file: Path | None) -> None:
-    """Say what is asked for. A deployment's lines are read before its words are typed, for they are what is agreed to."""
+    """Show a deployment's lines before its words are typed, for they are what is agreed to."""
     if station == "deployment" and file is not None:
         show_by_screens(list(deployment_lines(parse_deployment(read_input(file)), words=False)), say)
         say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
-    if not (led() and station in ("deployment", "requests")):  # where it is led, it was said at the plan
-        say(FIND_THEM)
 
 
 def _show_record(place: CeremonyMachine, plan: Plan, station: str, compared: str) -> None:
@@ -167,19 +181,24 @@ def _agree(who: str, *, piped: bool) -> None:
         raise Declined("not confirmed: the answer was not Yes", do="look again, and find out what differs")
 
 
-def _prove(place: CeremonyMachine, plan: Plan, who: str, data: dict[str, Any], used: Collection[int]) -> list[int]:
-    """Have a person prove a comparison by two words; return their positions. Raises ``Refusal("ROLE-WORDS")``.
+def _prove(
+    place: CeremonyMachine, plan: Plan, who: str, data: dict[str, Any], mark: str, used: Collection[int]
+) -> dict[str, Any]:
+    """Have a person prove a comparison by two words of ``mark``; return what is recorded of it.
 
-    ``data`` names the station, the role and what is compared; with it each wrong answer is recorded.
+    ``data`` names the station and the role; with it each wrong answer is recorded. Raises ``Refusal("ROLE-WORDS")``.
     """
-    of_this = {"station": data["station"], "compared": data["compared"]}.items()
-    wrong = sum(of_this <= entry.data.items() for entry in wrong_words(place.transcript.entries(), plan))
+    station = data["station"]
+    of_this = {"station": station, "compared": mark}.items()
+    wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if of_this <= entry.data.items()]
+    asked = Asked(who, _called(station), mark, used, wrong, data["by"], STATIONS[station].paper)
 
     def tell_wrong(positions: list[int]) -> None:
-        place.record(WORDS_WRONG, plan, {**data, "positions": positions})
+        place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
 
     try:
-        return type_words(data["station"], data["compared"], who, used, wrong, tell_wrong, piped=place.rehearses())
+        return type_words(asked, tell_wrong, piped=place.rehearses())
     except Refusal as error:
-        error.do = SIGN_AGAIN if (data["station"], place.half) == ("signatures", "online") else ""
+        signatures_here = (station, place.half) == ("signatures", "online")
+        error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""
         raise

@@ -5,26 +5,36 @@ It reads what others made, so that the command that leads people does not: that 
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.ceremony.checkpoints import STATIONS
-from airlock_shared.ceremony.course import DEPLOYMENT, PEOPLE, Facts, course, newest, numbered, stop_as_json
+from airlock_shared.ceremony.course import (
+    DEPLOYMENT,
+    PEOPLE,
+    STOPS_AT_MOST,
+    Facts,
+    course,
+    newest,
+    numbered,
+    stop_as_json,
+)
 from airlock_shared.ceremony.people import MAX_BYTES, parse_people
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.waits import names_in
 from airlock_shared.cli.console import INPUT, json_option, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
-
-_FILES_AT_MOST = 1000
 
 
 @click.command("course", short_help="Show every stop of it: what is done, and what comes next.")
@@ -46,11 +56,13 @@ def course_command(
     here = folder or ceremony_folder(plan_file)
     facts = facts_of(place, plan, here, exchange and exchange / crossing_name(plan))
     stops = course(plan, place.half, place.transcript.entries(), facts)
+    if len(stops) > STOPS_AT_MOST:
+        raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
-        words = {"plan": plan.fingerprint, "deployment": facts.deployment, "requests": facts.requests,
-                 "signatures": facts.signatures}  # fmt: skip
+        words = {"requests": facts.requests, "signatures": facts.signatures}
         made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
-        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made}
+        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made,
+                "sign_by_ms": _sign_by_ms(here, plan, facts.files)}  # fmt: skip
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
         return
     for line in course_lines(stops, place.half):
@@ -64,7 +76,7 @@ def crossing_name(plan: Plan) -> str:
 
 def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | None) -> Facts:
     """Read what stands beside the transcript. Raises as the readers of the documents do."""
-    files = _names(folder)
+    files = names_in(folder)
     deployment = _read(folder, DEPLOYMENT, files)
     requests = _read(folder, numbered("requests", newest("requests", files)), files)
     signatures = _read(folder, numbered("signatures", newest("signatures", files)), files)
@@ -76,8 +88,8 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         challenges = {step.id: challenge_of(plan, came, step).sha256() for step in registrations(plan)}
     return Facts(
         files=files,
-        given=_names(folder / GIVEN),
-        brought=_names(crossing) if crossing else frozenset(),
+        given=names_in(folder / GIVEN),
+        brought=names_in(crossing) if crossing else frozenset(),
         deployment=came.fingerprint if came else "",
         pinned=place.known_deployment(plan.deployment),
         names=_people(folder, plan, files),
@@ -89,6 +101,21 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
     )
 
 
+def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
+    """Return until when the newest requests can be signed (unix ms), to be shown; 0 where none has a deadline."""
+    deployment = _read(folder, DEPLOYMENT, files)
+    data = _read(folder, numbered("requests", newest("requests", files)), files)
+    if not (deployment and data):
+        return 0
+    known, found = parse_deployment(deployment).structs, []
+    for payload in (request.payload for request in parse_requests(data)[1]):
+        intent = known.get(str(payload.get("primaryType")))
+        with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
+            if intent is not None and intent.deadline:
+                found.append(int(str(leaf(payload["message"], intent.deadline))))
+    return max(0, min(found) - plan.limits.remaining_at_least_ms) if found else 0
+
+
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
     """Return the names that stand in the folder; none when they are of another plan, and so not what is handed over."""
     if PEOPLE not in files:
@@ -97,13 +124,6 @@ def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
         return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_BYTES), plan)
     except AirlockError:
         return {}
-
-
-def _names(folder: Path) -> frozenset[str]:
-    try:
-        return frozenset(path.name for path, _ in zip(folder.iterdir(), range(_FILES_AT_MOST), strict=False))
-    except OSError:  # not there, or not for us to see: nothing is in it
-        return frozenset()
 
 
 def _read(folder: Path, name: str, files: frozenset[str]) -> bytes:

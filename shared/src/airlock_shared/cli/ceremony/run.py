@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic, sleep, time_ns
 from typing import Any, NamedTuple
 
 import click
 
-from airlock_shared.ceremony.checkpoints import STATIONS
+from airlock_shared.ceremony.checkpoints import STATIONS, Half
 from airlock_shared.ceremony.course import (
+    STOPS_AT_MOST,
     WAS_READY,
     CoursePlace,
     Stop,
@@ -35,29 +37,45 @@ from airlock_shared.ceremony.course import (
 from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.ceremony.status import word_lines
-from airlock_shared.cli.console import INPUT, LED, ask_yes, finish, json_option, paint, rows, say, show, show_json
-from airlock_shared.cli.keyboard import at_a_terminal
+from airlock_shared.cli.ceremony.waits import (
+    MACHINES,
+    OVER,
+    STOPPED,
+    cannot_cross,
+    leave_note,
+    names_in,
+    other_machine,
+)
+from airlock_shared.cli.console import INPUT, LED, ask, ask_yes, finish, json_option, paint, rows, say, show, show_json
+from airlock_shared.cli.keyboard import at_a_terminal, forget_typed, typed_line
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe, wrapped
+from airlock_shared.units import span_text
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
 
 _LOOK_AGAIN_S = 0.3
 _MISSED_S = 1.0
+_A_MINUTE_S = 60
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
-_HALVES = {"online": "the online machine", "offline": "the air-gapped machine"}
 _CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 _CROSSING = r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}"
 
 
 class _Course(NamedTuple):
-    """What the child told: the half, the folder for crossing, fingerprints of what was made here, and the stops."""
+    """What the child told: the half, the folder for crossing, fingerprints of what was made here, and the stops.
 
-    half: str
+    ``sign_by_ms`` is until when the requests can be signed, 0 for no end; it is shown. ``there`` are the names that stood in
+    the ceremony's folder before it was asked.
+    """
+
+    half: Half
     crossing: str
     made_here: dict[str, str]
     stops: list[Stop]
+    sign_by_ms: int
+    there: frozenset[str]
 
 
 class _Lead(NamedTuple):
@@ -81,10 +99,11 @@ class _Lead(NamedTuple):
         """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
         exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
         words = ("ceremony", "course", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
+        there = names_in(self.folder)
         code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
         if code:
             finish(_code_of(code))
-        return _read(answer)
+        return _read(answer, there)
 
     def child(self, words: Sequence[str]) -> int:
         """Run a command of this program in this terminal, and return its exit code."""
@@ -188,58 +207,100 @@ def own_program() -> tuple[str, ...]:
 
 def _walk(lead: _Lead) -> None:
     """Do stop after stop until nothing is left; a stop that fails ends the command with its exit code."""
-    done_before: Stop | None = None
+    before: tuple[Stop, bool] | None = None
     shown: set[str] = set()
     while (stop := next_stop((told := lead.course()).stops)) is not None:
-        if stop == done_before:
+        if before == (stop, True):
             raise UsageError(f"stop {stop.name} {stop.of} ran, but it is still not done",
                              do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
         number = 1 + told.stops.index(stop)
         who = f"{', '.join(stop.by)}: " if stop.by else ""
-        for line in rows(f"[{number}/{len(told.stops)}] ", who + stop.says):
+        for line in rows(f"[{number}/{len(told.stops)}] ", who + stop.says) if before != (stop, False) else ():
             say(line)
+        done = False
+        _leave_note(lead, told, stop, "proof" if stop.name == "take" and stop.of else stop.name)
         try:
-            _do(lead, told, stop, shown)
-        except AirlockError as error:
-            error.do = f"{error.do}; then give the same command again" if error.do else "give the same command again"
+            done = _do(lead, told, stop, shown)
+        except BaseException as error:
+            _leave_note(lead, told, stop, STOPPED)
+            if isinstance(error, AirlockError):
+                error.do = (
+                    f"{error.do}; then give the same command again" if error.do else "give the same command again"
+                )
             raise
-        done_before = stop
+        before = stop, done
+    _leave_note(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
     say()
-    say(f"The ceremony is over on {_HALVES[told.half]}. Its documents and report:")
+    say(f"The ceremony is over on {MACHINES[told.half]}. Its documents and report:")
     say(f"  {safe(lead.place.folder)}")
 
 
-def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> None:
+def _leave_note(lead: _Lead, told: _Course, stop: Stop, name: str) -> None:
+    if lead.exchange is not None:
+        place = 1 + told.stops.index(stop), len(told.stops)
+        leave_note(lead.exchange / told.crossing, told.half, place, name, time_ns() // 1_000_000)
+
+
+def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> bool:
+    """Do a stop; tell whether it was: while it waited, something else may have come first."""
     crossing = None if lead.exchange is None else lead.exchange / told.crossing
     if stop.name == "take":
         _show_words(told, shown)
-        if lead.light:
-            pictures = _pictures(lead, stop)
-            waited = [] if _CAMERA.fullmatch(lead.light) else [Path(pictures)]
-            if not _wait(waited, _here(lead, stop), what=f"pictures in {'/'.join(Path(pictures).parts[-2:])}"):
-                return
-            _require(lead.child(scanning(stop, lead.place, pictures)))
-            return
-        source = lead.folder if crossing is None else crossing
-        if _wait([source / name for name in stop.brings], _here(lead, stop)) and crossing is not None:
-            _require(lead.child(carrying(stop, str(crossing), lead.place.folder)))
-    elif stop.name == "hand":
+        return _take(lead, told, stop, crossing)
+    if stop.name == "hand":
         if lead.light:
             _require(lead.child(showing(stop, lead.place)))
         elif crossing is None:
             _hand_over_by_hand(lead, stop)
         else:
-            _wait([crossing.parent])
+            needed = sum(path.stat().st_size for path in _here(lead, stop))
+            _wait(lambda: cannot_cross(crossing.parent, needed))
             make_folder(crossing)
             _require(lead.child(carrying(stop, lead.place.folder, str(crossing))))
         _note(lead, stop.brings)
-    else:
-        if stop.name == "seal" and _show_words(told, shown):
-            turn_page()
-        _require(lead.child(command_of(stop, lead.place)))
-        if stop.name == "ready":
-            _note(lead, (WAS_READY,))
+        return True
+    if stop.name == "seal" and _show_words(told, shown):
+        turn_page()
+    code = lead.child(command_of(stop, lead.place))
+    if code == ExitCode.DEVICE and at_a_terminal():  # what is wrong with it stands above
+        ask("Put the Ledger right, then press Enter: it goes on here. Ctrl-C stops. ", piped=False)
+        return False
+    _require(code)
+    if stop.name == "ready":
+        _note(lead, (WAS_READY,))
+    return True
+
+
+def _take(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None) -> bool:
+    """Wait for what a stop brings, and take it; False where something new in the ceremony's folder has to be looked at."""
+    pictures = _pictures(lead, stop) if lead.light else ""
+    by_camera = bool(_CAMERA.fullmatch(pictures))
+    source = lead.folder if crossing is None else crossing
+    awaited = [Path(pictures)] if pictures else [source / name for name in stop.brings]
+
+    def new_here() -> bool:
+        return bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
+
+    def sees() -> str:
+        if by_camera or new_here() or all(map(os.path.lexists, awaited)):
+            return ""
+        if crossing is None:
+            return f"bring {safe('/'.join(awaited[0].parts[-2:]))} here"
+        return cannot_cross(crossing.parent, 0) if not crossing.parent.is_dir() else other_machine(crossing, told.half)
+
+    sign_by_ms = told.sign_by_ms if stop.brings[0].startswith("signatures") else 0
+    if not _wait(sees, sign_by_ms):
+        prepare = next(each for each in told.stops if each.name == "prepare")
+        _require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
+        return False
+    if new_here():
+        return False
+    if pictures:
+        _require(lead.child(scanning(stop, lead.place, pictures)))
+    elif crossing is not None:
+        _require(lead.child(carrying(stop, str(crossing), lead.place.folder)))
+    return True
 
 
 def _pictures(lead: _Lead, stop: Stop) -> str:
@@ -283,22 +344,30 @@ def _here(lead: _Lead, stop: Stop) -> list[Path]:
     return [lead.folder / name for name in stop.brings]
 
 
-def _wait(paths: list[Path], by_hand: Sequence[Path] = (), what: str = "") -> bool:
-    """Wait until every path is there, and return True; False once somebody put what is waited for there by hand.
+def _wait(sees: Callable[[], str], sign_by_ms: int = 0) -> bool:
+    """Wait while ``sees`` says what stands in the way, and say it in one line; an empty text lets it go on, as True.
 
-    ``what`` is said in place of the path's name.
-
-    Raises ``UsageError`` where nobody waits with us, because there is no terminal.
+    With ``sign_by_ms`` the time until then is counted down. After it Enter ends the wait, as False: what was not signed
+    until then cannot be. Raises ``UsageError`` where nobody waits with us, because there is no terminal.
     """
-    began = monotonic()
-    while missing := [path for path in paths if not os.path.lexists(path)]:
-        if by_hand and all(map(os.path.lexists, by_hand)):
-            _progress("")
-            return False
+    began, late = monotonic(), False
+    while said := sees():
         if not at_a_terminal():
-            raise UsageError(f"{missing[0]} is not there yet", do="bring it from the other machine")
-        said = safe(what) if what else f"{safe(missing[0].name)} from the other machine"
-        _progress(f"waiting for {said}, {monotonic() - began:.0f} s; Ctrl-C stops")
+            raise UsageError(f"not there yet: {said}", do="bring it from the other machine")
+        left_s = sign_by_ms // 1000 - time_ns() // 1_000_000_000
+        if sign_by_ms and left_s <= 0:
+            if not late:
+                late = True
+                forget_typed()
+            _progress("waiting: it is too late to sign these; Enter prepares them again")
+            if select.select([sys.stdin], [], [], 0)[0]:
+                typed_line()
+                _progress("")
+                return False
+        elif sign_by_ms:
+            _progress(f"waiting: {said} ({span_text(left_s if left_s < _A_MINUTE_S else left_s // 60 * 60)} left)")
+        else:
+            _progress(f"waiting: {said} ({monotonic() - began:.0f} s)")
         sleep(_LOOK_AGAIN_S)
     _progress("")
     return True
@@ -347,15 +416,15 @@ def _command(lead: _Lead, told: _Course, stop: Stop) -> list[str]:
     return list(carrying(stop, lead.place.folder, other) if stop.name == "hand" else command_of(stop, lead.place))
 
 
-def _read(answer: bytes) -> _Course:
+def _read(answer: bytes, there: frozenset[str]) -> _Course:
     """Read the child's answer, strictly. Raises ``DocumentError``."""
     value = parse_json(answer)
-    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "stops": list}
+    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "sign_by_ms": int, "stops": list}
     read_members(value, "course", form)
     read_matching(value["half"], "course.half", re.compile("online|offline"), "a machine")
     read_matching(value["crossing"], "course.crossing", re.compile(_CROSSING), "a ceremony's folder")
     made = read_members(value["made_here"], "course.made_here", {}, dict.fromkeys(STATIONS, str))
     for name in made:
         read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
-    stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", 400)]
-    return _Course(value["half"], value["crossing"], made, stops)
+    stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", STOPS_AT_MOST)]
+    return _Course(value["half"], value["crossing"], made, stops, value["sign_by_ms"], there)

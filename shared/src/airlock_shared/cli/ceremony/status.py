@@ -8,6 +8,7 @@ from typing import Any
 
 from airlock_shared.ceremony.checkpoints import Half, stations_of
 from airlock_shared.ceremony.roles import Standing
+from airlock_shared.ceremony.sections import HOW
 from airlock_shared.cli.console import rows
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.plan.model import Plan
@@ -60,7 +61,8 @@ def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
         if not confirmations:
             yield f"  {name:<12} -"
         for confirmation in confirmations:
-            yield from rows(f"  {name:<12} {_time(confirmation.at_ms)}  ", safe(", ".join(confirmation.by)))
+            told = [*confirmation.by, *([HOW[confirmation.how]] if confirmation.how in HOW else [])]
+            yield from rows(f"  {name:<12} {_time(confirmation.at_ms)}  ", safe(", ".join(told)))
             if not confirmation.holds:
                 yield f"  {'':<12} the record changed since: confirm again"
     if stands.exceptions:

@@ -1,10 +1,12 @@
-"""Two words of the other machine's screen, typed at places that the program draws: how a comparison is proved."""
+"""Two words of one's own paper, or of the other machine's screen, typed at drawn places: how a comparison is proved."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
 
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
 from airlock_shared.cli.console import ask, say
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.fingerprint_words import SPOKEN_BYTES, spoken
@@ -13,63 +15,84 @@ ASKED_AT_MOST = 3
 """Wrong answers that end the command."""
 WRONG_AT_MOST = 9
 """Wrong answers for one document of a ceremony, however often the command is given; a guess is right once in 65,536."""
-EMPTY_AT_MOST = 5
-"""Empty lines that end the command: Enter is nobody's answer, so it is neither right nor wrong."""
+UNANSWERED_AT_MOST = 5
+"""Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
+_FEWER = ("Enter alone is no answer", "The second word is missing")
+WITHOUT = "no paper"
 FIND_THEM = "Find the words on the other machine's screen. Each person types two of them."
+FROM_PAPER = f"Each person types from THEIR OWN PAPER, and looks at no screen. None: {WITHOUT}"
 SIGN_AGAIN = (
     "compare the whole fingerprint on both screens; if it differs, stop: something was changed on the way; if it is the "
     "same, look again at the places, or have airlock-offline sign write these signatures into another file"
 )
 """What to do after wrong words of the signatures: nothing else than words lets them go."""
-_A_ROW = 12
+LOOK_AT_PAPER = (
+    "stop. Compare your whole paper again on a machine of your own, not here. If the paper is right, this machine was given "
+    "something else: find out by whom. If a word on it was written wrongly, correct it, and give the command again"
+)
+"""What to do after wrong words of a paper."""
 
 
-def type_words(
-    document: str,
-    fingerprint: str,
-    who: str,
-    used: Collection[int],
-    wrong: int,
-    tell_wrong: Callable[[list[int]], None],
-    *,
-    piped: bool,
-) -> list[int]:
-    """Have a person type two words of a document's fingerprint; return their positions, from 1.
+class Asked(NamedTuple):
+    """What a person is asked: who, and words of which document and fingerprint (hex), from their paper or the other screen.
 
-    ``used`` are the positions that others answered; ``wrong`` counts the wrong answers on record, and ``tell_wrong`` records
-    another one; ``piped`` as for :func:`~airlock_shared.cli.console.ask`. Raises ``Refusal("ROLE-WORDS")`` after three wrong
-    answers, and at once after nine for this document; ``Declined`` when only Enter is pressed.
+    ``used`` are the positions that others answered; ``wrong`` is the data of the wrong answers on record for this
+    fingerprint, and ``by`` who this person is there, as in its ``by``.
     """
-    words = spoken(fingerprint).split()
+
+    who: str
+    document: str
+    fingerprint: str
+    used: Collection[int]
+    wrong: Sequence[dict[str, Any]]
+    by: list[str] | None
+    paper: bool = False
+
+
+def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], *, piped: bool) -> dict[str, Any]:
+    """Have a person type two words; return what is recorded of it: ``how``, and ``positions`` from 1.
+
+    After a wrong answer it is the same two, also of another day: nobody gets another draw. ``tell_wrong`` records a wrong
+    answer; ``piped`` as for :func:`~airlock_shared.cli.console.ask`. Raises ``Refusal("ROLE-WORDS")`` after three wrong
+    answers, and at once after nine for this fingerprint; ``Declined`` when two words are never typed.
+    """
+    words, wrong = spoken(asked.fingerprint).split(), len(asked.wrong)
+    own = [each["positions"] for each in asked.wrong if each.get("by") == asked.by]
+    positions = own[-1] if own else _drawn(asked.used)
+    places = " and ".join(f"word {at}" for at in positions)
+    question = f"{asked.who}, {asked.document}{', YOUR PAPER' if asked.paper else ''}: {places}: "
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
-        positions = sorted(_drawn(used))
-        places = " and ".join(f"row {1 + (at - 1) // _A_ROW} word {1 + (at - 1) % _A_ROW}" for at in positions)
-        given = _typed(f"{who}, {document}: {places}: ", piped=piped)
-        if len(given) == WORDS_ASKED and all(
+        given = _typed(question, piped=piped)
+        if asked.paper and not own and given == WITHOUT.split():
+            return {"how": NO_PAPER}
+        if all(
             secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
             for word, at in zip(given, positions, strict=True)
         ):
-            return positions
+            return {"how": BY_PAPER if asked.paper else BY_WORDS, "positions": positions}
         tell_wrong(positions)
+        own.append(positions)
         wrong += 1
-        say(f"These are not the words. Answers left: {left}.")
-    raise Refusal("ROLE-WORDS", f"the words of the {document} fingerprint differ", got=f"{wrong} wrong answers",
+        say(f"One of these two words is wrong, or both. Answers left: {left}.")
+    raise Refusal("ROLE-WORDS", f"the words of the {asked.document} fingerprint differ", got=f"{wrong} wrong answers",
                   expected="the two words at the places that were asked")  # fmt: skip
 
 
 def _typed(question: str, *, piped: bool) -> list[str]:
-    """Return the words that a person types; after an empty line the same is asked again, a few times."""
-    for _ in range(EMPTY_AT_MOST):
-        if given := ask(question, piped=piped).casefold().split():
+    """Return two words that a person types; after any other number of words the same is asked again, a few times."""
+    for _ in range(UNANSWERED_AT_MOST):
+        given = ask(question, piped=piped).casefold().split()
+        if len(given) == WORDS_ASKED:
             return given
-        say("Enter alone is no answer: two words are needed.")
-    raise Declined("not answered: only Enter was pressed", do="find the words on the other machine's screen")
+        say(f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
+    raise Declined(
+        "not answered: two words were never typed", do="type both words that are asked, with a blank between"
+    )
 
 
-def _drawn(used: Collection[int]) -> Iterator[int]:
-    """Yield positions, from 1, that were not asked of another role; all of them again when too few are left."""
+def _drawn(used: Collection[int]) -> list[int]:
+    """Return positions, from 1, that were not asked of another role; any when too few are left."""
     left = [at for at in range(1, SPOKEN_BYTES + 1) if at not in used]
     left = left if len(left) >= WORDS_ASKED else list(range(1, SPOKEN_BYTES + 1))
-    for _ in range(WORDS_ASKED):
-        yield left.pop(secrets.randbelow(len(left)))
+    return sorted(left.pop(secrets.randbelow(len(left))) for _ in range(WORDS_ASKED))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from airlock_shared.ceremony.sections import HOW
 from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, pairs, told
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, headline
@@ -187,10 +188,19 @@ def _confirmed(report: Row) -> Iterator[Html]:
 def _stations(role: str, people: Sequence[Row]) -> object:
     lines = []
     for row in people:
-        confirmed = dict.fromkeys(s["station"] for s in row["stations"] if s["holds"] and role in s["by"])
+        confirmed = {
+            s["station"]: " ".join((s["station"], *(f"({how})" for how in how_of(s))))
+            for s in row["stations"]
+            if s["holds"] and role in s["by"]
+        }
         if confirmed:
-            lines.append(f"on {OF_HALF[row['machine']]} {', '.join(confirmed)}")
+            lines.append(f"on {OF_HALF[row['machine']]} {', '.join(confirmed.values())}")
     return "; ".join(lines) or bad("confirmed nothing")
+
+
+def how_of(station: Row) -> list[str]:
+    """Return how a confirmation was made, in words; nothing where it was a ``Yes``."""
+    return [HOW[station["how"]]] if station.get("how") in HOW else []
 
 
 def names_of(people: Sequence[Row]) -> dict[str, str]:

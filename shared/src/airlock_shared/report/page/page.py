@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Iterator
 from importlib.resources import files
 
-from airlock_shared.report.page.front import OF_HALF, front
+from airlock_shared.report.page.front import OF_HALF, front, how_of
 from airlock_shared.report.page.html import Html, bad, code, element, escaped, hexes, joined, pairs, table, words
 from airlock_shared.report.page.signing import signing_page
 from airlock_shared.report.page.steps import labelled, step_section
@@ -96,7 +96,9 @@ def _people(report: Row) -> Iterator[Html]:
         names = [(each["name"], each["value"] or "nobody") for each in row["names"]]
         yield pairs(half.capitalize(), [("begun", begun), *names, ("ended", ended)])
         if row["stations"]:
-            rows = [(s["at"]["utc"], s["station"], ", ".join(s["by"]), _compared(s)) for s in row["stations"]]
+            rows = [
+                (s["at"]["utc"], s["station"], ", ".join((*s["by"], *how_of(s))), _compared(s)) for s in row["stations"]
+            ]
             heads = ("when", "station", "by", "compared")
             yield table(f"Stations confirmed {half}", heads, rows, css="wide moments")
         if row["exceptions"]:

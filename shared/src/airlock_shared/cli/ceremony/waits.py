@@ -1,0 +1,96 @@
+"""What stands in the way while a machine of a led ceremony waits, in a few words: the stick, or the other machine.
+
+Each machine leaves a note in the ceremony's folder on the stick: an empty file whose name says where it is. Only names of a
+closed form are looked at, and they decide nothing: they are shown to the people who wait.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from airlock_shared.ceremony.checkpoints import Half
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import make_folder
+from airlock_shared.text.safe import safe
+
+MACHINES: dict[Half, str] = {"online": "the online machine", "offline": "the air-gapped machine"}
+STOPPED, OVER = "stopped", "over"
+_DOES = {
+    "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
+    "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
+    "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
+    "seal": "the seal",
+}  # fmt: skip
+"""What a machine is about at a stop, by the stop's name."""
+_NOTE = re.compile(
+    rf"(online|offline)-at-([1-9][0-9]?)-of-([1-9][0-9]?)-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
+    re.ASCII,
+)
+_NAMES_AT_MOST = 1000
+_PATH_AT_MOST = 27
+_SPARE_BYTES = 64 << 10  # beside what is handed over: a file system has its own needs
+
+
+def names_in(folder: Path) -> frozenset[str]:
+    """Return the names in a folder, a thousand at most; none where it is not there, or not for us to see."""
+    try:
+        return frozenset(path.name for path, _ in zip(folder.iterdir(), range(_NAMES_AT_MOST), strict=False))
+    except OSError:
+        return frozenset()
+
+
+def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now_ms: int) -> None:
+    """Say on the stick where this machine is: at which stop of how many, and about what; nothing where that cannot be.
+
+    ``name`` is a stop's, ``STOPPED`` or ``OVER``.
+    """
+    minutes = now_ms // 60_000 % 1440
+    note = f"{half}-at-{stop[0]}-of-{stop[1]}-{name}-{minutes // 60:02}{minutes % 60:02}"
+    with suppress(OSError, UsageError):  # it is a help, and no document
+        if not crossing.parent.is_dir():
+            return
+        for other in names_in(make_folder(crossing)):
+            if (found := _NOTE.fullmatch(other)) and found[1] == half and other != note:
+                (crossing / other).unlink()
+        (crossing / note).touch(mode=0o600)
+
+
+def other_machine(crossing: Path, half: Half) -> str:
+    """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there."""
+    notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
+    there = next((each for each in notes if each[0] != half), None)
+    machine = MACHINES["offline" if half == "online" else "online"]
+    if there is not None:
+        _, number, total, name, hour, minute = there
+        at = f"{hour}:{minute}"  # UTC, by its clock
+        if name == OVER:
+            return f"{machine} has ended, {at}"
+        if name == STOPPED:
+            return f"{machine} stopped at {number}/{total}, {at}: start it"
+        return (
+            f"{machine} waits too, {at}" if name == "take" else f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
+        )
+    same = re.compile(re.escape(crossing.name[:-16]) + "[0-9a-f]{16}", re.ASCII)
+    if any(same.fullmatch(name) and name != crossing.name for name in names_in(crossing.parent)):
+        return "another plan of this id is there; compare it with paper"
+    return f"start ceremony run on {machine}"
+
+
+def cannot_cross(exchange: Path, needed_bytes: int) -> str:
+    """Return why nothing can be put into a folder for crossing, and what to do; empty when it can."""
+    place = safe(str(exchange))
+    place = place if len(place) <= _PATH_AT_MOST else f"…{place[1 - _PATH_AT_MOST :]}"
+    if not exchange.is_dir():
+        return f"{place} is not there: plug in the stick"
+    try:
+        told = os.statvfs(exchange)
+    except OSError:
+        return f"{place} cannot be read: plug the stick in again"
+    if told.f_flag & os.ST_RDONLY or not os.access(exchange, os.W_OK | os.X_OK):
+        return f"{place} cannot be written: unlock the stick"
+    if told.f_bavail * told.f_frsize < needed_bytes + _SPARE_BYTES:
+        return f"{place} is full: make room on it"
+    return ""
