@@ -151,7 +151,7 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
         "airlock/hardware-record@1",
         "airlock/kept-payload@1",
         "airlock/people@1",
-        "airlock/venue-services@1",
+        "airlock/venue-services@2",
         "airlock/venue-signed@1",
     },
 }

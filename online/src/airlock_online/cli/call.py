@@ -17,8 +17,8 @@ from airlock_online.clients.builder import BuilderClient, Method, builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.kept_payloads import KeptPayloads
-from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send, is_built
-from airlock_online.speech.sections import BuildPaths
+from airlock_online.preparing.prepare import BuildRequest, Sources, fields_to_send, is_built, request_members
+from airlock_online.speech.sections import Speech
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -60,7 +60,7 @@ def call(
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
     asked_method: Method = "GET" if method.upper() == "GET" else "POST"
-    require_harmless(asked_method, path, home.config().reads.relay)
+    require_harmless(asked_method, path, home.config().speech.paths["relay"])
     asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
     plan_file, step_id, output = rest.pop("plan_file"), rest.pop("step_id"), rest.pop("output")
@@ -102,18 +102,25 @@ def _take(
         sources = Sources(builder, config, gas_and_fees)
         ask_venue(sources, deployment)
         look_before(home, plan, steps, sources, deployment, fees.rpc, http)
-        prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)
+        prepared = prepare_plan(
+            plan,
+            deployment,
+            sources,
+            payloads,
+            {step.id: asked._replace(fields=sent, members=request_members(step, config.speech))},
+            part=steps,
+        )
         if output is None:
-            _tell_kept(plan, step, payloads, config.builds, as_json=as_json)
+            _tell_kept(plan, step, payloads, config.speech, as_json=as_json)
         else:
             keep(home, plan, deployment, prepared, output, as_json)
             payloads.forget(*steps)
 
 
-def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, builds: BuildPaths, *, as_json: bool) -> None:
+def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, speech: Speech, *, as_json: bool) -> None:
     """Say that a step's payload is kept, and which steps still need a call of their own."""
     missing = [
-        other.id for other in plan.steps.values() if not is_built(other, builds) and payloads.find(other.id) is None
+        other.id for other in plan.steps.values() if not is_built(other, speech) and payloads.find(other.id) is None
     ]
     if as_json:
         show_json({"ok": True, "kept": step.id, "missing": missing})

@@ -26,6 +26,6 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
     reply = at.ask("delegation", fields)
     compare("delegation read", reply, fields)
-    told = delegation_told(reply, at.config.delegation_reply)
+    told = delegation_told(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
     at.show_one(heading, reply, DELEGATION, told, able_now(told, now_ms()))

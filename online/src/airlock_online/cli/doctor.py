@@ -84,11 +84,11 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
         config = home.config()
     except AirlockError:  # its line says what is wrong
         return
-    count = len(config.services_differ)
+    count = len(config.speech.differences)
     file = config.venue.services
-    where = safe(file) if file else "config.toml" if count else "as ships"
+    where = safe(file) if file else "as ships"
     differs = f"; {count} of its values differ from what ships" if count else ""
-    yield Observed("configuration", "services", f"{where}{differs}; fingerprint {config.services_fingerprint}")
+    yield Observed("configuration", "services", f"{where}{differs}; fingerprint {config.speech.fingerprint}")
 
 
 def _http_lines(home: OnlineHome) -> Iterator[Observed]:

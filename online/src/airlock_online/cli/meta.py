@@ -22,7 +22,7 @@ def meta(at: VenueRead) -> None:
     """
     with at.builder() as builder:
         told = builder.meta()
-    changed = decisive_differences(told.data, at.deployment, at.config.meta)
+    changed = decisive_differences(told.data, at.deployment, at.config.speech.replies)
     if at.as_json and not changed:
         show_json({"ok": True, "deployment": at.deployment.name, "reply": told.data})
     if not at.as_json:

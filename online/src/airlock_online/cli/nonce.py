@@ -32,5 +32,5 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     trader = account_of(account)
     reply = at.ask("nonce", question_of(trader, nonce, space))
     compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
-    read = {"used": flag_told(reply, at.config.nonce_reply)}
+    read = {"used": flag_told(reply, at.config.speech.replies["nonce"])}
     at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE, read)

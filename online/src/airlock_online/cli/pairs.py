@@ -20,8 +20,8 @@ def pairs(at: VenueRead) -> None:
       airlock-online pairs
     """
     with at.builder() as builder:
-        reply = read_pairs(builder, at.config.reads.pairs, at.config.meta.pair_number)
-    table = pair_rows(reply, at.config.meta, at.deployment)
+        reply = read_pairs(builder, at.config.speech)
+    table = pair_rows(reply, at.config.speech.replies["pairs"], at.deployment)
     if at.as_json:
         show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})
         return

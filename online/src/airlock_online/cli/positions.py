@@ -27,7 +27,7 @@ def positions(at: VenueRead, trader: str) -> None:
     if trades is None and orders is None:
         raise ServiceError(
             "the positions read has an unknown shape",
-            do="look at `airlock-online call`; set positions in config.toml, [reads]",
+            do="look at `airlock-online call`; set [paths] positions in the services file",
         )
     for entry in (reply, *(trade.get("trade") for trade in trades or [] if type(trade) is dict)):
         require_named("positions read", entry, trader=account)

@@ -114,7 +114,7 @@ def prepare(
         if url := given.rpc or config.rpc.url:
             for line in nonce_lines((plan.steps[step] for step in steps), RpcClient(url, http)):
                 say(line)
-        for line in pace_lines([plan.steps[step] for step in steps], situation, config.limits.builder):
+        for line in pace_lines([plan.steps[step] for step in steps], situation, config.speech.limits["builder"]):
             say(line)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
@@ -198,7 +198,7 @@ def keep(
     home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
-    structs, expected = structs_of(deployment), home.config().builds.beside
+    structs, expected = structs_of(deployment), home.config().speech.replies["builder"]["beside"]
     for item in prepared:
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
         for line in (*replaced, *beside_of(item, expected)):
@@ -245,7 +245,7 @@ def ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bo
     if not readiness.ready and not even_if_not_ready:
         components = safe(str(readiness.components), limit=400)
         raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
-    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.meta)
+    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.speech.replies)
     for change in changes:
         say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
     if changes:

@@ -71,7 +71,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
         say("Sign nothing about this code until the venue has explained which of the two is right.")
     elif not clear and not at.as_json:
         raise ServiceError("no source gives the owner of the code",
-                           do="set [reads] referral in config.toml, or give a node with --rpc")  # fmt: skip
+                           do="set [paths] referral in the services file, or give a node with --rpc")  # fmt: skip
     finish(ExitCode.DONE if clear else ExitCode.SERVICE)
 
 

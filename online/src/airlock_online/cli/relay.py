@@ -28,11 +28,12 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     if not _HASH.fullmatch(tx_hash):
         raise UsageError("that is not a transaction hash", do="give 0x and 64 hex digits")
     asked = tx_hash.lower()
-    reply = at.ask("relay", below=f"/{asked}")
-    places, members = at.config.relay_reply, reply if type(reply) is dict else {}
-    named = {"hash": next(iter(hashes_named(members, places.transaction)), None), **members}
+    reply = at.ask("relay-status", asked=asked)
+    speech, members = at.config.speech, reply if type(reply) is dict else {}
+    places = speech.replies["relay"]
+    named = {"hash": next(iter(hashes_named(members, places["transaction"])), None), **members}
     compare("relay's read", named, {"hash": asked})
     at.show_one(f"transaction {asked}", reply, relayed(places))
-    told = status_word(members, at.config.words.meanings, places.status)
+    told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:
         say(f"{told.told}.")

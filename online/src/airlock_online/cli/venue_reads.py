@@ -52,10 +52,10 @@ class VenueRead:
         with connections(self.home) as http:
             yield builder_of(deployment, http, config)
 
-    def ask(self, read: str, fields: Mapping[str, str] = {}, below: str = "") -> Any:
-        """Return the reply of a read by its name in the configuration, ``[reads]``; ``below`` goes on its path."""
+    def ask(self, read: str, fields: Mapping[str, str] = {}, asked: str = "") -> Any:
+        """Return the reply of a read by its name in the services file, ``[paths]``; ``asked`` is the id in its path."""
         with self.builder() as builder:
-            return builder.read(getattr(self.config.reads, read) + below, fields)
+            return builder.read(read, fields, asked)
 
     def show_one(
         self,

@@ -81,7 +81,7 @@ def removed(scene: Scene) -> list[Expectation]:
 def _delegation(scene: Scene) -> object:
     asked = scene.request.fields
     fields = {"trader": asked["trader"], "delegate": asked["delegate"]}
-    return delegation_told(scene.ask_about(scene.config.reads.delegation, fields), scene.config.delegation_reply)
+    return delegation_told(scene.ask_about("delegation", fields), scene.config.speech.replies["delegation"])
 
 
 def _moment(unix_s: int | None, now_ms: int) -> str:

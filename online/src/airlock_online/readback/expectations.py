@@ -59,11 +59,11 @@ class Scene(NamedTuple):
         opened_ms = whole(self.signed(OPENED_MS))
         return whole(self.signed(OPENED)) if opened_ms is None else opened_ms // 1000
 
-    def ask_about(self, path: str, fields: Mapping[str, str]) -> Any:
+    def ask_about(self, read: str, fields: Mapping[str, str]) -> Any:
         """Return a read's data when it names what was asked for; else the ``ServiceError`` that says what it names."""
-        read = self.builder.read_or_error(path, fields)
-        if isinstance(read, ServiceError) or type(read) is not dict or named(read, **fields) is True:
-            return read
+        found = self.builder.read_or_error(read, fields)
+        if isinstance(found, ServiceError) or type(found) is not dict or named(found, **fields) is True:
+            return found
         return ServiceError(f"the reply is not about {', '.join(fields)} that were asked for, or does not name them")
 
     def last(self, kind: str) -> OrderEvent | None:

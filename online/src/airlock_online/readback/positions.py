@@ -173,7 +173,7 @@ def _raw_price(text: str) -> int | None:
 
 def _positions(scene: Scene, trader: str) -> tuple[list[Trade] | None, object]:
     """Return the trader's positions, None when they cannot be read, and what the read gave."""
-    read = scene.builder.read_or_error(scene.config.reads.positions, {"trader": trader})
+    read = scene.builder.read_or_error("positions", {"trader": trader})
     if type(read) is dict and not is_about(read, trader):
         read = ServiceError("the reply does not name the trader that was asked for")
     return trades_in(read), read

@@ -20,7 +20,7 @@ def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
     what, promised = f"referral code of {safe(trader)}", _code(wanted)
-    read = scene.ask_about(scene.config.reads.referral, {"trader": trader})
+    read = scene.ask_about("referral", {"trader": trader})
     expectations = [] if code_in(read) is not None else [unreadable(what, promised, read)]
     for source, found in (("", code_in(read)), (_BY_THE_CHAIN, _chain(scene, wanted, trader).adopted)):
         if found is not None:
@@ -50,7 +50,7 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     wanted = [("owner", owner)] + ([("pending owner", pending)] if pending is not None else [])
-    read = about_code(scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)}), code)
+    read = about_code(scene.builder.read_or_error("referral", {"code": code_text(code)}), code)
     seen = _chain(scene, code, "")
     expectations = []
     for source, told in (("", told_owners(read)), (_BY_THE_CHAIN, (seen.owner, seen.pending))):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -127,20 +127,34 @@ def venue_at(deployment: Deployment) -> Venue:
 def resolve(profile: Any) -> dict[str, Any]:
     """Return what is pinned: a profile's differences within everything that ships.
 
-    Raises as :func:`venue_of`; a profile that changes nothing is refused too: it would be pinned for nothing.
+    A leaf that has the name of a shipped one, and of which the profile says nothing, is of its kind. Raises as
+    :func:`venue_of`; a profile that changes nothing is refused too: it would be pinned for nothing.
     """
     given = _read(profile, whole=False)
     ships = shipped()
     structs, calls = dict(ships["structs"]), dict(ships["calls"])
     for name, entry in given["structs"].items():
-        structs[name] = {**structs.get(name, {}), "abi_order": [], **entry}
+        types = struct_types(f"structs.{name}", name, entry["encode_type"])
+        known: dict[str, Any] = {"leaves": {}, **structs.get(name, {})}
+        same = sorted(known.get("abi_order", [])) == sorted(member["name"] for member in types[name])
+        order = known["abi_order"] if same else []
+        leaves = _inherited(dict(leaves_of(types, name)), entry, known)
+        structs[name] = {**known, "abi_order": order, **entry, "leaves": leaves}
     for name, entry in given["calls"].items():
-        calls[name] = entry
+        _require_harmless(f"calls.{name}", entry["signature"], CALLS.get(name))
+        paths = [path for each in arguments_of(entry["signature"]) for path, _ in argument_leaves(each)]
+        calls[name] = {**entry, "leaves": _inherited(paths, entry, calls.get(name, {"leaves": {}}))}
     whole = {"format": FORMAT, "structs": structs, "calls": calls}
     if whole == ships:
         raise _wrong("structs", "nothing differs from what ships", "no difference", "at least one, or no profile")
     venue_of(text_of(whole))
     return whole
+
+
+def _inherited(paths: Iterable[str], entry: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the leaves of an entry: the profile's, and of the shipped ones those that are at the same path."""
+    own: dict[str, Any] = entry.get("leaves", {})
+    return {path: known["leaves"][path] for path in paths if path in known["leaves"]} | own
 
 
 def shipped() -> dict[str, Any]:
@@ -179,18 +193,22 @@ def _calls_signed(calls: Mapping[str, Call]) -> dict[str, Any]:
 def _read(value: Any, *, whole: bool) -> dict[str, Any]:
     if type(value) is not dict or value.get("format") != FORMAT:
         raise _wrong("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
-    read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
-    for part in ("structs", "calls"):
-        if len(value[part]) > MAX_OF_EACH:
-            raise _wrong(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
-    for name, entry in value["structs"].items():
-        needed: dict[str, type] = {"encode_type": str, "leaves": dict}
+    parts: dict[str, type] = {"structs": dict, "calls": dict}
+    read_members(value, "signed", {"format": str} | (parts if whole else {}), {} if whole else parts)
+    read: dict[str, Any] = {**{part: {} for part in parts}, **value}
+    for part in parts:
+        if len(read[part]) > MAX_OF_EACH:
+            raise _wrong(part, "too many", str(len(read[part])), f"at most {MAX_OF_EACH}")
+    for name, entry in read["structs"].items():
+        needed: dict[str, type] = {"encode_type": str}
         needed |= {} if name in CATALOGUE and not whole else dict.fromkeys(_FIXED, str)
-        order: dict[str, type] = {"abi_order": list}
-        read_members(entry, f"structs.{name}", needed | order if whole else needed, {} if whole else order)
-    for name, entry in value["calls"].items():
-        read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict}, {"value": str, "contract": str})
-    return value
+        more: dict[str, type] = {"abi_order": list, "leaves": dict}
+        read_members(entry, f"structs.{name}", needed | more if whole else needed, {} if whole else more)
+    for name, entry in read["calls"].items():
+        leaves: dict[str, type] = {"leaves": dict}
+        needed, more = {"signature": str}, {"value": str, "contract": str}
+        read_members(entry, f"calls.{name}", needed | leaves if whole else needed, more if whole else more | leaves)
+    return read
 
 
 def intent_of(name: str, entry: Mapping[str, Any]) -> Intent:
