@@ -215,7 +215,7 @@ def shipped_services() -> str:
 def _toml(value: object) -> str:
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in value.items())} }}"
-    return "[]" if value == () else f'"{value}"'
+    return "[]" if value == [] else f'"{value}"'
 
 
 def meanings() -> str:

@@ -34,17 +34,14 @@ def read_services(file: Path) -> Speech:
 
 def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Speech:
     """Return how services speak with a file's table; ``text`` is the file's. Raises ``UsageError``."""
-    wrong = [f"{_line(text, *place)}{_named(*place)}{told}" for place, told in _mistakes(table)]
-    if wrong:
+    if wrong := [f"{_line(text, *place)}{_named(*place)}{told}" for place, told in _mistakes(table)]:
         raise _refused(file, wrong)
-    given = {section: values for section, values in table.items() if section != "format"}
-    replies = given.pop("replies", {})
-    whole = SHIPPED._replace(**{section: {**getattr(SHIPPED, section), **values} for section, values in given.items()})
-    listed = {
-        name: {**REPLIES[base_of(name)], **{m: tuple(v) if type(v) is list else v for m, v in said.items()}}
-        for name, said in replies.items()
+    whole = {
+        section: {**getattr(SHIPPED, section), **values} for section, values in table.items() if section != "format"
     }
-    return whole._replace(replies={**REPLIES, **listed})
+    if "replies" in table:
+        whole["replies"] |= {name: {**REPLIES[base_of(name)], **said} for name, said in table["replies"].items()}
+    return SHIPPED._replace(**whole)
 
 
 def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
@@ -60,27 +57,26 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]
             yield ("", section), "is not a section"
         elif section == "words":
             yield from ((("words", word), told) for word, told in mistakes_in(values))
-        elif section == "replies":
-            for name, said in values.items():
-                if not base_of(name):
-                    yield (f"replies.{name}", ""), f"is no reply; {meant(name, REPLIES)}"
-                else:
-                    yield from (((f"replies.{name}", member), told) for member, told in in_reply(name, said))
         else:
             for name, value in values.items():
-                yield from (((section, name), told) for told in _in_table(section, name, value, table))
+                yield from _in_section(section, name, value, table)
 
 
-def _in_table(section: str, name: str, value: Any, table: Mapping[str, Any]) -> list[str]:
-    beside = {other: said if type(said := table.get(other)) is dict else {} for other in ("paths", "requests")}
-    match section:
-        case "paths":
-            return in_path(name, value, beside["requests"])
-        case "requests":
-            return in_request(name, value, beside["paths"])
-        case "bodies":
-            return in_body(name, value)
-    return in_limit(name, value)
+def _in_section(section: str, name: str, value: Any, table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    own = {other: said for other, said in table.items() if type(said) is dict}
+    if section == "replies":
+        if not base_of(name):
+            yield (f"replies.{name}", ""), f"is no reply; {meant(name, REPLIES)}"
+        else:
+            yield from (((f"replies.{name}", member), told) for member, told in in_reply(name, value))
+        return
+    if section == "paths":
+        told = [in_path(name, value, own.get("requests", {}))]
+    elif section == "limits":
+        told = [in_limit(name, value)]
+    else:
+        told = in_body(name, value) if section == "bodies" else in_request(name, value, own.get("paths", {}))
+    yield from (((section, name), each) for each in told if each)
 
 
 def _named(section: str, name: str) -> str:

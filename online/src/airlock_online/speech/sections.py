@@ -89,7 +89,7 @@ REPLIES: Mapping[str, Mapping[str, Any]] = {
         "simulator": "simulator",
     },
     "pairs": {"id": "index", "name": "symbol", "pnl": "isPnl"},
-    "builder": {"beside": ()},
+    "builder": {"beside": []},
     "nonce": {"used": "used"},
     "delegation": {"enabled": "isEnabled", "expiry": "expiry", "time": "unix-s"},
     RELAYER: {"id": "id", "status": "status", "transaction": "hash", "block": "blockNumber", "busy": ""},
@@ -182,8 +182,7 @@ class Speech(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """The fingerprint of how services speak: of the whole that is in force, whatever of it stands in a file."""
-        rows = {".".join(row): list(value) if type(value) is tuple else value for row, value in self.rows.items()}
-        return fingerprint({"format": FORMAT, **rows})
+        return fingerprint({"format": FORMAT, **{".".join(row): value for row, value in self.rows.items()}})
 
 
 SHIPPED = Speech()
