@@ -120,7 +120,9 @@ def test_a_struct_that_could_not_be_delivered_is_refused_where_its_profile_is_fe
         own = {"CancelReq": EXAMPLE["structs"]["CancelReq"] | {"route": "twap"}}
         made.profile = OWN | {"structs": OWN["structs"] | own}
         ended = made.fetch()
-    assert (ended.code, "takes cancellations alone" in " ".join(ended.err.split())) == (2, True), ended.err
+    assert (ended.code, "no body of it is known for the route twap" in " ".join(ended.err.split())) == (2, True), (
+        ended.err
+    )
     assert not made.path("deployment.json").exists()
 
 

@@ -193,7 +193,8 @@ def test_a_word_for_done_with_another_transaction_ends_nothing(desk: ThirdDesk, 
 def test_an_own_struct_without_a_body_is_refused_before_anybody_signs(tmp_path: Path, venue: ThirdVenue) -> None:
     desk = ThirdDesk(tmp_path, venue)
     services = desk.path("online/services.toml")
-    services.write_text(SERVICES.partition("[bodies.twap-TwapOpenOrder]")[0])
+    before, _, after = SERVICES.partition("[bodies.twap-TwapOpenOrder]")
+    services.write_text(before + after[after.index("[bodies.") :])
     ended = desk.fetch()
     told = " ".join(ended.err.split())
     assert (ended.code, "TwapOpenOrder could not be delivered" in told) == (2, True), told

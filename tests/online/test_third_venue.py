@@ -20,8 +20,8 @@ import pytest
 
 from airlock_online.clients.builder import shaped
 from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery.executing import WITH_SIG, executing_call
 from airlock_online.delivery.outcome import error_of
-from airlock_online.delivery.routes.executing import WITH_SIG, executing_call
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.order_states import OrderState

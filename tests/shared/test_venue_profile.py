@@ -19,7 +19,8 @@ from airlock_shared.catalogue.calls import CALLS, calls_of, selector_of, selecto
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, structs_of
 from airlock_shared.catalogue.kinds import KINDS, leaf
-from airlock_shared.catalogue.profile import FORMAT, NEVER, resolve, text_of, venue_of
+from airlock_shared.catalogue.profile import FORMAT, NEVER, text_of, venue_of
+from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.venue import with_venue
 from airlock_shared.checks.case import Situation

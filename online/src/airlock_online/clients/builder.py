@@ -15,8 +15,7 @@ from airlock_online.clients.http_messages import HttpCall, Reply, code_of, json_
 from airlock_online.clients.spacing import spacing_of
 from airlock_online.clients.urls import join, segment
 from airlock_online.error_codes import known_code
-from airlock_online.speech.forms import is_part
-from airlock_online.speech.sections import MARK, NOT_SENT, SHIPPED, Speech
+from airlock_online.speech.sections import MARK, NOT_SENT, SHIPPED, Speech, is_part
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 

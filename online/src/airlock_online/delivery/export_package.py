@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from airlock_online.delivery.executing import WITH_SIG, executing_call
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.executing import WITH_SIG, executing_call
 from airlock_online.delivery.routes.struct import struct_of
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_shared.documents.deployment import Deployment

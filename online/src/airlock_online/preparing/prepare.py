@@ -18,8 +18,7 @@ from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.own_fields import own_fields
 from airlock_online.preparing.patience import Patience
-from airlock_online.speech.forms import is_part
-from airlock_online.speech.sections import ACCOUNT, MARK, SHIPPED, Speech
+from airlock_online.speech.sections import ACCOUNT, MARK, SHIPPED, Speech, is_part
 from airlock_shared.catalogue.calls import calls_of
 from airlock_shared.catalogue.intents import Intent, structs_of
 from airlock_shared.checks.case import Situation
@@ -162,7 +161,7 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
 def request_members(step: Step, speech: Speech) -> dict[str, Any]:
     """Return what differs of a step's request to the builder; the account is whom the step is for."""
     account = checksum_address(step.signer.delegate_of or step.signer.address)
-    said = speech.request(_name(step))
+    said = speech.requests.get(_name(step), {}) if step.action.name == CUSTOM else speech.request(_name(step))
     return {member: account if source == MARK + ACCOUNT else source for member, source in said.items()}
 
 

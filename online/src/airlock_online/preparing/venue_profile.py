@@ -6,7 +6,7 @@ from typing import Any
 
 from airlock_online.speech.sections import Speech
 from airlock_shared.catalogue.intents import CATALOGUE, structs_of
-from airlock_shared.catalogue.profile import resolve
+from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.services import CORE_API, TWAP
 from airlock_shared.errors import UsageError

@@ -29,6 +29,7 @@ from airlock_online.speech.sections import (
     SHIPPED_LEAF,
     STATUS,
     TIMES,
+    is_part,
 )
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.services import CORE_API, RELAY, RELAYER, TWAP
@@ -178,16 +179,11 @@ def _own(name: str, beside: Mapping[str, Any], section: str) -> str:
     """Return why a name is not that of a struct or call of the venue alone; empty when it is."""
     if not _MEMBER.fullmatch(name) or name in _RESULTS:
         return f"it is no struct or call of this venue alone; {meant(name, PATHS)}"
-    told = f"it is unknown; {meant(name, PATHS)}; a struct or call of this venue alone has [{section}] {name} as well"
+    told = f"it is unknown; a struct or call of this venue alone has [{section}] {name} as well; {meant(name, PATHS)}"
     return "" if name in beside else told
 
 
 # ---- bodies and requests ---------------------------------------------------------------------------------------------
-
-
-def is_part(value: Any) -> bool:
-    """Tell whether a value of a body or a request is a part; every other is a constant, or a table."""
-    return type(value) is str and value.startswith(MARK)
 
 
 def _constant(name: str, value: Any, parts: Collection[str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ from airlock_shared.wire.codec import fingerprint
 
 FORMAT = "airlock/venue-services@2"
 
-MARKET, REPLACE, STATUS = "market", "core-api-replace", "-status"
+MARKET, REPLACE, STATUS = "market", f"{CORE_API}-replace", "-status"
 """Names of the file: the batched market, the core API's replacing of a trigger, and what ends the name of a status read."""
 
 MARK, AS_NUMBER, NOT_SENT, ACCOUNT = "$", " as number", "nothing", "account"
@@ -183,6 +183,11 @@ class Speech(NamedTuple):
     def fingerprint(self) -> str:
         """The fingerprint of how services speak: of the whole that is in force, whatever of it stands in a file."""
         return fingerprint({"format": FORMAT, **{".".join(row): value for row, value in self.rows.items()}})
+
+
+def is_part(value: Any) -> bool:
+    """Tell whether a value of a body or a request is a part; every other is a constant, or a table."""
+    return type(value) is str and value.startswith(MARK)
 
 
 SHIPPED = Speech()

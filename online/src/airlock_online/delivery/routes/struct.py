@@ -12,10 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.executing import executing_call
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.executing import executing_call
 from airlock_online.delivery.routes.posting import Parcel, parcel_of
-from airlock_online.speech.forms import is_part
 from airlock_online.speech.sections import (
     AS_NUMBER,
     EXECUTING,
@@ -25,6 +24,7 @@ from airlock_online.speech.sections import (
     PARTS,
     REPLACE,
     SHIPPED_LEAF,
+    is_part,
 )
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
