@@ -120,7 +120,9 @@ def test_a_struct_that_could_not_be_delivered_is_refused_where_its_profile_is_fe
         own = {"CancelReq": EXAMPLE["structs"]["CancelReq"] | {"route": "twap"}}
         made.profile = OWN | {"structs": OWN["structs"] | own}
         ended = made.fetch()
-    assert (ended.code, "takes cancellations alone" in " ".join(ended.err.split())) == (2, True), ended.err
+    assert (ended.code, "no body of it is known for the route twap" in " ".join(ended.err.split())) == (2, True), (
+        ended.err
+    )
     assert not made.path("deployment.json").exists()
 
 
@@ -168,9 +170,9 @@ ENDPOINTS = (EXAMPLES / "venue-services.toml").read_text().partition("\n")[2]
 def _with_endpoints(desk: Desk, text: str = ENDPOINTS) -> Desk:
     """Have this desk's services file say where the venue builds what it alone has, beside all that it says already."""
     folder = desk.path("online")
-    told = (folder / "config.toml").read_text()
-    (folder / "services.toml").write_text(f'format = "airlock/venue-services@1"\n{told}\n{text}')
-    (folder / "config.toml").write_text('[venue]\nservices = "services.toml"\n')
+    paths, _, requests = text.partition("[requests")
+    told = (folder / "services.toml").read_text().replace("[paths]", paths.strip())
+    (folder / "services.toml").write_text(f"{told}\n[requests{requests}")
     return desk
 
 
@@ -202,31 +204,35 @@ def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: D
         ),
         (
             CANCEL,
-            ENDPOINTS.replace('order = "order"', 'order = { leaf = "trader", decimals = 2 }'),
+            ENDPOINTS.replace('order = "$order"', 'order = "$trader with 2 decimals"'),
             "is no whole number",
         ),
         (
             CANCEL,
             ENDPOINTS.replace('"/v2/intents/cancel-order"', '"/v2/relay"'),
-            "nothing is built where signed",
+            "nothing is asked where signed",
         ),
         (
             CANCEL,
             ENDPOINTS.replace("CancelReq", "DelegateReq"),
-            "'DelegateReq' is no struct or call of this venue alone",
+            "[paths] DelegateReq: it is no struct or call of this venue alone",
         ),
-        (CANCEL, ENDPOINTS.replace("CancelReq", "approve"), "'approve' is no struct or call of this venue alone"),
+        (
+            CANCEL,
+            ENDPOINTS.replace("CancelReq", "approve"),
+            "[paths] approve: it is no struct or call of this venue alone",
+        ),
         (CANCEL, ENDPOINTS.replace("deadlineMs", '"a b"'), "'a b' is not the name of a member"),
-        (CANCEL, ENDPOINTS.replace('"order",', "7,"), "order = 7 is no leaf"),
+        (CANCEL, ENDPOINTS.replace('"$order"', '"$..order"'), "order = '$..order' is no leaf"),
         (
             CANCEL,
-            ENDPOINTS.replace("decimals = 6", "decimals = 99"),
-            "is no leaf, nor a leaf with decimals from 0 to 36",
+            ENDPOINTS.replace("6 decimals", "99 decimals"),
+            "is no leaf, nor a leaf with at most 36 decimals",
         ),
         (
             CANCEL,
-            ENDPOINTS.replace('path = "/v2/lp/deposit"', "more = 1"),
-            "it has a path and a table of members",
+            ENDPOINTS.replace('depositLp = "/v2/lp/deposit"', ""),
+            "a struct or call of this venue alone has [paths] depositLp as well",
         ),
     ],
     ids=[
@@ -253,7 +259,7 @@ def test_an_endpoint_that_cannot_be_meant_is_told_and_nothing_is_asked(
 
 def test_what_the_endpoint_answers_is_held_against_the_plan(desk: Desk) -> None:
     """The file has another scale than the venue: the amount that comes back is another one."""
-    ended = _with_endpoints(desk, ENDPOINTS.replace("decimals = 6", "decimals = 5")).prepare(
+    ended = _with_endpoints(desk, ENDPOINTS.replace("6 decimals", "5 decimals")).prepare(
         "custom", DEPOSIT, *BY_HAND, plan=PLAN
     )
     assert (ended.code, "PLAN-FIELD" in ended.err, desk.path("requests.json").exists()) == (3, True, False), ended.err

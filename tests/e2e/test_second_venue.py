@@ -1,7 +1,7 @@
 """A venue that follows the specification and nothing more, which nobody here wrote the other side of: the whole way.
 
 ``second_venue.venue`` says what it does where the specification says nothing. Only what no document shows (where the meta
-document has what, the relayer's endpoint, bodies of the core API and of the TWAP service) stands in ``config.toml``.
+document has what, the relayer's endpoint, bodies of the core API and of the TWAP service) stands in the services file.
 """
 
 from __future__ import annotations
@@ -25,28 +25,41 @@ from second_venue.venue import PAIRS, REFERRAL, ROUTER, STORAGE, USDC, SecondVen
 
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
 DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
-CONFIG = """\
-[meta]
+OPENING = 'format = "airlock/venue-services@1"\n'
+META_OF_IT = """\
+[replies.meta]
 trading_domain = "domains.trading"
 referral_domain = "domains.referral"
 contracts = "contracts"
 simulator = "testnet"
-pair_number = "pairIndex"
-pair_name = "pair"
-pair_pnl = "pnlPair"
 
-[builder]
-members = { expirySeconds = "expiry" }
-
-[relayer]
-submit_path = "/submit"
-status_path = "/submissions/{id}"
-body = { kind = "primary_type", abi = "encoded_intent", sig = "signature" }
-
-[bodies]
-price_trigger = { trigger = "message", sig = "signature" }
-twap_cancel = { userIntent = "encoded_intent", userSignature = "signature" }
+[replies.pairs]
+id = "pairIndex"
+name = "pair"
+pnl = "pnlPair"
 """
+REQUESTS = """\
+[requests.all]
+expiry = "$expirySeconds"
+
+[paths]
+relayer = "/submit"
+relayer-status = "/submissions/{id}"
+
+[bodies.relayer]
+kind = "$primary_type"
+abi = "$encoded_intent"
+sig = "$signature"
+
+[bodies.core-api]
+trigger = "$message"
+sig = "$signature"
+
+[bodies.twap]
+userIntent = "$encoded_intent"
+userSignature = "$signature"
+"""
+CONFIG = OPENING + META_OF_IT + REQUESTS
 PLAN = """\
 format = "airlock/plan@1"
 
@@ -78,14 +91,14 @@ BY_HAND = ("--nonce", 4, "--gas", 120_000, "--max-fee-gwei", 5, "--priority-fee-
 class Desk:
     """Both machines at a table, and the second venue somewhere else."""
 
-    def __init__(self, folder: Path, venue: SecondVenue, config: str = CONFIG) -> None:
+    def __init__(self, folder: Path, venue: SecondVenue, services: str = CONFIG) -> None:
         self.folder, self.venue, self.plans = folder, venue, 0
         self.profile = PROFILE if venue.types is OTHER else None
         (folder / "online").mkdir()
-        if isinstance(venue, OtherSpeech) and config:
-            (folder / "online/services.toml").write_text(SERVICES)
-            config = '[venue]\nservices = "services.toml"\n'
-        (folder / "online/config.toml").write_text(config)
+        if services:
+            said = SERVICES if isinstance(venue, OtherSpeech) else services
+            (folder / "online/services.toml").write_text(said)
+            (folder / "online/config.toml").write_text('[venue]\nservices = "services.toml"\n')
 
     def online(self, *words: object, typed: str | None = None) -> FinishedCommand:
         return run_command(ONLINE, "--home", self.folder / "online", *words, typed=typed)
@@ -171,12 +184,19 @@ def outcome(ended: FinishedCommand) -> dict[str, object]:
 
 
 def test_everything_that_is_elsewhere_at_this_venue_is_told_at_once(tmp_path: Path, venue: SecondVenue) -> None:
-    desk = Desk(tmp_path, venue, config="")
+    desk = Desk(tmp_path, venue, services="")
     ended = desk.fetch()
     told = " ".join(ended.err.split())
     assert (ended.code, desk.path("deployment.json").exists()) == (8, False), told
-    for line in ("trading_domain", "referral_domain", "contracts", "pair_number", "pair_name", "pair_pnl"):
-        assert told.count(f"{line} = '") == 1
+    for line in (
+        "meta] trading_domain",
+        "meta] referral_domain",
+        "meta] contracts",
+        "pairs] id",
+        "pairs] name",
+        "pairs] pnl",
+    ):
+        assert told.count(f"[replies.{line} = '") == 1
     assert "such a value is at domains.trading and domains.referral" in told
     assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
 
@@ -250,7 +270,7 @@ def test_a_position_is_closed_at_the_market(desk: Desk, ledger: Ledger) -> None:
     assert followed.code == 0, followed.err
 
 
-META_CONFIG = META + CONFIG.partition("[builder]")[1] + CONFIG.partition("[builder]")[2]
+META_CONFIG = OPENING + META + REQUESTS
 
 
 def test_a_venue_that_describes_itself_otherwise_is_pinned_and_used(tmp_path: Path, ledger: Ledger) -> None:
@@ -348,7 +368,7 @@ def test_a_cancellation_that_was_only_taken_stays_open_where_no_read_of_it_is_kn
     with second_venue(TRADER, types=TYPES, speaking=OtherSpeech) as running:
         desk = Desk(tmp_path, running)
         services = desk.path("online/services.toml")
-        services.write_text(SERVICES.replace('status_path = "/twaps/{id}"\n', ""))
+        services.write_text(SERVICES.replace('twap-status = "/twaps/{id}"\n', ""))
         desk.pin()
         ended = desk.whole_way(ledger, "twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n')
         assert (ended.code, outcome(ended)["state"]) == (9, "ACCEPTED"), ended.out + ended.err
@@ -485,8 +505,8 @@ def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(spoken: Desk, l
     shown = spoken.online("config", "show", "--json")
     settings = {(row["section"], row["name"]): row for row in json.loads(shown.out)["settings"]}
     mark = settings["machine", "services_fingerprint"]["value"]
-    assert settings["relayer_reply", "id"]["from"] == "services.toml"
-    assert settings["reads", "pairs"]["from"] == "default"
+    assert settings["replies.relayer", "id"]["from"] == "services.toml"
+    assert settings["paths", "pairs"]["from"] == "default"
     assert mark in "".join(spoken.online("doctor").out.split())
     ended = spoken.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
     assert ended.code == 0, ended.err
@@ -494,16 +514,19 @@ def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(spoken: Desk, l
 
 
 def test_a_mistake_in_the_services_file_is_told_at_every_start_with_all_the_others(spoken: Desk) -> None:
-    wrong = SERVICES.replace('success = "confirmed"', 'queue = "reverted", done = "finished"').replace(
+    wrong = SERVICES.replace('success = "confirmed"', 'queue = "reverted"\ndone = "finished"').replace(
         "builder = 400", "buidler = 1"
     )
     spoken.path("online/services.toml").write_text(wrong)
     ended = spoken.online("pairs")
     told = " ".join(ended.err.split())
     assert (ended.code, "has 3 mistakes, and nothing of it is used" in told) == (2, True), told
-    for each in ("'queue' cannot mean reverted", "'done' means 'finished'", "did you mean builder?"):
+    for each in (
+        "[words] queue: it cannot mean reverted",
+        "[words] done: it means 'finished'",
+        "did you mean builder?",
+    ):
         assert each in told
-    assert told.count(": [words] meanings") == 2
     assert "line " in told
 
 
@@ -534,8 +557,9 @@ def keyed(tmp_path: Path) -> Iterator[Desk]:
         file = made.path("key")
         file.write_text(KEY)
         file.chmod(0o600)
-        config = f'{CONFIG}\n[api_key]\nheader = "X-Venue-Key"\nfile = "{file}"\naddresses = "{running.url}"\n'
-        made.path("online/config.toml").write_text(config)
+        config = f'[api_key]\nheader = "X-Venue-Key"\nfile = "{file}"\naddresses = "{running.url}"\n'
+        with made.path("online/config.toml").open("a") as written:
+            written.write(config)
         yield made
 
 

@@ -424,7 +424,7 @@ def test_a_wrong_offline_configuration_is_refused_by_every_command(tmp_path: Pat
 
 
 def test_config_show_tells_where_each_value_comes_from_and_no_key(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text('[reads]\nrelay = "/v3/relay"\n')
+    (tmp_path / "config.toml").write_text("[rpc]\nconfirmations = 5\n")
     environment = {
         **os.environ,
         "AIRLOCK_RPC": "https://user:secret-one@node.example:8545/v3/secret-two?key=secret-three",
@@ -433,8 +433,8 @@ def test_config_show_tells_where_each_value_comes_from_and_no_key(tmp_path: Path
     shown = _run(ONLINE, "--home", tmp_path, "config", "show", env=environment).stdout
     told = json.loads(_run(ONLINE, "--home", tmp_path, "config", "show", "--json", env=environment).stdout)["settings"]
     origins = {(row["section"], row["name"]): (row["value"], row["from"]) for row in told}
-    assert origins["reads", "relay"] == ("/v3/relay", "file")
-    assert origins["reads", "pairs"] == ("/v2/pairs", "default")
+    assert origins["rpc", "confirmations"] == (5, "file")
+    assert origins["paths", "pairs"] == ("/v2/pairs", "default")
     assert origins["rpc", "url"] == ("https://node.example:8545/…", "environment AIRLOCK_RPC")
     assert origins["machine", "journal"] == ("postgresql://db.example", "environment AIRLOCK_JOURNAL")
     assert origins["machine", "home"] == (str(tmp_path), "--home")

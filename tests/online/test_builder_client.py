@@ -68,8 +68,8 @@ def test_a_get_carries_the_same_fields_as_a_query(client: Http) -> None:
 
 def test_a_cookie_is_never_sent_back(client: Http) -> None:
     with Wire({"GET /v2/pairs": [reply(200, {"ok": True, "data": []}, "set-cookie: a=b; path=/")]}) as wire:
-        assert BuilderClient(wire.url, client).read("/v2/pairs") == []
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        assert BuilderClient(wire.url, client).read("pairs") == []
+        BuilderClient(wire.url, client).read("pairs")
     assert "cookie" not in wire.seen[1].headers
 
 
@@ -81,7 +81,7 @@ def test_the_environment_adds_no_proxy_and_no_credential(
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "HTTPS_PROXY"):
         monkeypatch.setenv(name, f"http://user:secret@127.0.0.1:{closed_port()}")
     with Wire({"GET /v2/pairs": [reply(200, {"ok": True, "data": []})]}) as wire, Http(sleep=naps) as client:
-        assert BuilderClient(wire.url, client).read("/v2/pairs") == []
+        assert BuilderClient(wire.url, client).read("pairs") == []
     assert "authorization" not in wire.seen[0].headers
 
 
@@ -259,14 +259,14 @@ LIMITED = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED", "message": 
 
 def test_a_read_waits_as_told_and_asks_again(client: Http, naps: Naps) -> None:
     with Wire({"GET /v2/pairs": [LIMITED, LIMITED, reply(200, {"ok": True, "data": [1]})]}) as wire:
-        assert BuilderClient(wire.url, client).read("/v2/pairs") == [1]
+        assert BuilderClient(wire.url, client).read("pairs") == [1]
     assert naps.taken == [7, 7]
 
 
 def test_a_read_without_a_time_backs_off_and_gives_up(client: Http, naps: Naps) -> None:
     limited = reply(429, {"ok": False, "error": {"code": "RATE_LIMITED"}}, "retry-after: Fri, 31 Dec 1999 23:59:59 GMT")
     with Wire({"GET /v2/pairs": [limited]}) as wire, pytest.raises(BuilderError) as caught:
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        BuilderClient(wire.url, client).read("pairs")
     assert (caught.value.code, naps.taken, len(wire.seen)) == ("RATE_LIMITED", [1, 2, 4], 4)
 
 
@@ -275,7 +275,7 @@ def test_a_read_told_to_wait_for_long_says_so(client: Http, naps: Naps) -> None:
         Wire({"GET /v2/pairs": [reply(429, {}, "retry-after: 86400")]}) as wire,
         pytest.raises(ServiceError, match="86400"),
     ):
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        BuilderClient(wire.url, client).read("pairs")
     assert naps.taken == []
 
 
@@ -289,7 +289,7 @@ def test_a_post_is_never_asked_twice(client: Http, naps: Naps, answer: Answer) -
 @pytest.mark.parametrize("status", [500, 502, 503, 404, 301])
 def test_a_read_that_fails_otherwise_is_not_repeated(client: Http, naps: Naps, status: int) -> None:
     with Wire({"GET /v2/pairs": [reply(status, {})]}) as wire, pytest.raises(ServiceError):
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        BuilderClient(wire.url, client).read("pairs")
     assert (len(wire.seen), naps.taken) == (1, [])
 
 

@@ -28,9 +28,9 @@ from airlock_shared.errors import UsageError
         ("[rpc]\nconfirmed_by = 12", "'confirmed_by'"),
         ("[rpc]\nconfirmations = -1", "confirmations is -1"),
         ("[rpc]\nconfirmations = 1001", "confirmations is 1001"),
-        ("[reads]\nposition = '/v2/positions'", "'position'"),
-        ("[reads]\nrelay = ['/v2/relay']", "'relay'"),
-        ("[meta]\nchain_id = 1", "'chain_id'"),
+        ("[reads]\nnonce = '/v2/nonce'", r"unknown section \[reads\]"),
+        ("[speech]\nlimits = {}", "a file of its own"),
+        ("[speech]\npaths = 1", "'paths'"),
         ("[http]\nplain_http = 1", "'plain_http'"),
         ("[http]\nverify = false", "'verify'"),
         ("[http]\nproxy = 'socks5://127.0.0.1:1080'", "proxy"),
@@ -57,14 +57,15 @@ def test_a_proxy_has_one_form(address: str) -> None:
 def test_without_a_file_there_are_defaults(tmp_path: Path) -> None:
     assert read_config(tmp_path / "config.toml") == OnlineConfig()
     assert (OnlineConfig().rpc.url, OnlineConfig().rpc.confirmations) == ("", 12)
-    assert (OnlineConfig().reads.positions, OnlineConfig().reads.relay) == ("/v2/positions", "/v2/relay")
+    paths = OnlineConfig().speech.paths
+    assert (paths["positions"], paths["relay"]) == ("/v2/positions", "/v2/relay")
 
 
 def test_a_section_changes_what_it_names_and_nothing_else(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://node"\n[reads]\nrelay = "/v3/relay"\n')
+    (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://node"\n[venue]\nservices = "s.toml"\n')
     config = read_config(tmp_path / "config.toml")
     assert config == OnlineConfig(
-        rpc=OnlineConfig().rpc._replace(url="http://node"), reads=OnlineConfig().reads._replace(relay="/v3/relay")
+        rpc=OnlineConfig().rpc._replace(url="http://node"), venue=OnlineConfig().venue._replace(services="s.toml")
     )
 
 

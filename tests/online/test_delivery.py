@@ -22,6 +22,8 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
+from airlock_online.speech.reader import resolve_services
+from airlock_online.speech.sections import FORMAT
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
@@ -735,10 +737,12 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
 
 
 def test_another_relayer_s_words_can_be_used(desk: DeliveringMachine) -> None:
-    template = desk.world.relayer._replace(
-        submit_path="/v1/send", status_path="/v1/{id}/state", body={"sig": "signature"}
-    )
-    desk.world = desk.world._replace(relayer=template)
+    table = {
+        "format": FORMAT,
+        "paths": {"relayer": "/v1/send", "relayer-status": "/v1/{id}/state"},
+        "bodies": {"relayer": {"sig": "$signature"}},
+    }
+    desk.world = desk.world._replace(speech=resolve_services(table))
     script = {"POST /v1/send": [TAKEN], "GET /v1/r-1/state": [relayed("confirmed", transactionHash=TX)]}
     outcome, seen = relay(desk, script)
     assert (outcome.state, json.loads(seen[0].body)) == (OrderState.CONFIRMED, {"sig": unsent().signature})

@@ -35,11 +35,11 @@ from online.test_unsent import SENDINGS
 # ---- ids that cannot be used ---------------------------------------------------------------------------------------
 
 GIVEN = [
-    ("core-api-post", reply(201, {"entityId": 12}), "entityId: 12"),
+    ("core-api-post", reply(201, {"entityId": -12}), "entityId: -12"),
     ("core-api-post", reply(201, {"entityId": "x" * 201}), 'entityId: "' + "x" * 201),
-    ("core-api-put", reply(200, {"newEntityId": 7}), "entityId: 7"),
+    ("core-api-put", reply(200, {"newEntityId": -7}), "newEntityId: -7"),
     ("core-api-put", reply(200, {"newEntityId": "e-9", "oldEntityId": "e-2"}), 'newEntityId: "e-9"'),
-    ("relayer", reply(200, {"ok": True, "data": {"id": 4711}}), "id: 4711"),
+    ("relayer", reply(200, {"ok": True, "data": {"id": 4711.5}}), "id: 4711.5"),
     ("relay", reply(200, {"ok": True, "data": {"hash": 9}}), "hash: 9"),
     ("twap", reply(201, {"twapId": 41, "transactionHash": "0xabc", "blockNumber": 1}), "0xabc"),
     ("batched-market", stream(frame("MarketOrderAccepted", {"trackingId": 5}, 0)), "trackingId: 5"),

@@ -98,7 +98,8 @@ def test_every_read_has_its_command(ask: Run, words: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("path", ["/v2/nonce", "/v2/reads/nonce"])
 def test_the_nonce_is_read_under_either_name(ask: Run, home: Path, path: str) -> None:
     config = home / "config.toml"
-    config.write_text(f'[reads]\nnonce = "{path}"\n')
+    config.write_text('[venue]\nservices = "services.toml"\n')
+    (home / "services.toml").write_text(f'format = "airlock/venue-services@1"\n[paths]\nnonce = "{path}"\n')
     try:
         assert ask("nonce", DEFAULT_TRADER, "5")
     finally:

@@ -73,14 +73,14 @@ def test_a_date_to_come_again_is_of_the_service_s_own_clock(naps: Naps) -> None:
 def test_a_read_that_is_told_when_to_come_again_comes_again_then(client: Http, naps: Naps, status: int) -> None:
     away = reply(status, {}, "retry-after: Sun, 06 Nov 1994 08:49:57 GMT")
     with Wire({"GET /v2/pairs": [away, GOOD]}) as wire:
-        assert BuilderClient(wire.url, client).read("/v2/pairs") == [1]
+        assert BuilderClient(wire.url, client).read("pairs") == [1]
     assert naps == [20]
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 413, 500])
 def test_what_is_no_wait_is_not_waited_for(client: Http, naps: Naps, status: int) -> None:
     with Wire({"GET /v2/pairs": [reply(status, {}, "retry-after: 7"), GOOD]}) as wire, pytest.raises(ServiceError):
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        BuilderClient(wire.url, client).read("pairs")
     assert naps == []
 
 
@@ -89,7 +89,7 @@ def test_what_is_no_wait_is_not_waited_for(client: Http, naps: Naps, status: int
 )
 def test_a_long_wait_is_told_with_the_error(client: Http, naps: Naps, page: Answer) -> None:
     with Wire({"GET /v2/pairs": [page]}) as wire, pytest.raises(ServiceError, match="asking to wait 31 s") as caught:
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        BuilderClient(wire.url, client).read("pairs")
     assert (naps, caught.value.retry_after_s) == ([], 31)
     assert caught.value.do == "wait 31 s, then run it again"
 
@@ -123,7 +123,7 @@ def test_a_redirect_is_told_with_its_place_and_not_followed(
 ) -> None:
     answer = http(status, b"<p>Moved to <a href='https://secret'>here</a>", "text/html", f"location: {location}")
     with Wire({"GET /v2/pairs": [answer]}) as wire, pytest.raises(ServiceError) as caught:
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        BuilderClient(wire.url, client).read("pairs")
     if "\x1b" in location:  # no header has one
         assert "\x1b" not in str(caught.value)
         return
@@ -138,7 +138,7 @@ def test_a_redirect_in_json_is_told_too(client: Http) -> None:
         Wire({"GET /v2/pairs": [answer]}) as wire,
         pytest.raises(ServiceError, match=r"a redirect to https://new\.example/v2/pairs, which"),
     ):
-        BuilderClient(wire.url, client).read("/v2/pairs")
+        BuilderClient(wire.url, client).read("pairs")
 
 
 def test_a_place_in_another_reply_is_no_redirect(client: Http) -> None:
@@ -258,7 +258,7 @@ def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: s
 def test_a_scheme_may_be_written_in_capitals(client: Http) -> None:
     with Wire({"GET /v2/pairs": [GOOD], "POST /": [reply(200, {"jsonrpc": "2.0", "id": 1, "result": "0x1"})]}) as wire:
         url = wire.url.replace("http://", "HTTP://")
-        assert BuilderClient(url, client).read("/v2/pairs") == [1]
+        assert BuilderClient(url, client).read("pairs") == [1]
         assert RpcClient(url + "/", client).chain_id() == 1
 
 

@@ -14,7 +14,6 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.pair_catalogue import read_pairs
 from airlock_online.clients.reply_values import block_number
-from airlock_online.config import read_config
 from airlock_online.delivery.routes import core_api, twap
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
@@ -23,7 +22,9 @@ from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.meta_forms import contracts_of, enums_of
 from airlock_online.preparing.unit_scales import one_spelling
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
-from airlock_online.speech.sections import MetaPaths
+from airlock_online.speech.reader import resolve_services
+from airlock_online.speech.sections import FORMAT as SERVICES
+from airlock_online.speech.sections import REPLIES, SHIPPED
 from airlock_shared.catalogue.profile import FORMAT
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
@@ -38,14 +39,14 @@ PAIR = {"index": 0, "symbol": "BTC/USD", "isPnl": False}
 
 
 def document_of(meta: dict[str, Any]) -> dict[str, Any]:
-    return deployment_document("v", meta, b"", [PAIR], {}, "2026-01-01", MetaPaths())
+    return deployment_document("v", meta, b"", [PAIR], {}, "2026-01-01", REPLIES)
 
 
-def fault_of(meta: dict[str, Any], pairs: Any = None, paths: MetaPaths | None = None) -> str:
+def fault_of(meta: dict[str, Any], pairs: Any = None, replies: Any = REPLIES) -> str:
     """Return what is told of a venue whose values are not where the configuration says."""
     with pytest.raises(ServiceError) as caught:
-        deployment_document("v", meta, b"", [PAIR] if pairs is None else pairs, {}, "2026-01-01", paths or MetaPaths())
-    assert "section [meta]" in caught.value.do
+        deployment_document("v", meta, b"", [PAIR] if pairs is None else pairs, {}, "2026-01-01", replies)
+    assert "in the services file" in caught.value.do
     return caught.value.what
 
 
@@ -74,20 +75,22 @@ OWN = {
 
 @pytest.mark.parametrize(
     ("route", "body", "delivered"),
-    [("relayer", {}, True), ("core-api", {}, False), ("core-api", {"id": "message.nonce"}, True), ("twap", {}, False),
-     ("twap", {"id": "message.nonce"}, False)],
+    [("relayer", "", True), ("core-api", "", False), ("core-api", "core-api-MoveReq", True), ("twap", "", False),
+     ("twap", "twap-MoveReq", True), ("twap", "twap", False), ("twap", "core-api-MoveReq", False)],
 )  # fmt: skip
 def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_signed(
-    route: str, body: dict[str, str], delivered: bool
+    route: str, body: str, delivered: bool
 ) -> None:
     profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
     document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
     made = read_deployment(document)
+    said = {"format": SERVICES, "bodies": {body: {"id": "$message.nonce", "sig": "$signature"}}} if body else None
+    speech = resolve_services(said) if said else SHIPPED
     if delivered:
-        require_deliverable(made, body)
+        require_deliverable(made, speech)
     else:
         with pytest.raises(UsageError, match="MoveReq could not be delivered"):
-            require_deliverable(made, body)
+            require_deliverable(made, speech)
 
 
 def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
@@ -120,7 +123,7 @@ def test_every_value_that_is_elsewhere_is_told_at_once_with_its_line_and_where_o
     assert told.startswith("of what the venue tells of itself, 5 values are not as the configuration has it. ")
     assert "trading_domain = 'eip712.trading': there is no value; such a value is at domains.trading and" in told
     assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
-    for line in ("chain_id = 'chainId'", "referral_domain = 'eip712.referral'", "pair_number = 'index'"):
+    for line in ("chain_id = 'chainId'", "referral_domain = 'eip712.referral'", "[replies.pairs] id = 'index'"):
         assert told.count(f"{line}: there is no") == 1
 
 
@@ -128,29 +131,57 @@ def test_one_value_that_is_elsewhere_is_told_alone_and_a_name_of_the_venue_is_es
     meta = steps.meta()
     meta["evil\x1b[2J\u202e"] = meta.pop("addresses")
     told = fault_of(meta)
-    assert "one value is not as the configuration has it. contracts = 'addresses'" in told
+    assert "one value is not as the configuration has it. [replies.meta] contracts = 'addresses'" in told
     assert "\x1b" not in told
     assert "\u202e" not in told
     assert "evil" in told
 
 
-@pytest.mark.parametrize("flag", [None, "no", 0, {}])
+@pytest.mark.parametrize("flag", [None, "no", 2, -1, "0", 0.0, {}])
 def test_a_pair_that_does_not_say_whether_it_is_a_pnl_pair_is_not_taken_for_an_ordinary_one(flag: object) -> None:
     pair = {"index": 0, "symbol": "BTC/USD"} | ({} if flag is None else {"isPnl": flag})
     told = fault_of(steps.meta(), [pair])
-    assert "pair_pnl = 'isPnl': there is no flag in the pair" in told
-    assert 'write pair_pnl = "" for a venue that has no PnL pairs' in told
+    assert "[replies.pairs] pnl = 'isPnl': there is no flag in the pair" in told
+    assert 'write pnl = "" for a venue that has no PnL pairs' in told
+
+
+@pytest.mark.parametrize(
+    ("place", "pair", "pnl"),
+    [
+        ("isPnl", {"isPnl": 0}, False),
+        ("isPnl", {"isPnl": 1}, True),
+        ("isPnl?", {}, False),
+        ("isPnl?", {"isPnl": True}, True),
+        ("kind.pnl?", {"kind": {}}, False),
+        ("flags.1", {"flags": [0, 1]}, True),
+    ],
+)
+def test_a_flag_may_be_0_and_1_and_where_the_file_says_so_there_only_when_it_is_true(
+    place: str, pair: dict[str, Any], pnl: bool
+) -> None:
+    replies = resolve_services({"format": SERVICES, "replies": {"pairs": {"pnl": place}}}).replies
+    pairs = [{"index": 0, "symbol": "BTC/USD", **pair}]
+    document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
+    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", "pnl": pnl}]
+
+
+@pytest.mark.parametrize("flag", ["no", 2, {}])
+def test_a_flag_that_may_be_left_out_is_one_where_it_is_there(flag: object) -> None:
+    replies = {**REPLIES, "pairs": {**REPLIES["pairs"], "pnl": "isPnl?"}}
+    assert "there is no flag" in fault_of(steps.meta(), [{"index": 0, "symbol": "B", "isPnl": flag}], replies)
 
 
 def test_the_operators_word_that_a_venue_has_no_pnl_pairs_is_taken() -> None:
-    paths = MetaPaths(pair_pnl="")
-    document = deployment_document("v", steps.meta(), b"", [{"index": 0, "symbol": "BTC/USD"}], {}, "2026-01-01", paths)
+    replies = {**REPLIES, "pairs": {**REPLIES["pairs"], "pnl": ""}}
+    document = deployment_document(
+        "v", steps.meta(), b"", [{"index": 0, "symbol": "BTC/USD"}], {}, "2026-01-01", replies
+    )
     assert document["pairs"] == [{"index": 0, "name": "BTC/USD", "pnl": False}]
 
 
 @pytest.mark.parametrize("pairs", [None, {"pairs": []}, "BTC/USD"])
 def test_a_catalogue_that_is_no_list_is_told(pairs: object) -> None:
-    assert "pair_number = 'index'" in fault_of(steps.meta(), pairs or "none")
+    assert "[replies.pairs] id = 'index'" in fault_of(steps.meta(), pairs or "none")
 
 
 @pytest.mark.parametrize(
@@ -287,7 +318,7 @@ def test_router_and_referral_contract_are_those_of_the_domains_where_they_are_no
 def pairs_of(*answers: object) -> list[Any]:
     script: dict[str, list[Answer]] = {"GET /v2/pairs": [reply(200, {"ok": True, "data": data}) for data in answers]}
     with Wire(script) as wire, Http() as http:
-        return read_pairs(BuilderClient(wire.url, http), "/v2/pairs")
+        return read_pairs(BuilderClient(wire.url, http))
 
 
 @pytest.mark.parametrize(
@@ -346,14 +377,14 @@ def test_an_error_of_null_beside_ok_is_none() -> None:
         Wire({"GET /x": [reply(200, {"ok": True, "data": 7, "error": None, "requestId": "a"})]}) as wire,
         Http() as http,
     ):
-        assert BuilderClient(wire.url, http).read("/x") == 7
+        assert BuilderClient(wire.url, http).ask("/x", {}, method="GET") == 7
 
 
 @pytest.mark.parametrize("error", [{"code": "X"}, "", False, 0, {}])
 def test_any_other_error_beside_ok_is_a_contradiction(error: object) -> None:
     script = {"GET /x": [reply(200, {"ok": True, "data": 7, "error": error})]}
     with Wire(script) as wire, Http() as http, pytest.raises(ServiceError, match="contradictory"):
-        BuilderClient(wire.url, http).read("/x")
+        BuilderClient(wire.url, http).ask("/x", {}, method="GET")
 
 
 # ---- beside a payload ------------------------------------------------------------------------------------------------
@@ -432,42 +463,50 @@ def test_every_hash_that_a_reply_names_is_the_one_that_was_signed(
 
 def test_a_body_has_the_parts_that_it_names_and_no_others() -> None:
     delivery = order("twap", "https://venue.example")
-    told = body_of({"a": "message", "b": "message.twapId", "c": "signature"}, delivery)
-    assert set(told["a"]) == {"trader", "twapId", "nonce", "deadline"}  # type: ignore[call-overload]
-    assert (told["b"], told["c"]) == ("41", delivery.signature)
+    template = {
+        "a": "$message", "b": "$message.twapId", "c": {"d": "$signature", "e": "$shipped.twapId as number"}, "f": "message",
+        "g": 7, "h": True,
+    }  # fmt: skip
+    told = body_of(template, delivery)
+    assert set(told["a"]) == {"trader", "twapId", "nonce", "deadline"}
+    assert (told["b"], told["c"]) == ("41", {"d": delivery.signature, "e": 41})
+    assert (told["f"], told["g"], told["h"]) == ("message", 7, True)
 
 
 @pytest.mark.parametrize(
     "part",
-    ["raw_transaction", "base_url", "eip7702", "_replace", "__class__", "message.", "message.none", "messages", "", 7, None],
+    ["raw_transaction", "base_url", "eip7702", "_replace", "__class__", "message.none", "messages", "", "message as number",
+     "signature as number", "shipped.none", "executing.gas"],
 )  # fmt: skip
-def test_a_part_that_there_is_not_is_refused(part: object) -> None:
+def test_a_part_that_there_is_not_is_refused(part: str) -> None:
     with pytest.raises(UsageError, match="no such part"):
-        body_of({"a": part}, order("twap", "https://venue.example"))
+        body_of({"a": f"${part}"}, order("twap", "https://venue.example"))
 
 
 @pytest.mark.parametrize(
     ("members", "told"),
     [
-        ('{ expiry = "expirySeconds" }', "sent nowhere"),
-        ('{ trader = "delegate" }', "two members one name"),
-        ('{ trader = "who", delegate = "who" }', "two members one name"),
-        ('{ trader = "" }', "a name that is none"),
-        ("{ trader = 7 }", "a name that is none"),
-        ('{ trader = "a b" }', "a name that is none"),
+        ({"expirySeconds": "$expiry"}, "sent nowhere"),
+        ({"delegate": "$trader"}, "two members one name"),
+        ({"who": "$trader", "too": "$trader"}, "one member two"),
+        ({"": "$trader"}, "not the name of a member"),
+        ({"trader": 1.5}, "neither a part nor a constant"),
+        ({"a b": "$trader"}, "not the name of a member"),
     ],
 )
-def test_other_names_of_members_that_would_mix_them_up_are_refused(tmp_path: Path, members: str, told: str) -> None:
-    (tmp_path / "config.toml").write_text(f"[builder]\nmembers = {members}\n")
-    with pytest.raises(UsageError, match=told):
-        read_config(tmp_path / "config.toml")
+def test_other_names_of_members_that_would_mix_them_up_are_refused(members: dict[str, Any], told: str) -> None:
+    for name in ("all", "delegate"):
+        with pytest.raises(UsageError, match=told):
+            resolve_services({"format": SERVICES, "requests": {name: members}})
 
 
 def test_a_member_goes_by_the_venues_name_with_the_same_value() -> None:
     good = [reply(200, {"ok": True, "data": {}})]
+    speech = resolve_services({"format": SERVICES, "paths": {"nonce": "/y"}, "requests": {"all": {"who": "$trader"}}})
+    members = {"slot": "$tradeIndex", "kind": "dex", "deep": True, "pair": "$nothing"}
     with Wire({"POST /x": good, "GET /y": good}) as wire, Http() as http:
-        builder = BuilderClient(wire.url, http, {"tradeIndex": "slot"})
-        builder.call("/x", {"tradeIndex": "7", "trader": "0x1"})
-        builder.read("/y", {"tradeIndex": "7"})
-    assert wire.seen[0].body == b'{"slot":7,"trader":"0x1"}'
-    assert wire.seen[1].target.endswith("slot=7")
+        builder = BuilderClient(wire.url, http, speech)
+        builder.call("/x", {"tradeIndex": "7", "trader": "0x1", "pair": "p"}, members=members)
+        builder.read("nonce", {"trader": "7"})
+    assert wire.seen[0].body == b'{"trader":"0x1","slot":7,"kind":"dex","deep":true}'
+    assert wire.seen[1].target.endswith("/y?who=7")

@@ -11,7 +11,7 @@ import pytest
 
 from airlock_online.cli.main import program
 from airlock_online.clients.builder_reads import DELEGATION, NONCE, NOT_TOLD, ORDER, POSITION, Column, relayed, rows
-from airlock_online.speech.sections import RelayReply
+from airlock_online.speech.sections import REPLIES
 from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
 from airlock_shared.cli.program import run
 from online import transaction_steps as steps
@@ -373,7 +373,7 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
 
 
 @pytest.mark.parametrize(
-    "columns", [POSITION, ORDER, NONCE, DELEGATION, relayed(RelayReply())], ids=["p", "o", "n", "d", "r"]
+    "columns", [POSITION, ORDER, NONCE, DELEGATION, relayed(REPLIES["relay"])], ids=["p", "o", "n", "d", "r"]
 )
 @pytest.mark.parametrize("source", [None, [], "x", 5, {}, {"trade": []}, {"trade": None, "order": 1}])
 def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], source: object) -> None:

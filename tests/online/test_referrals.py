@@ -13,7 +13,7 @@ from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.config import OnlineConfig, ReferralViews
+from airlock_online.config import ReferralViews
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_lookup import (
@@ -56,7 +56,7 @@ def client() -> Iterator[Http]:
 def by_builder(client: Http, data: object, trader: str = "") -> ReferralFacts:
     answer = data if isinstance(data, Answer) else reply(200, {"ok": True, "data": data})
     with Wire({f"GET {PATH}": [answer]}) as wire:
-        return from_builder(BuilderClient(wire.url, client), OnlineConfig(), CODE, trader)
+        return from_builder(BuilderClient(wire.url, client), CODE, trader)
 
 
 def test_the_builder_s_read_tells_owner_pending_owner_and_privacy(client: Http) -> None:
@@ -109,7 +109,7 @@ def test_a_read_that_fails_tells_nothing_and_why(client: Http, answer: object) -
 
 def test_the_code_is_asked_in_its_own_spelling_and_the_trader_beside_it(client: Http) -> None:
     with Wire({f"GET {PATH}": [reply(200, {"ok": True, "data": {"code": "0x" + CODE.hex()}})]}) as wire:
-        seen = from_builder(BuilderClient(wire.url, client), OnlineConfig(), code_bytes("Desk"), TREASURY)
+        seen = from_builder(BuilderClient(wire.url, client), code_bytes("Desk"), TREASURY)
         assert [one.target.partition("?")[2] for one in wire.seen] == ["code=Desk", f"trader={TREASURY}"]
     assert seen.adopted == CODE
 

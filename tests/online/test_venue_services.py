@@ -6,7 +6,7 @@ import copy
 import json
 import random
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
 from airlock_online.speech.meanings import KNOWN, MEANINGS, OF_EVENTS, may_mean
 from airlock_online.speech.reader import read_services, resolve_services
-from airlock_online.speech.sections import FORMAT, MEMBERS, SECTIONS, DelegationReply, NonceReply, fingerprint_of
+from airlock_online.speech.sections import BODIES, FORMAT, MEMBERS, PATHS, REPLIES, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
@@ -39,26 +39,25 @@ OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState
 """What may be said while nothing is decided; REJECTED: the venue does not know the path, and has taken nothing."""
 
 
-def config_of(table: Mapping[str, Any]) -> OnlineConfig:
-    return OnlineConfig()._replace(**resolve_services(table))
-
-
-def with_words(**words: str) -> OnlineConfig:
-    return config_of({**FILE, "words": {"meanings": words}})
+def with_words(**words: str) -> Speech:
+    return resolve_services({**FILE, "words": words})
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def test_every_member_of_every_section_is_in_the_table_with_a_form_that_takes_what_ships() -> None:
-    assert {section: [*known] for section, known in MEMBERS.items()} == {
-        section: [*values._fields]  # type: ignore[attr-defined]
-        for section, values in SECTIONS.items()
+def test_every_member_is_told_in_the_reference_and_no_other() -> None:
+    said = {(section, "NAME") for section in ("paths", "bodies", "requests")} | {
+        ("words", "WORD"),
+        ("limits", "builder"),
     }
-    for section, known in MEMBERS.items():
-        for name, member in known.items():
-            value = getattr(SECTIONS[section], name)
-            assert member.form(list(value) if type(value) is tuple else value) == [], (section, name)
+    assert MEMBERS.keys() == said | {("replies", member) for reply in REPLIES.values() for member in reply}
+    assert len(MEMBERS) <= 30
+
+
+def test_what_ships_is_itself_a_good_file() -> None:
+    paths = {name: path for name, path in PATHS.items() if path}
+    assert resolve_services({"format": FORMAT, "paths": paths, "bodies": BODIES, "replies": REPLIES}) == SHIPPED
 
 
 def test_the_market_s_events_are_those_of_the_specification() -> None:
@@ -66,29 +65,37 @@ def test_the_market_s_events_are_those_of_the_specification() -> None:
 
 
 def test_without_a_difference_the_whole_is_what_ships() -> None:
-    assert resolve_services({"format": FORMAT}) == SECTIONS
-    assert fingerprint_of(SECTIONS) == OnlineConfig().services_fingerprint
+    assert resolve_services({"format": FORMAT}) == SHIPPED == OnlineConfig().speech
+    assert SHIPPED.differences == set()
 
 
-@pytest.mark.parametrize(("section", "name"), [(section, name) for section, known in MEMBERS.items() for name in known])
-def test_each_member_that_differs_changes_the_fingerprint(section: str, name: str) -> None:
-    value = getattr(SECTIONS[section], name)
-    other: Any = {bool: not value, int: 7, str: f"{value}_", tuple: ("x",)}.get(type(value), {"signature": "signature"})
-    changed = {**SECTIONS, section: SECTIONS[section]._replace(**{name: other})}  # type: ignore[attr-defined]
-    assert fingerprint_of(changed) != fingerprint_of(SECTIONS)
+DIFFERENT: dict[str, dict[str, Any]] = {
+    "a path": {"paths": {"nonce": "/v2/other"}},
+    "a body": {"bodies": {"twap": {"sig": "$signature"}}},
+    "a place": {"replies": {"relayer": {"id": "requestId"}}},
+    "what stands beside": {"replies": {"builder": {"beside": ["quoteId"]}}},
+    "a request": {"requests": {"delegate": {"until": "$expirySeconds"}}},
+    "a word": {"words": {"settled": "confirmed"}},
+    "a limit": {"limits": {"builder": 7}},
+}
+
+
+@pytest.mark.parametrize("case", DIFFERENT)
+def test_each_member_that_differs_changes_the_fingerprint(case: str) -> None:
+    speech = resolve_services({"format": FORMAT, **DIFFERENT[case]})
+    assert speech.fingerprint != SHIPPED.fingerprint
+    assert len(speech.differences) == 1
 
 
 def test_a_section_has_one_place(tmp_path: Path) -> None:
     (tmp_path / "services.toml").write_text(SERVICES)
     config = tmp_path / "config.toml"
     config.write_text('[venue]\nservices = "services.toml"\n')
-    assert OnlineHome(tmp_path).config().relayer_reply.id == "requestId"
-    config.write_text('[venue]\nservices = "services.toml"\n[reads]\nnonce = "/v2/other"\n')
-    with pytest.raises(UsageError, match=r"\[reads\] nonce as well"):
-        read_config(config)
-    config.write_text('[relay_reply]\nstatus = "outcome"\n')
-    with pytest.raises(UsageError, match="belongs in a services file"):
-        read_config(config)
+    assert OnlineHome(tmp_path).config().speech.replies["relayer"]["id"] == "requestId"
+    for text in ('[paths]\nnonce = "/v2/other"\n', '[speech.paths]\nnonce = "/v2/other"\n', "[speech]\n"):
+        config.write_text(text)
+        with pytest.raises(UsageError, match=r"unknown section|a file of its own"):
+            read_config(config)
     config.write_text('[venue]\nservices = "nothing.toml"\n')
     with pytest.raises(UsageError):
         OnlineHome(tmp_path).config()
@@ -96,19 +103,23 @@ def test_a_section_has_one_place(tmp_path: Path) -> None:
 
 def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        f'format = "{FORMAT}"\n[relayer_reply]\nid = "a..b"\nnothing = 1\n\n[limits]\nbuilder = -1\n[words]\n'
-        'meanings = { queued = "reverted", "\\u202e" = "pending" }\n[switch_off]\nchecks = true\n'
+        f'format = "{FORMAT}"\n[replies.relayer]\nid = "a..b"\nnothing = 1\n\n[limits]\nbuilder = -1\n[words]\n'
+        'queued = "reverted"\n"\\u202e" = "pending"\n[switch_off]\nchecks = true\n[bodies.relayer]\n'
+        'a = "$signatur"\n[paths]\ndelagate = "/v2/x"\n'
     )
     with pytest.raises(UsageError) as caught:
         read_services(tmp_path / "s.toml")
     told = str(caught.value)
-    assert "has 6 mistakes, and nothing of it is used" in told
+    assert "has 8 mistakes, and nothing of it is used" in told
     for line in (
-        "line 3: [relayer_reply] id: 'a..b' is not a place",
-        "line 4: [relayer_reply] nothing is unknown",
+        "line 3: [replies.relayer] id: 'a..b' is not a place",
+        "line 4: [replies.relayer] nothing: it is unknown",
         "line 7: [limits] builder: -1",
-        "line 9: [words] meanings: 'queued' cannot mean reverted",
-        "line 10: [switch_off] is no section",
+        "line 9: [words] queued: it cannot mean reverted",
+        "line 11: [switch_off] is no section",
+        "line 13: [bodies] relayer: a = '$signatur' is no part of a delivery",
+        "line 16: [paths] delagate: it is unknown; a struct or call of this venue alone has",
+        "did you mean delegate?",
     ):
         assert line in told
     assert told.isprintable() or "\u202e" not in told
@@ -119,65 +130,105 @@ BAD: dict[str, dict[str, Any]] = {
     "no format": {"format": None},
     "a section that there is not": {"checks": {"skip": True}},
     "a section that is none": {"words": "confirmed"},
-    "a word that fails means confirmed": {"words": {"meanings": {"tx_failed": "confirmed"}}},
-    "a word that reverts means confirmed": {"words": {"meanings": {"REVERTED ": "confirmed"}}},
-    "a known word means another": {"words": {"meanings": {"pending": "reverted"}}},
-    "a known word in other letters": {"words": {"meanings": {"Pen-ding": "confirmed"}}},
-    "confirmed means pending": {"words": {"meanings": {"confirmed": "pending"}}},
-    "the specification's failed means reverted": {"words": {"meanings": {"failed": "reverted"}}},
-    "what waits means failed": {"words": {"meanings": {"in progress": "failed"}}},
-    "what is not confirmed means confirmed": {"words": {"meanings": {"not_confirmed": "confirmed"}}},
-    "an unconfirmed one means confirmed": {"words": {"meanings": {"unconfirmed": "confirmed"}}},
-    "success means reverted": {"words": {"meanings": {"Success": "reverted"}}},
-    "one word with two meanings": {"words": {"meanings": {"Settled": "confirmed", "settled": "pending"}}},
-    "a meaning that there is not": {"words": {"meanings": {"settled": "filled"}}},
-    "a meaning that is a state": {"words": {"meanings": {"settled": "FILLED"}}},
-    "an event of the market": {"words": {"meanings": {"MarketOrderExecuted": "confirmed"}}},
-    "a word of other letters": {"words": {"meanings": {"ѕuccess": "confirmed"}}},
-    "an empty word": {"words": {"meanings": {"": "pending"}}},
-    "a word that is no text": {"words": {"meanings": {"settled": 1}}},
-    "used where it says available": {"nonce_reply": {"used": "available"}},
-    "used where it says unused": {"nonce_reply": {"used": "isUnused"}},
-    "available where it says used": {"nonce_reply": {"available": "used"}},
-    "available where it says unavailable": {"nonce_reply": {"available": "unavailable"}},
-    "enabled where it says disabled": {"delegation_reply": {"enabled": "isDisabled"}},
-    "a block that is a time": {"relay_reply": {"block": "blockTime"}},
-    "a block that is a status": {"relay_reply": {"block": "status_"}},
-    "a block that is a number of confirmations": {"relay_reply": {"block": "confirmations"}},
-    "a hash that is an id": {"relayer_reply": {"transaction": "requestId"}},
-    "two members at one place": {"relayer_reply": {"id": "status", "status": "status"}},
-    "no place": {"relayer_reply": {"id": ""}},
-    "a place of a list": {"relayer_reply": {"id": "ids[0]"}},
-    "a number for a place": {"relayer_reply": {"id": 1}},
-    "an envelope that is no flag": {"relayer_reply": {"envelope": "no"}},
-    "a path with a query": {"reads": {"nonce": "/v2/nonce?used=false"}},
-    "a path of another host": {"reads": {"nonce": "//other.example/nonce"}},
-    "a path that goes up": {"reads": {"nonce": "/v2/../nonce"}},
-    "a status path without an id": {"relayer": {"status_path": "/intents"}},
-    "a status path with two": {"relayer": {"status_path": "/{id}/{id}"}},
-    "a body with an unknown part": {"relayer": {"body": {"to": "raw_transaction"}}},
-    "a body without the signature": {"relayer": {"body": {"abi": "encoded_intent"}}},
-    "a body with the signature twice": {"bodies": {"twap_cancel": {"a": "signature", "b": "signature"}}},
-    "a documented path": {"builds": {"paths": {"close": "/v2/intents/other"}}},
-    "an action that there is not": {"builds": {"paths": {"withdraw": "/v2/withdraw"}}},
-    "a build where transactions are sent": {"builds": {"paths": {"close-coin": "/v2/Relay"}}},
-    "own of what ships": {"builds": {"own": {"DelegateReq": {"path": "/v2/other", "members": {}}}}},
-    "own of a call that ships": {"builds": {"own": {"approve": {"path": "/v2/other", "members": {}}}}},
-    "own built where transactions are sent": {"builds": {"own": {"AReq": {"path": "/v2/RELAY", "members": {}}}}},
-    "own without members": {"builds": {"own": {"AReq": {"path": "/v2/other"}}}},
-    "own with more": {"builds": {"own": {"AReq": {"path": "/v2/other", "members": {}, "method": "PUT"}}}},
-    "own by a leaf that is none": {"builds": {"own": {"AReq": {"path": "/v2/other", "members": {"a": "b..c"}}}}},
-    "own by decimals that are none": {
-        "builds": {"own": {"AReq": {"path": "/v2/other", "members": {"a": {"leaf": "b", "decimals": True}}}}}
+    "a word that fails means confirmed": {"words": {"tx_failed": "confirmed"}},
+    "a word that reverts means confirmed": {"words": {"REVERTED ": "confirmed"}},
+    "a known word means another": {"words": {"pending": "reverted"}},
+    "a known word in other letters": {"words": {"Pen-ding": "confirmed"}},
+    "confirmed means pending": {"words": {"confirmed": "pending"}},
+    "the specification's failed means reverted": {"words": {"failed": "reverted"}},
+    "what waits means failed": {"words": {"in progress": "failed"}},
+    "what is in flight means confirmed": {"words": {"Inflight": "confirmed"}},
+    "what is not confirmed means confirmed": {"words": {"not_confirmed": "confirmed"}},
+    "an unconfirmed one means confirmed": {"words": {"unconfirmed": "confirmed"}},
+    "success means reverted": {"words": {"Success": "reverted"}},
+    "one word with two meanings": {"words": {"Settled": "confirmed", "settled": "pending"}},
+    "a meaning that there is not": {"words": {"settled": "filled"}},
+    "a meaning that is a state": {"words": {"settled": "FILLED"}},
+    "an event of the market": {"words": {"MarketOrderExecuted": "confirmed"}},
+    "a word of other letters": {"words": {"ѕuccess": "confirmed"}},
+    "an empty word": {"words": {"": "pending"}},
+    "a word that is no text": {"words": {"settled": 1}},
+    "used where it says available": {"replies": {"nonce": {"used": "available"}}},
+    "used where it says unused": {"replies": {"nonce": {"used": "isUnused"}}},
+    "available where it says used": {"replies": {"nonce": {"used": "not used"}}},
+    "available where it says unavailable": {"replies": {"nonce": {"used": "not unavailable"}}},
+    "enabled where it says disabled": {"replies": {"delegation": {"enabled": "isDisabled"}}},
+    "a block that is a time": {"replies": {"relay": {"block": "blockTime"}}},
+    "a block that is a status": {"replies": {"relay": {"block": "status_"}}},
+    "a block that is a number of confirmations": {"replies": {"relay": {"block": "confirmations"}}},
+    "a block that is a place of a list": {"replies": {"relay": {"block": "statuses.0"}}},
+    "a hash that is an id": {"replies": {"relayer": {"transaction": "requestId"}}},
+    "the new id where the old one is": {"replies": {"core-api-replace": {"id": "oldEntityId", "replaced": "oldId"}}},
+    "two members at one place": {"replies": {"relayer": {"id": "status", "status": "status"}}},
+    "a member at the place of one that ships": {"replies": {"relayer": {"id": "status"}}},
+    "no place": {"replies": {"relayer": {"id": ""}}},
+    "a place with brackets": {"replies": {"relayer": {"id": "ids[0]"}}},
+    "a place that begins in a list": {"replies": {"relayer": {"id": "0.id"}}},
+    "a number for a place": {"replies": {"relayer": {"id": 1}}},
+    "a member of another reply": {"replies": {"nonce": {"enabled": "isEnabled"}}},
+    "a reply that there is not": {"replies": {"market": {"id": "id"}}},
+    "a reply of a struct by the relayer": {"replies": {"relayer-DelegateReq": {"id": "id"}}},
+    "a busy word that any proxy says": {"replies": {"relayer": {"busy": "Service Unavailable"}}},
+    "a busy word that is a status": {"replies": {"relayer": {"busy": "503"}}},
+    "a busy word that is a flag": {"replies": {"relayer": {"busy": True}}},
+    "a busy word of another service": {"replies": {"twap": {"busy": "RELAYER_BUSY"}}},
+    "a path with a query": {"paths": {"nonce": "/v2/nonce?used=false"}},
+    "a path of another host": {"paths": {"nonce": "//other.example/nonce"}},
+    "a whole address": {"paths": {"relayer": "https://other.example/relays"}},
+    "a path that goes up": {"paths": {"nonce": "/v2/../nonce"}},
+    "a status path without an id": {"paths": {"relayer-status": "/intents"}},
+    "a status path with two": {"paths": {"relayer-status": "/{id}/{id}"}},
+    "a name that is nearly one": {"paths": {"relayer-state": "/intents/{id}"}},
+    "an action that there is not": {"paths": {"withdraw": "/v2/withdraw"}},
+    "a method of a read": {"paths": {"nonce": "POST /v2/nonce"}},
+    "a path to what is not sent there": {"paths": {"relay-DelegateReq": "/v2/x"}},
+    "a build where transactions are sent": {"paths": {"close-coin": "/v2/Relay"}},
+    "a documented build where transactions are sent": {"paths": {"delegate": "/v2/relay"}},
+    "a body with an unknown part": {"bodies": {"relayer": {"to": "$raw_transaction", "sig": "$signature"}}},
+    "a body without the signature": {"bodies": {"relayer": {"abi": "$encoded_intent"}}},
+    "a body with the signature twice": {"bodies": {"twap": {"a": "$signature", "b": "$signature"}}},
+    "a body with the signature in two parts": {
+        "bodies": {"relayer": {"a": "$signature", "b": {"c": "$executing.data"}}}
     },
-    "a build by another path's query": {"builds": {"paths": {"close-coin": "/v2/x?y"}}},
-    "a member that is sent nowhere": {"builder": {"members": {"delegat": "x"}}},
-    "two members of one name": {"builder": {"members": {"trader": "delegate"}}},
-    "beside that is no list": {"builds": {"beside": "quoteId"}},
+    "a body of which the mark was forgotten": {"bodies": {"relayer": {"abi": "encoded_intent", "sig": "$signature"}}},
+    "a mark forgotten below": {"bodies": {"relayer": {"a": {"b": "message.nonce"}, "sig": "$signature"}}},
+    "a body with a list": {"bodies": {"relayer": {"a": ["$signature"], "sig": "$signature"}}},
+    "a body with a fraction": {"bodies": {"relayer": {"a": 1.5, "sig": "$signature"}}},
+    "a body with a number that is too large": {"bodies": {"relayer": {"a": 1 << 60, "sig": "$signature"}}},
+    "a body too deep": {"bodies": {"relayer": {"a": {"b": {"c": {"d": {"e": "$signature"}}}}}}},
+    "a member that is none": {"bodies": {"relayer": {"a b": "$signature"}}},
+    "a transaction with an intent's part": {"bodies": {"relay": {"raw": "$raw_transaction", "m": "$message.nonce"}}},
+    "a transaction with a signature": {"bodies": {"relay": {"raw": "$raw_transaction", "s": "$signature"}}},
+    "no transaction": {"bodies": {"relay": {"digest": "$digest"}}},
+    "an order's type to the relayer": {"bodies": {"relayer": {"t": "$order_type", "s": "$signature"}}},
+    "a body of nothing": {"bodies": {"builder": {"s": "$signature"}}},
+    "own of what ships": {"paths": {"DelegateReq": "/v2/other"}, "requests": {"DelegateReq": {}}},
+    "own of a call that ships": {"paths": {"approve": "/v2/other"}, "requests": {"approve": {}}},
+    "own built where transactions are sent": {"paths": {"AReq": "/v2/RELAY"}, "requests": {"AReq": {}}},
+    "own without a request": {"paths": {"AReq": "/v2/other"}},
+    "own without a path": {"requests": {"AReq": {}}},
+    "own by a leaf that is none": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$b..c"}}},
+    "own by decimals that are none": {
+        "paths": {"AReq": "/v2/other"},
+        "requests": {"AReq": {"a": "$b with 99 decimals"}},
+    },
+    "own that leaves out": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$nothing"}}},
+    "a build by another path's query": {"paths": {"close-coin": "/v2/x?y"}},
+    "a member that is sent nowhere": {"requests": {"delegate": {"x": "$delegat"}}},
+    "a member of another action": {"requests": {"delegate": {"x": "$tradeIndex"}}},
+    "a request of nothing": {"requests": {"withdraw": {"x": "y"}}},
+    "a read with more than a table": {"requests": {"nonce": "check"}},
+    "two members of one name": {"requests": {"delegate": {"delegate": "$trader"}}},
+    "one member by two names": {"requests": {"delegate": {"a": "$trader", "b": "$trader"}}},
+    "a constant in the place of a value": {"requests": {"delegate": {"expirySeconds": 99}}},
+    "a mark forgotten in a request": {"requests": {"delegate": {"until": "expirySeconds"}}},
+    "left out, and not sent anyway": {"requests": {"delegate": {"x": "$nothing"}}},
+    "beside that is no list": {"replies": {"builder": {"beside": "quoteId"}}},
     "no limit below zero": {"limits": {"builder": -1}},
     "a limit that is a flag": {"limits": {"builder": True}},
     "a limit that is no whole number": {"limits": {"builder": 1.5}},
-    "a time in another form": {"delegation_reply": {"time": "unix-us"}},
+    "a limit of another service": {"limits": {"relayer": 60}},
+    "a time in another form": {"replies": {"delegation": {"time": "unix-us"}}},
 }
 
 
@@ -237,7 +288,7 @@ def test_two_places_that_contradict_each_other_decide_nothing(
 def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
     answer: dict[str, Any], used: bool | None
 ) -> None:
-    places = NonceReply(available="available")
+    places = {"used": "not available"}
     assert used_in({"nonce": "7", **answer}, "0x1", "7", "trading", places) is used
     assert used_in({"nonce": "8", **answer}, "0x1", "7", "trading", places) is None
     assert used_in({"nonce": "7", **answer}, "0x1", "7", "referral", places) is None
@@ -259,25 +310,27 @@ def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
     ],
 )
 def test_a_time_is_read_in_the_form_that_the_file_names(form: str, told: object, unix_s: object) -> None:
-    read = delegation_told({"on": True, "to": told}, DelegationReply("on", "to", form))
+    read = delegation_told({"on": True, "to": told}, {"enabled": "on", "expiry": "to", "time": form})
     assert (read["isEnabled"], read["expiry"]) == (True, unix_s)
 
 
 def test_a_delegate_of_whom_two_things_are_told_is_told_nothing() -> None:
-    assert "isEnabled" not in delegation_told({"active": True, "isEnabled": False}, DelegationReply("active"))
+    assert "isEnabled" not in delegation_told(
+        {"active": True, "isEnabled": False}, {**REPLIES["delegation"], "enabled": "active"}
+    )
 
 
 # ---- words end nothing ----------------------------------------------------------------------------------------------
 
 
-def relayed(config: OnlineConfig, tmp_path: Path, *told: dict[str, Any]) -> tuple[OrderOutcome, list[Seen]]:
+def relayed(speech: Speech, tmp_path: Path, *told: dict[str, Any]) -> tuple[OrderOutcome, list[Seen]]:
     """Relay a transaction at a venue that tells these things of it, one a question, the last for ever."""
     script = {
         "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
         f"GET /v2/relay/{APPROVAL}": [reply(200, {"ok": True, "data": {"txHash": APPROVAL, **each}}) for each in told],
     }
     with delivering_machine(tmp_path) as desk, Wire(script) as wire:
-        desk.world = desk.world._replace(replies=config.replies, relay_path=config.reads.relay, patience_s=3)
+        desk.world = desk.world._replace(speech=speech, patience_s=3)
         return submit(order("relay", wire.url), desk.world), wire.seen
 
 
@@ -324,7 +377,7 @@ def test_a_word_for_confirmed_counts_with_its_block_and_without_a_sign_of_failur
 
 
 def test_the_word_that_was_said_is_in_the_journal(tmp_path: Path) -> None:
-    config = with_words(settled="confirmed", queued="pending")
+    speech = with_words(settled="confirmed", queued="pending")
     script = {
         "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
         f"GET /v2/relay/{APPROVAL}": [
@@ -333,7 +386,7 @@ def test_the_word_that_was_said_is_in_the_journal(tmp_path: Path) -> None:
         ],
     }
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
-        desk.world = desk.world._replace(replies=config.replies)
+        desk.world = desk.world._replace(speech=speech)
         submit(order("relay", wire.url), desk.world)
         assert desk.events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
 
@@ -344,7 +397,7 @@ def receipt(ok: bool) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("found", "confirmed"), [(receipt(ok=True), True), (receipt(ok=False), False), (None, False)])
 def test_the_operator_s_node_outweighs_a_word_for_confirmed(tmp_path: Path, found: Any, confirmed: bool) -> None:
-    config = with_words(settled="confirmed")
+    speech = with_words(settled="confirmed")
     script = {
         "POST /v2/relay": [reply(200, {"ok": True, "data": {"txHash": APPROVAL}})],
         f"GET /v2/relay/{APPROVAL}": [
@@ -364,18 +417,16 @@ def test_the_operator_s_node_outweighs_a_word_for_confirmed(tmp_path: Path, foun
             }
         ) as node,
     ):
-        desk.world = desk.world._replace(
-            replies=config.replies, patience_s=2, node=RpcClient(node.url, desk.world.http)
-        )
+        desk.world = desk.world._replace(speech=speech, patience_s=2, node=RpcClient(node.url, desk.world.http))
         outcome = submit(order("relay", wire.url), desk.world)
     assert (outcome.state is OrderState.CONFIRMED) is confirmed, outcome.reason
     assert outcome.state in (OrderState.CONFIRMED, OrderState.ACCEPTED)
 
 
-def relayer(config: OnlineConfig, path: Path, taken: Answer, told: object) -> OrderOutcome:
+def relayer(speech: Speech, path: Path, taken: Answer, told: object) -> OrderOutcome:
     script = {"POST /submit": [taken], "GET /submissions/r-1": [reply(200, told)]}
     with delivering_machine(path) as desk, Wire(script) as wire:
-        desk.world = desk.world._replace(replies=config.replies, relayer=config.relayer, patience_s=3)
+        desk.world = desk.world._replace(speech=speech, patience_s=3)
         return submit(order("relayer", wire.url), desk.world)
 
 
@@ -394,7 +445,9 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "error": "x"}, OrderState.ACCEPTED),
         ({"requestId": "r-2", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ({"id": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
-        ({"ok": True, "data": {"requestId": "r-1", "state": "success", "receipt": RECEIPT}}, OrderState.ACCEPTED),
+        ({"ok": True, "data": {"requestId": "r-1", "state": "success", "receipt": RECEIPT}}, OrderState.CONFIRMED),
+        ({"ok": True, "data": {"requestId": "r-1", "state": "success"}, "receipt": RECEIPT}, OrderState.ACCEPTED),
+        ({"ok": False, "data": {"requestId": "r-1", "state": "success", "receipt": RECEIPT}}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "failed", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "queued", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ([], OrderState.ACCEPTED),
@@ -403,16 +456,16 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
 def test_a_relayer_without_an_envelope_is_held_to_the_same_evidence(
     tmp_path: Path, told: object, state: OrderState
 ) -> None:
-    outcome = relayer(config_of(FILE), tmp_path / "j", TAKEN, told)
+    outcome = relayer(resolve_services(FILE), tmp_path / "j", TAKEN, told)
     assert outcome.state is state, outcome.reason
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT"])
 def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once(tmp_path: Path, method: str) -> None:
-    config = config_of({**FILE, "relayer": FILE["relayer"] | {"submit_method": method}})
+    speech = resolve_services({**FILE, "paths": FILE["paths"] | {"relayer": f"{method} /submit"}})
     script = {f"{method} /submit": [TAKEN], "GET /submissions/r-1": [reply(503, {})] * 9}
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
-        desk.world = desk.world._replace(replies=config.replies, relayer=config.relayer, patience_s=1)
+        desk.world = desk.world._replace(speech=speech, patience_s=1)
         states = [submit(order("relayer", wire.url), desk.world).state for _ in range(2)]
         assert [seen.method for seen in wire.seen if seen.method != "GET"] == [method]
     assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED]
@@ -420,15 +473,15 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
 
 @pytest.mark.parametrize("method", ["GET", "DELETE", "post", "", 1, None, "POST "])
 def test_no_other_method_is_taken(method: object) -> None:
-    with pytest.raises(UsageError, match="submit_method"):
-        resolve_services({"format": FORMAT, "relayer": {"submit_method": method}})
+    with pytest.raises(UsageError, match=r"relayer: .* is not a path"):
+        resolve_services({"format": FORMAT, "paths": {"relayer": f"{method} /submit"}})
 
 
 def test_a_relayer_that_takes_nothing_without_an_envelope_has_taken_nothing_that_we_know_of(tmp_path: Path) -> None:
     for number, taken in enumerate(
         [reply(200, {"ok": False, "requestId": "r-1"}), reply(200, {"error": "x", "requestId": "r-1"}), reply(200, {})]
     ):
-        outcome = relayer(config_of(FILE), tmp_path / str(number), taken, {})
+        outcome = relayer(resolve_services(FILE), tmp_path / str(number), taken, {})
         assert outcome.state is OrderState.UNKNOWN
 
 
@@ -449,7 +502,7 @@ def test_a_cancellation_that_is_only_queued_stays_open(
     tmp_path: Path, status: int, told: object, state: OrderState
 ) -> None:
     with delivering_machine(tmp_path / "j") as desk, Wire({"POST /twaps/cancel": [reply(status, told)]}) as wire:
-        desk.world = desk.world._replace(replies=config_of(FILE).replies)
+        desk.world = desk.world._replace(speech=resolve_services(FILE))
         outcome = submit(order("twap", wire.url), desk.world)
     assert outcome.state is state
 
@@ -479,14 +532,14 @@ DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
 def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_nonce(
     tmp_path: Path, told: object, used: bool | None, state: OrderState
 ) -> None:
-    file = {**FILE, "twap_reply": {"queued": "queued", "status_path": "/twaps/{id}/state"}}
+    file = {**FILE, "paths": FILE["paths"] | {"twap-status": "/twaps/{id}/state"}}
     script = {"POST /twaps/cancel": [reply(202, {"queued": True})], "GET /twaps/41/state": [reply(200, told)] * 4}
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
 
         def read(*_: object) -> bool | None:  # unused until it is sent, or it would not be
             return used if any(seen.method == "POST" for seen in wire.seen) else False
 
-        desk.world = desk.world._replace(replies=config_of(file).replies, nonce_used=read, patience_s=3)
+        desk.world = desk.world._replace(speech=resolve_services(file), nonce_used=read, patience_s=3)
         outcome = submit(order("twap", wire.url), desk.world)
         assert outcome.state is state, outcome.reason
         assert [seen.method for seen in wire.seen].count("POST") == 1
@@ -494,8 +547,8 @@ def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_
 
 @pytest.mark.parametrize("path", ["/twaps", "/twaps/{id}/{id}", "twaps/{id}", "/twaps/{id}?x=1", 5, None])
 def test_the_read_of_a_twap_is_a_path_with_one_id(path: object) -> None:
-    with pytest.raises(UsageError, match="status_path"):
-        resolve_services({"format": FORMAT, "twap_reply": {"queued": "queued", "status_path": path}})
+    with pytest.raises(UsageError, match="twap-status"):
+        resolve_services({"format": FORMAT, "paths": {"twap-status": path}})
 
 
 @pytest.mark.parametrize(
@@ -505,7 +558,7 @@ def test_the_read_of_a_twap_is_a_path_with_one_id(path: object) -> None:
 def test_a_trigger_s_id_may_be_a_whole_number(tmp_path: Path, told: dict[str, Any], entity: str) -> None:
     script = {"POST /price-triggers": [reply(200, {"trigger": told})]}
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
-        desk.world = desk.world._replace(replies=config_of(FILE).replies)
+        desk.world = desk.world._replace(speech=resolve_services(FILE))
         outcome = submit(order("core-api-post", wire.url), desk.world)
         assert desk.world.journal.get(outcome.digest).entity_id == entity
     assert outcome.state is (OrderState.CONFIRMED if entity else OrderState.UNKNOWN)
@@ -545,23 +598,23 @@ def _mutations(seed: int) -> Iterator[dict[str, Any]]:
     for _ in range(MUTATIONS):
         made = copy.deepcopy(FILE)
         for _ in range(draw.randint(1, 2)):
-            section = draw.choice([name for name in made if name != "format"])
-            name = draw.choice([*MEMBERS[section]])
             way = draw.randrange(5)
             if way == 0:
-                made[section].pop(name, None)
-            elif way == 1:
                 word = draw.choice((*PENDING_WORDS, *FAILED_WORDS, "settled", "success"))
-                known = made["words"].get("meanings") if "words" in made else None
-                meaning = draw.choice([*MEANINGS, "FILLED"])
-                made["words"] = {"meanings": {**(known if isinstance(known, dict) else {}), word: meaning}}
+                made["words"][word] = draw.choice([*MEANINGS, "FILLED"])
+                continue
+            reply_name = draw.choice([*REPLIES])
+            table = made["replies"].setdefault(reply_name, {})
+            name = draw.choice([*REPLIES[reply_name]])
+            if way == 1:
+                table.pop(name, None)
             elif way == 2:
-                made[section][name] = draw.choice(PLACES)
-            elif way == 3 and type(value := made[section].get(name)) is str and value:
+                table[name] = draw.choice(PLACES)
+            elif way == 3 and type(value := table.get(name)) is str and value:
                 at = draw.randrange(len(value))
-                made[section][name] = value[:at] + draw.choice("a./{}_N\u202e") + value[at + 1 :]
+                table[name] = value[:at] + draw.choice("a./{}_N\u202e") + value[at + 1 :]
             else:
-                made[section][name] = draw.choice([True, False, 0, 1, -1, "", [], {}, None, "confirmed"])
+                table[name] = draw.choice([True, False, 0, 1, -1, "", [], {}, None, "confirmed"])
         yield made
 
 
@@ -569,7 +622,7 @@ def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None
     draw, refused, taken = random.Random(38), 0, 0
     for number, made in enumerate(_mutations(16)):
         try:
-            config = config_of(made)
+            speech = resolve_services(made)
         except UsageError:
             refused += 1
             continue
@@ -580,14 +633,14 @@ def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None
             "relay waits, as it ships": {"status": "pending"},
         }  # fmt: skip
         for name, told in scenes.items():
-            outcome, _ = relayed(config, tmp_path / f"{number} {name}", told)
+            outcome, _ = relayed(speech, tmp_path / f"{number} {name}", told)
             _nothing_false(outcome, made, name)
         for word, more in ((waiting, {}), (failing, {"receipt": RECEIPT})):
             told = {"requestId": "r-1", "state": word, **more}
-            _nothing_false(relayer(config, tmp_path / f"{number} {word} relayer", TAKEN, told), made, word)
+            _nothing_false(relayer(speech, tmp_path / f"{number} {word} relayer", TAKEN, told), made, word)
         for used in (True, False):
             answer = {"nonce": "7", "trader": "0x1", "state": {"isAvailable": not used}}
-            assert used_in(answer, "0x1", "7", "trading", config.nonce_reply) in (used, None), made
+            assert used_in(answer, "0x1", "7", "trading", speech.replies["nonce"]) in (used, None), made
     assert (refused > 60, taken > 60, refused + taken) == (True, True, MUTATIONS), (refused, taken)
 
 
@@ -620,6 +673,6 @@ def test_after_a_word_for_failure_the_chain_has_the_last_word(tmp_path: Path, ok
     }  # fmt: skip
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire, Node(answers) as node:
         desk.world = desk.world._replace(
-            replies=config_of(FILE).replies, node=RpcClient(node.url, desk.world.http), patience_s=2
+            speech=resolve_services(FILE), node=RpcClient(node.url, desk.world.http), patience_s=2
         )
         assert submit(order("relay", wire.url), desk.world).state is state

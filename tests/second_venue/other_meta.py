@@ -20,7 +20,7 @@ from typing import Any
 from second_venue.venue import CHAIN_ID, PAIRS, REFERRING, STORAGE, TRADING, USDC, SecondVenue
 
 META = """
-[meta]
+[replies.meta]
 trading_domain = "signing.trade"
 referral_domain = "signing.refer"
 contracts = "deployed"
@@ -29,9 +29,11 @@ units = "scale"
 intent_deadline_ms = "trading.lifetime"
 slippage_percent = "trading.maxSlippage.percent"
 simulator = "testnet"
-pair_number = "no"
-pair_name = "title"
-pair_pnl = "pnl"
+
+[replies.pairs]
+id = "no"
+name = "title"
+pnl = "pnl"
 """
 
 

@@ -44,66 +44,76 @@ APART_S = 0.08
 SERVICES = """\
 format = "airlock/venue-services@1"
 
-[meta]
+[paths]
+nonce = "/v2/reads/nonce"
+close-coin = "/v2/trade/close-in-coins"
+relayer = "/submit"
+relayer-status = "/submissions/{id}"
+twap-status = "/twaps/{id}"
+
+[bodies.relayer]
+kind = "$primary_type"
+abi = "$encoded_intent"
+sig = "$signature"
+
+[bodies.twap]
+userIntent = "$encoded_intent"
+userSignature = "$signature"
+
+[bodies.core-api]
+trigger = "$message"
+sig = "$signature"
+
+[requests.all]
+expiry = "$expirySeconds"
+
+[words]
+success = "confirmed"
+queued = "pending"
+failed = "failed"
+
+[replies.meta]
 trading_domain = "domains.trading"
 referral_domain = "domains.referral"
 contracts = "contracts"
 simulator = "testnet"
-pair_number = "pairIndex"
-pair_name = "pair"
-pair_pnl = "pnlPair"
 
-[reads]
-nonce = "/v2/reads/nonce"
+[replies.pairs]
+id = "pairIndex"
+name = "pair"
+pnl = "pnlPair"
 
-[builder]
-members = { expirySeconds = "expiry" }
-
-[builds]
-paths = { close-coin = "/v2/trade/close-in-coins" }
+[replies.builder]
 beside = ["requestId", "expiresAt", "quoteId"]
 
-[relayer]
-submit_path = "/submit"
-status_path = "/submissions/{id}"
-body = { kind = "primary_type", abi = "encoded_intent", sig = "signature" }
-
-[relayer_reply]
-envelope = false
+[replies.relayer]
 id = "requestId"
 status = "state"
 transaction = "receipt.txHash"
 block = "receipt.block"
 
-[relay_reply]
+[replies.relay]
 status = "outcome.state"
 transaction = "txHash"
 block = "outcome.minedBlock"
 
-[twap_reply]
-queued = "queued"
-status_path = "/twaps/{id}"
+[replies.twap]
+taken = "queued"
 
-[core_reply]
-entity = "trigger.id"
-new_entity = "trigger.id"
-old_entity = "trigger.replacedId"
-whole_numbers = true
+[replies.core-api]
+id = "trigger.id"
 
-[nonce_reply]
-available = "state.isAvailable"
+[replies.core-api-replace]
+id = "trigger.id"
+replaced = "trigger.replacedId"
 
-[delegation_reply]
+[replies.nonce]
+used = "not state.isAvailable"
+
+[replies.delegation]
 enabled = "active"
 expiry = "activeUntil"
 time = "iso"
-
-[words]
-meanings = { success = "confirmed", queued = "pending", failed = "failed" }
-
-[bodies]
-price_trigger = { trigger = "message", sig = "signature" }
-twap_cancel = { userIntent = "encoded_intent", userSignature = "signature" }
 
 [limits]
 builder = 400

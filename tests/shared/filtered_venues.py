@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from airlock_shared.catalogue.profile import resolve
+from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import DOMAIN_TYPE, TREASURY

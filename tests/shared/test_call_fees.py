@@ -13,7 +13,7 @@ from hexbytes import HexBytes
 
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.eip1559 import raw_transaction, transaction_hash, value_wei
-from airlock_shared.catalogue.profile import resolve
+from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.checks.case import CallCase, Situation
 from airlock_shared.checks.second_opinion import document_of

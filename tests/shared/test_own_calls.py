@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.calls import CALLS, selector_of
-from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, resolve, venue_of
+from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, venue_of
+from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.checks.case import CallCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines

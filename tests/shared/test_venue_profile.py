@@ -19,7 +19,8 @@ from airlock_shared.catalogue.calls import CALLS, selector_of, selectors
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import KINDS, leaf
-from airlock_shared.catalogue.profile import NEVER, resolve, text_of, venue_of
+from airlock_shared.catalogue.profile import FORMAT, NEVER, text_of, venue_of
+from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.comparison_lines import deployment_lines
@@ -63,6 +64,36 @@ def deployed(profile: dict[str, Any]) -> Deployment:
 
 
 # ---- what it says ---------------------------------------------------------------------------------------------------
+
+
+NARROW = "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadline,string tnc,uint128 nonce)"
+
+
+def test_other_widths_alone_need_no_leaves_and_keep_the_order_of_the_encoding() -> None:
+    venue = venue_of(deployed({"format": FORMAT, "structs": {"DelegateReq": {"encode_type": NARROW}}}).signed)
+    ships, found = CATALOGUE["DelegateReq"], venue.structs["DelegateReq"]
+    assert [(each.path, each.kind) for each in found.fields] == [(each.path, each.kind) for each in ships.fields]
+    assert (found.abi_order, found.encode_type) == (ships.abi_order, NARROW)
+    assert venue.calls.by_name == venue_of(deployed(PROFILE | {"calls": {}}).signed).calls.by_name
+
+
+def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_asked_for() -> None:
+    renamed = NARROW.replace("uint64 expiry", "uint64 until")
+    entry: dict[str, Any] = {"encode_type": renamed, "leaves": {"until": "expiry"}}
+    venue = venue_of(deployed({"format": FORMAT, "structs": {"DelegateReq": entry}}).signed)
+    kinds = {each.path: each.kind for each in venue.structs["DelegateReq"].fields}
+    assert (kinds["until"], kinds["trader"], kinds["tnc"]) == ("expiry", "trader", "terms")
+    assert venue.structs["DelegateReq"].abi_order == ()
+    with pytest.raises(DocumentError, match="not every leaf once"):
+        resolve({"format": FORMAT, "structs": {"DelegateReq": {"encode_type": renamed}}})
+
+
+def test_a_call_says_only_what_differs() -> None:
+    calls = {"setDelegate": {"signature": "setDelegate(address delegate,uint64 expiry)"}}
+    found = venue_of(deployed({"format": FORMAT, "calls": calls}).signed).calls.by_name["setDelegate"]
+    assert [(each.path, each.kind) for each in found.fields] == [
+        (each.path, each.kind) for each in CALLS["setDelegate"].fields
+    ]
 
 
 def test_what_differs_is_the_venue_s_and_the_rest_is_what_ships() -> None:
@@ -269,7 +300,13 @@ BAD: dict[str, dict[str, Any]] = {
     "where it goes, changed": with_struct("CloseTradeReq", route="relayer"),
     "a kind that there is not": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "anything"}),
     "a kind that is no word": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": 7}),
-    "a leaf left out": with_struct("DelegateReq", leaves={k: v for k, v in _LEAVES.items() if k != "expiry"}),
+    "a leaf left out": with_struct(
+        "DelegateReq",
+        encode_type="DelegateReq(address trader,address delegate,uint64 until,uint64 deadline,uint256 nonce)",
+        leaves={k: v for k, v in _LEAVES.items() if k != "expiry"},
+    ),
+    "a leaf of its own left out": with_struct("CancelReq", **CANCEL | {"leaves": {"trader": "trader", "nonce": "nonce"}}),
+    "nothing at all": {"format": FORMAT},
     "a leaf too many": with_struct("DelegateReq", leaves={**_LEAVES, "fee": "raw"}),
     "an expiry shown raw": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "raw"}),
     "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
@@ -346,7 +383,9 @@ def test_what_a_profile_may_not_say_is_refused_by_name(case: str) -> None:
     assert caught.value.do or caught.value.check == "DOC-FIELD"
 
 
-@pytest.mark.parametrize("case", [case for case in BAD if case not in ("another format", "no difference")])
+@pytest.mark.parametrize(
+    "case", [case for case in BAD if case not in ("another format", "no difference", "nothing at all")]
+)
 def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_hand(case: str) -> None:
     whole = resolve(PROFILE)
     for part in ("structs", "calls"):

@@ -14,7 +14,7 @@ from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_online.speech.meanings import KNOWN
 from airlock_online.speech.meanings import MEANINGS as WORD_MEANINGS
-from airlock_online.speech.sections import MEMBERS, SECTIONS
+from airlock_online.speech.sections import BODIES, MEMBERS, PATHS, REPLIES
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import KINDS
@@ -192,21 +192,30 @@ def kinds() -> str:
 
 def service_members() -> str:
     """Return the table of a services file's members in ``docs/reference/venue-services.md``."""
-    lines = ["| section | name | default | what it is |", "|---|---|---|---|"]
-    for section, known in MEMBERS.items():
-        for name, member in known.items():
-            default = _toml(getattr(SECTIONS[section], name))
-            lines += [f"| `[{section}]` | `{name}` | `{default}` | {member.what} |"]
+    lines = ["| table | name | what it is |", "|---|---|---|"]
+    for (section, name), what in MEMBERS.items():
+        within = (
+            ", ".join(f"`{reply}`" for reply, ships in REPLIES.items() if name in ships) if section == "replies" else ""
+        )
+        lines += [f"| `[{section}{'.NAME' if within else ''}]` | `{name}` | {f'{within}: ' if within else ''}{what} |"]
     return "\n".join(lines) + "\n"
 
 
+def shipped_services() -> str:
+    """Return what is in force without a services file, as one: what no document has a path for, every body and reply."""
+    open_paths = {name: path for name, path in PATHS.items() if name not in ACTIONS or not path}
+    tables = [("paths", open_paths), *((f"bodies.{name}", body) for name, body in BODIES.items())]
+    tables += [(f"replies.{name}", reply) for name, reply in REPLIES.items()]
+    lines = ["```toml"]
+    for header, table in tables:
+        lines += [f"[{header}]", *(f"{name} = {_toml(value)}" for name, value in table.items())]
+    return "\n".join([*lines, "```"]) + "\n"
+
+
 def _toml(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
     if isinstance(value, Mapping):
-        inside = ", ".join(f'{name} = "{part}"' for name, part in value.items())
-        return f"{{ {inside} }}" if inside else "{}"
-    return "[]" if value == () else str(value) if isinstance(value, int) else f'"{value}"'
+        return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in value.items())} }}"
+    return "[]" if value == [] else f'"{value}"'
 
 
 def meanings() -> str:
@@ -224,6 +233,7 @@ PARTS = {
     ("reference/ledger.md", "models"): models,
     ("reference/venue-profile.md", "kinds"): kinds,
     ("reference/venue-services.md", "members"): service_members,
+    ("reference/venue-services.md", "ships"): shipped_services,
     ("reference/venue-services.md", "meanings"): meanings,
     ("auditors.md", "trusted path"): trusted_path.table,
 }

@@ -1,39 +1,16 @@
 """The online half's configuration: how this machine reaches the services, and how they speak. Every value has a default.
 
 ``config.toml`` in the online half's folder; unknown names are refused. How the services of a venue speak stands in a file of
-its own, where one is named (:mod:`airlock_online.speech`); the sections that were in ``config.toml`` before there was such a
-file are read there as ever where none is.
+its own (:mod:`airlock_online.speech`), and nowhere else.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.speech.sections import (
-    FORMAT,
-    IN_CONFIG,
-    MEMBERS,
-    SECTIONS,
-    BuilderMembers,
-    BuildPaths,
-    CoreReply,
-    DelegationReply,
-    MetaPaths,
-    NonceReply,
-    RateLimits,
-    ReadPaths,
-    RelayerReply,
-    RelayerTemplate,
-    RelayReply,
-    Replies,
-    RequestBodies,
-    TwapReply,
-    Words,
-    differences,
-    fingerprint_of,
-)
+from airlock_online.speech.sections import FORMAT, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
 
@@ -93,58 +70,25 @@ class HttpSettings(NamedTuple):
 
 
 class OnlineConfig(NamedTuple):
-    """The whole configuration."""
+    """The whole configuration; ``speech`` is the services file's."""
 
-    meta: MetaPaths = MetaPaths()
-    reads: ReadPaths = ReadPaths()
-    relayer: RelayerTemplate = RelayerTemplate()
     rpc: RpcSettings = RpcSettings()
     referral: ReferralViews = ReferralViews()
     http: HttpSettings = HttpSettings()
-    builder: BuilderMembers = BuilderMembers()
-    bodies: RequestBodies = RequestBodies()
     api_key: ApiKeySettings = ApiKeySettings()
     venue: VenueSettings = VenueSettings()
-    builds: BuildPaths = BuildPaths()
-    words: Words = Words()
-    relayer_reply: RelayerReply = RelayerReply()
-    relay_reply: RelayReply = RelayReply()
-    twap_reply: TwapReply = TwapReply()
-    core_reply: CoreReply = CoreReply()
-    nonce_reply: NonceReply = NonceReply()
-    delegation_reply: DelegationReply = DelegationReply()
-    limits: RateLimits = RateLimits()
-
-    @property
-    def speech(self) -> dict[str, Any]:
-        """How the services speak: every section of a services file, as it is in force."""
-        return {section: getattr(self, section) for section in SECTIONS}
-
-    @property
-    def services_fingerprint(self) -> str:
-        """The fingerprint of how the services speak."""
-        return fingerprint_of(self.speech)
-
-    @property
-    def services_differ(self) -> list[tuple[str, str]]:
-        """Section and name of each value of how the services speak that is not what ships."""
-        return differences(self.speech)
-
-    @property
-    def replies(self) -> Replies:
-        """What a route needs to read a reply."""
-        return Replies(self.words.meanings, self.relayer_reply, self.relay_reply, self.twap_reply, self.core_reply)
+    speech: Speech = SHIPPED
 
 
 def read_config(path: Path) -> OnlineConfig:
     """Read ``config.toml``, or return the defaults when there is none; the services file that it names is not read.
 
-    Raises ``UsageError`` for unknown names, and for a section that has its place in a services file.
+    Raises ``UsageError`` for unknown names, and for how services speak, which stands in a services file.
     """
     config = read_settings(path, OnlineConfig())
-    if elsewhere := [name for name, _ in config.services_differ if name not in IN_CONFIG]:
+    if config.speech is not SHIPPED:
         raise UsageError(
-            f"{path} has the section [{elsewhere[0]}], which belongs in a services file",
+            f"{path} has the section [speech], and how services speak stands in a file of its own",
             do=f'name the file in config.toml, [venue] services = "services.toml"; it begins with format = "{FORMAT}"',
         )
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
@@ -155,16 +99,8 @@ def read_config(path: Path) -> OnlineConfig:
         raise UsageError(
             f"{path} [rpc] confirmed_by is {config.rpc.confirmed_by!r}", do=f"give {' or '.join(CONFIRMED_BY)}"
         )
-    if wrong := MEMBERS["builder"]["members"].form(config.builder.members):
-        raise UsageError(f"{path} [builder] members: {'; '.join(wrong)}", do="correct config.toml")
     if config.http.proxy:
         require_proxy(config.http.proxy)
-    if config.venue.services and config.services_differ:
-        both = ", ".join(f"[{section}] {name}" for section, name in config.services_differ)
-        raise UsageError(
-            f"{path} names a services file, and has {both} as well: how services speak stands in one file",
-            do=f"move these into {config.venue.services}",
-        )
     return config
 
 

@@ -80,8 +80,8 @@ class OnlineHome:
 
         That is the fingerprint of how they speak, where it is not what ships.
         """
-        differs = config is not None and config.services_differ
-        return TranscriptMarks(self.transcript, journal_id, config.services_fingerprint if config and differs else "")
+        differs = config is not None and config.speech.differences
+        return TranscriptMarks(self.transcript, journal_id, config.speech.fingerprint if config and differs else "")
 
     def config(self) -> OnlineConfig:
         """Return the configuration, with the services file that it names; ``AIRLOCK_RPC`` stands in for its node.
@@ -90,7 +90,7 @@ class OnlineHome:
         """
         config = read_config(self.folder / "config.toml")
         if config.venue.services:
-            config = config._replace(**read_services(self.folder / Path(config.venue.services).expanduser()))
+            config = config._replace(speech=read_services(self.folder / Path(config.venue.services).expanduser()))
         node = os.environ.get(RPC_VARIABLE)
         return config._replace(rpc=config.rpc._replace(url=node)) if node else config
 

@@ -17,8 +17,8 @@ from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.kept_payloads import KeptPayloads
-from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built
-from airlock_online.speech.sections import BuildPaths
+from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
+from airlock_online.speech.sections import Speech
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.console import INPUT, json_option, say, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -70,7 +70,7 @@ def call(
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
     asked_method: Method = "GET" if method.upper() == "GET" else "POST"
-    require_harmless(asked_method, path, home.config().reads.relay)
+    require_harmless(asked_method, path, home.config().speech.paths["relay"])
     asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
     fees = read_fee_options(fee_values)
@@ -105,18 +105,20 @@ def _take(
     steps = [step.id] if output is None else list(plan.steps)
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
     with asked_venue(home, plan, steps, deployment, fees) as (sources, _), payloads.alone():
-        prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: asked._replace(fields=sent)}, part=steps)
+        speech = sources.config.speech
+        request = asked._replace(fields=sent, members=request_members(step, speech))
+        prepared = prepare_plan(plan, deployment, sources, payloads, {step.id: request}, part=steps)
         if output is None:
-            _tell_kept(plan, step, payloads, sources.config.builds, as_json=as_json)
+            _tell_kept(plan, step, payloads, speech, as_json=as_json)
         else:
             keep(home, plan, deployment, prepared, output, as_json)
             payloads.forget(*steps)
 
 
-def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, builds: BuildPaths, *, as_json: bool) -> None:
+def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, speech: Speech, *, as_json: bool) -> None:
     """Say that a step's payload is kept, and which steps still need a call of their own."""
     missing = [
-        other.id for other in plan.steps.values() if not is_built(other, builds) and payloads.find(other.id) is None
+        other.id for other in plan.steps.values() if not is_built(other, speech) and payloads.find(other.id) is None
     ]
     if as_json:
         show_json({"ok": True, "kept": step.id, "missing": missing})

@@ -17,7 +17,6 @@ from airlock_online.home import (
     default_home,
 )
 from airlock_online.journal.engine import JournalError, place_of, shown_place
-from airlock_online.speech.sections import SECTIONS
 from airlock_shared.cli.config import DEFAULT, ENVIRONMENT, Setting, home_setting, settings_of, show_settings
 from airlock_shared.cli.console import json_option
 from airlock_shared.host.settings import FILE
@@ -58,13 +57,13 @@ def _settings(home: OnlineHome) -> Iterator[Setting]:
     known = {("rpc", "url"): RPC_VARIABLE, ("api_key", "file"): API_KEY_VARIABLE}
     variables = {place: variable for place, variable in known.items() if os.environ.get(variable)}
     config = home.config()
-    yield Setting("machine", "services_fingerprint", config.services_fingerprint, "computed")
-    differs = set(config.services_differ)
+    yield Setting("machine", "services_fingerprint", config.speech.fingerprint, "computed")
     for setting in settings_of(home.folder / FILE, config, variables):
-        if setting.section in SECTIONS and config.venue.services:
-            own = (setting.section, setting.name) in differs
-            yield setting._replace(origin=safe(config.venue.services) if own else DEFAULT)
+        if setting.section == "speech":
             continue
         if (setting.section, setting.name) in _ADDRESSES:
             setting = setting._replace(value=" ".join(shown_address(each) for each in str(setting.value).split()))
         yield setting
+    differs = config.speech.differences
+    for (section, name), value in config.speech.rows.items():
+        yield Setting(section, name, value, safe(config.venue.services) if (section, name) in differs else DEFAULT)

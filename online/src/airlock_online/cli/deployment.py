@@ -12,7 +12,6 @@ import click
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pair_catalogue import read_pairs
-from airlock_online.clients.spacing import spacing_of
 from airlock_online.clients.urls import join
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
@@ -88,15 +87,15 @@ def fetch(
     for url in urls.values():
         join(url, "/v2")  # what carries a password would be carried to the other machine
     with connections(home) as http:
-        client = BuilderClient(builder, http, spacing=spacing_of(builder, config.limits.builder))
+        client = BuilderClient(builder, http, config.speech)
         meta = client.meta()
-        pairs = read_pairs(client, config.reads.pairs, config.meta.pair_number)
+        pairs = read_pairs(client, config.speech)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.meta)
+    document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.speech.replies)
     document = document if profile is None else add_venue_profile(document, profile)
     data = to_json(add_device_metadata(document, *records))
     fetched = parse_deployment(data)
-    require_deliverable(fetched, config.bodies.price_trigger)
+    require_deliverable(fetched, config.speech)
     write_new(output, data)
     home.keep_deployment(fetched, data)
     if as_json:
@@ -105,7 +104,7 @@ def fetch(
         return
     for line in deployment_lines(fetched):
         show(line)
-    for line in _said_only(fetched, meta.data, config.meta.simulator, home.deployments()):
+    for line in _said_only(fetched, meta.data, config.speech.replies["meta"]["simulator"], home.deployments()):
         say(line)
     say(f"Wrote {safe(str(output))}")
     say(f"Carry it to the air-gapped machine: airlock-offline trust {safe(output.name)}")

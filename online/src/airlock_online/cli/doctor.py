@@ -80,10 +80,10 @@ def _services_lines(home: OnlineHome) -> Iterator[Observed]:
         config = home.config()
     except AirlockError:  # its line says what is wrong
         return
-    count, file, settings = len(config.services_differ), config.venue.services, config.http
-    where = safe(file) if file else "config.toml" if count else "as ships"
-    differs = f"; {count} of its values differ from what ships" if count else ""
-    yield Observed(group, "services", f"{where}{differs}; fingerprint {config.services_fingerprint}")
+    speech, file, settings = config.speech, config.venue.services, config.http
+    where = safe(file) if file else "as ships"
+    differs = f"; {len(speech.differences)} of its values differ from what ships" if speech.differences else ""
+    yield Observed(group, "services", f"{where}{differs}; fingerprint {speech.fingerprint}")
     if settings.ca_file:
         try:
             known = len(tls_context(settings.ca_file).get_ca_certs())

@@ -109,7 +109,7 @@ def prepare(
         url = given.rpc or sources.config.rpc.url
         for line in (
             *(nonce_lines(chosen, RpcClient(url, http)) if url else ()),
-            *pace_lines(chosen, situation, sources.config.limits.builder),
+            *pace_lines(chosen, situation, sources.config.speech.limits["builder"]),
         ):
             say(line)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
@@ -194,7 +194,7 @@ def keep(
     home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
-    structs, expected = deployment.structs, home.config().builds.beside
+    structs, expected = deployment.structs, home.config().speech.replies["builder"]["beside"]
     for item in prepared:
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
         for line in (*replaced, *beside_of(item, expected)):
@@ -261,7 +261,7 @@ def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: b
     if not readiness.ready and not even_if_not_ready:
         components = safe(str(readiness.components), limit=400)
         raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
-    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.meta)
+    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.speech.replies)
     for change in changes:
         say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
     if changes:

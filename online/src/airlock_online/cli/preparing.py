@@ -60,7 +60,7 @@ def prepare_plan(
             if kept is None:
                 situation = Situation(plan, deployment, now_ms())
                 require_known(step, situation)
-                own = own or planned_ask(step, situation, sources.config.builds)
+                own = own or planned_ask(step, situation, sources.config.speech)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
             else:

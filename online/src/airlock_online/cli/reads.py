@@ -84,10 +84,10 @@ class VenueRead:
         with connections(self.home) as http:
             yield builder_of(deployment, http, config)
 
-    def ask(self, read: str, fields: Mapping[str, str] = {}, below: str = "") -> Any:
-        """Return the reply of a read by its name in the configuration, ``[reads]``; ``below`` goes on its path."""
+    def ask(self, read: str, fields: Mapping[str, str] = {}, asked: str = "") -> Any:
+        """Return the reply of a read by its name in the services file, ``[paths]``; ``asked`` is the id in its path."""
         with self.builder() as builder:
-            return builder.read(getattr(self.config.reads, read) + below, fields)
+            return builder.read(read, fields, asked)
 
     def on_chain(self, fields: Mapping[str, str]) -> list[ToldValue]:
         """Return what the operator's node tells of a delegation; nothing without a node."""
@@ -211,7 +211,7 @@ def meta(at: VenueRead) -> None:
     """
     with at.builder() as builder:
         told = builder.meta()
-    changed = decisive_differences(told.data, at.deployment, at.config.meta)
+    changed = decisive_differences(told.data, at.deployment, at.config.speech.replies)
     if at.as_json and not changed:
         show_json({"ok": True, "deployment": at.deployment.name, "reply": told.data})
     if not at.as_json:
@@ -237,8 +237,8 @@ def pairs(at: VenueRead) -> None:
       airlock-online pairs
     """
     with at.builder() as builder:
-        reply = read_pairs(builder, at.config.reads.pairs, at.config.meta.pair_number)
-    table = pair_rows(reply, at.config.meta, at.deployment)
+        reply = read_pairs(builder, at.config.speech)
+    table = pair_rows(reply, at.config.speech.replies["pairs"], at.deployment)
     if at.as_json:
         show_json({"ok": True, "pairs": [row._asdict() for row in table], "reply": reply})
         return
@@ -263,7 +263,7 @@ def positions(at: VenueRead, trader: str) -> None:
     if trades is None and orders is None:
         raise ServiceError(
             "the positions read has an unknown shape",
-            do="look at `airlock-online call`; set positions in config.toml, [reads]",
+            do="look at `airlock-online call`; set [paths] positions in the services file",
         )
     for entry in (reply, *(trade.get("trade") for trade in trades or [] if type(trade) is dict)):
         require_named("positions read", entry, trader=account)
@@ -298,7 +298,7 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     trader = account_of(account)
     reply = at.ask("nonce", question_of(trader, nonce, space))
     compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
-    read = {"used": flag_told(reply, at.config.nonce_reply)}
+    read = {"used": flag_told(reply, at.config.speech.replies["nonce"])}
     at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE, read)
 
 
@@ -316,7 +316,7 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
     reply = at.ask("delegation", fields)
     compare("delegation read", reply, fields)
-    told = delegation_told(reply, at.config.delegation_reply)
+    told = delegation_told(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
     beside = at.on_chain(fields)
     at.show_one(heading, reply, DELEGATION, told, beside=beside, judged=able_now(told, now_ms()))
@@ -376,7 +376,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
         say("Sign nothing about this code until the venue has explained which of the two is right.")
     elif not clear and not at.as_json:
         raise ServiceError("no source gives the owner of the code",
-                           do="set [reads] referral in config.toml, or give a node with --rpc")  # fmt: skip
+                           do="set [paths] referral in the services file, or give a node with --rpc")  # fmt: skip
     finish(ExitCode.DONE if clear else ExitCode.SERVICE)
 
 
@@ -399,11 +399,12 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     if not _HASH.fullmatch(tx_hash):
         raise UsageError("that is not a transaction hash", do="give 0x and 64 hex digits")
     asked = tx_hash.lower()
-    reply = at.ask("relay", below=f"/{asked}")
-    places, members = at.config.relay_reply, reply if type(reply) is dict else {}
-    about = {"hash": next(iter(hashes_named(members, places.transaction)), None), **members}
+    reply = at.ask("relay-status", asked=asked)
+    speech, members = at.config.speech, reply if type(reply) is dict else {}
+    places = speech.replies["relay"]
+    about = {"hash": next(iter(hashes_named(members, places["transaction"])), None), **members}
     compare("relay's read", about, {"hash": asked})
     at.show_one(f"transaction {asked}", reply, relayed(places), reply)
-    told = status_word(members, at.config.words.meanings, places.status)
+    told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:
         say(f"{told.told}.")

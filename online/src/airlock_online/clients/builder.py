@@ -12,9 +12,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from airlock_online.clients.http_messages import HttpCall, Reply, code_of, json_of, reason_text, unexpected
-from airlock_online.clients.spacing import Spacing, spacing_of
-from airlock_online.clients.urls import join
+from airlock_online.clients.spacing import spacing_of
+from airlock_online.clients.urls import join, segment
 from airlock_online.error_codes import known_code
+from airlock_online.speech.sections import MARK, NOT_SENT, SHIPPED, Speech, is_part
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -27,6 +28,8 @@ Fields = Mapping[str, str | int]
 """Request fields: human decimals as strings, indices as integers; never a float."""
 
 Method = Literal["GET", "POST"]
+Members = Mapping[str, Any]
+_SAME: Members = MappingProxyType({})
 
 
 class BuilderError(ServiceError):
@@ -60,43 +63,34 @@ INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
 
 
 class BuilderClient:
-    """Calls of one builder service. ``base_url`` may carry a path, which is kept.
+    """Calls of one builder service, as it speaks. ``base_url`` may carry a path, which is kept."""
 
-    ``members`` are the venue's names for some of the fields (Airlock's name to its own); the values are never changed.
-    """
-
-    def __init__(
-        self,
-        base_url: str,
-        http: Http,
-        members: Mapping[str, str] = MappingProxyType({}),
-        spacing: Spacing = Spacing(0),  # noqa: B008 (without a limit it keeps nothing)
-    ) -> None:
+    def __init__(self, base_url: str, http: Http, speech: Speech = SHIPPED) -> None:
         self.base_url = base_url
         self._http = http
-        self._members = members
-        self._spacing = spacing
+        self._speech = speech
+        self._spacing = spacing_of(base_url, speech.limits["builder"])
 
-    def call(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
-        """Return the ``data`` object of a builder endpoint, asked once.
+    def call(self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME) -> dict[str, Any]:
+        """Return the ``data`` object of a builder endpoint, asked once; ``members`` are what differs of its request.
 
         Raises ``BuilderError`` when the builder says no, ``ServiceError`` when it answers anything else.
         """
-        return self._object(path, fields, method, patient=False)
+        return self._object(path, fields, method, members, patient=False)
 
-    def build(self, path: str, fields: Fields, *, method: Method = "POST") -> dict[str, Any]:
+    def build(self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME) -> dict[str, Any]:
         """Return the payload that an endpoint such as ``/v2/intents/close`` builds; told 429, wait and ask again.
 
         The builder stores nothing, so that to build is to read. Raises as :meth:`call`.
         """
-        return self._object(path, fields, method, patient=True)
+        return self._object(path, fields, method, members, patient=True)
 
     def ask(self, path: str, fields: Fields, *, method: Method) -> Any:
         """Return the ``data`` of any endpoint, whatever JSON it is; only a GET is asked again when told 429."""
         return _data_of(*self._ask(path, fields, method, patient=method == "GET"))
 
-    def _object(self, path: str, fields: Fields, method: Method, *, patient: bool) -> dict[str, Any]:
-        url, reply = self._ask(path, fields, method, patient=patient)
+    def _object(self, path: str, fields: Fields, method: Method, members: Members, *, patient: bool) -> dict[str, Any]:
+        url, reply = self._ask(path, fields, method, members, patient=patient)
         try:
             data = _data_of(url, reply)
         except ServiceError as error:
@@ -106,20 +100,25 @@ class BuilderClient:
             raise _unknown_shape(url, reply, "data is not an object")
         return data
 
-    def read(self, path: str, fields: Fields | None = None) -> Any:
-        """Return the ``data`` of a read endpoint, whatever JSON it is: the specification does not show their shapes."""
-        return self.ask(path, fields or {}, method="GET")
+    def read(self, name: str, fields: Fields | None = None, asked: str = "") -> Any:
+        """Return the ``data`` of a read by its name in ``[paths]``, whatever JSON it is; ``asked`` is the id in its path.
 
-    def read_or_error(self, path: str, fields: Fields) -> Any:
+        The specification does not show their shapes.
+        """
+        path = self._speech.paths[name]
+        path = path.replace("{id}", segment(asked)) if asked else path
+        return _data_of(*self._ask(path, fields or {}, "GET", self._speech.request(name)))
+
+    def read_or_error(self, name: str, fields: Fields) -> Any:
         """Return a read's data, or the ``ServiceError`` that stands in its way."""
         try:
-            return self.read(path, fields)
+            return self.read(name, fields)
         except ServiceError as error:
             return error
 
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
-        url, reply = self._ask("/v2/meta", {}, "GET")
+        url, reply = self._ask(self._speech.paths["meta"], {}, "GET")
         data = _data_of(url, reply)
         if type(data) is not dict:
             raise _unknown_shape(url, reply, "data is not an object")
@@ -135,14 +134,16 @@ class BuilderClient:
         ready = reply.status == 200 and document.get("ok") is True and type(data) is dict and data.get("ready") is True
         return Readiness(ready, _components(document))
 
-    def _ask(self, path: str, fields: Fields, method: Method, *, patient: bool = True) -> tuple[str, Reply]:
+    def _ask(
+        self, path: str, fields: Fields, method: Method, members: Members = _SAME, *, patient: bool = True
+    ) -> tuple[str, Reply]:
         for name, value in fields.items():
             if type(value) not in (str, int):
                 raise UsageError(
                     f"the field {name} is a {type(value).__name__}", do="give a decimal text or an integer"
                 )
         url = join(self.base_url, path)
-        named = {self._members.get(name, name): value for name, value in _as_sent(fields, method).items()}
+        named = shaped(_as_sent(fields, method), members)
         if method == "GET":
             call = HttpCall("GET", url, named)
         else:
@@ -153,8 +154,23 @@ class BuilderClient:
 
 def builder_of(deployment: Deployment, http: Http, config: OnlineConfig) -> BuilderClient:
     """Return the client of a deployment's builder, which speaks as the configuration says."""
-    base_url = deployment.base_urls["builder"]
-    return BuilderClient(base_url, http, config.builder.members, spacing_of(base_url, config.limits.builder))
+    return BuilderClient(deployment.base_urls["builder"], http, config.speech)
+
+
+def shaped(fields: Fields, members: Members) -> dict[str, Any]:
+    """Return a request's fields as the venue wants them: under its names, with its constants, without what it leaves out.
+
+    The value of a field is never changed.
+    """
+    sent, made = dict(fields), dict[str, Any]()
+    for member, source in members.items():
+        if not is_part(source):
+            made[member] = source
+        elif source == MARK + NOT_SENT:
+            sent.pop(member, None)
+        elif (name := source[len(MARK) :]) in sent:
+            made[member] = sent.pop(name)
+    return {**sent, **made}
 
 
 def _as_sent(fields: Fields, method: Method) -> dict[str, str | int]:

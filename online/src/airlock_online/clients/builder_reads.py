@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from airlock_online.clients.reply_values import value_at
-from airlock_online.speech.sections import MetaPaths, RelayReply
+from airlock_online.clients.reply_values import flag_of, value_at
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
@@ -89,14 +88,14 @@ DELEGATION = (
 )
 
 
-def relayed(places: RelayReply) -> tuple[Column, ...]:
+def relayed(places: Mapping[str, str]) -> tuple[Column, ...]:
     """Return what the relay's read tells, and where the venue has it."""
     return (
-        Column("status", places.status, TEXT),
-        Column("block", places.block, COUNT),
+        Column("status", places["status"], TEXT),
+        Column("block", places["block"], COUNT),
         Column("confirmations", "confirmations", COUNT),
         Column("code", "code", TEXT),
-        Column("reason", places.reason, TEXT),
+        Column("reason", places["error"], TEXT),
     )
 
 
@@ -163,13 +162,13 @@ class PairRow(NamedTuple):
     pinned: bool
 
 
-def pair_rows(catalogue: Iterable[object], names: MetaPaths, deployment: Deployment) -> list[PairRow]:
+def pair_rows(catalogue: Iterable[object], names: Mapping[str, str], deployment: Deployment) -> list[PairRow]:
     """Return the pair catalogue; what is no pair is left out."""
     return [_pair_row(pair, names, deployment) for pair in catalogue if type(pair) is dict]
 
 
-def _pair_row(pair: Mapping[str, Any], names: MetaPaths, deployment: Deployment) -> PairRow:
-    index, label, pnl = pair.get(names.pair_number), pair.get(names.pair_name), pair.get(names.pair_pnl)
+def _pair_row(pair: Mapping[str, Any], names: Mapping[str, str], deployment: Deployment) -> PairRow:
+    index, label, pnl = pair.get(names["id"]), pair.get(names["name"]), flag_of(pair, names["pnl"])
     number = int(_digits(index) or -1)
     pinned = deployment.pairs.get(number)
     same = pinned is not None and pinned.name == label and pinned.pnl == (pnl is True)

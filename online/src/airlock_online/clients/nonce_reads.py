@@ -5,11 +5,13 @@ Source: the specification, "Common request-field conventions", row ``nonce``; th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from airlock_online.clients.echo import named
 from airlock_online.clients.reply_values import value_at
-from airlock_online.speech.sections import NonceReply
+from airlock_online.speech.sections import REPLIES
 
-_USED = NonceReply().used
+_NONCE = REPLIES["nonce"]
 
 
 def question_of(account: str, nonce: str, space: str) -> dict[str, str]:
@@ -31,7 +33,7 @@ def used_in(
     account: str,
     nonce: str,
     space: str,
-    places: NonceReply = NonceReply(),  # noqa: B008 (frozen)
+    places: Mapping[str, str] = _NONCE,
 ) -> bool | None:
     """Return what a reply says of the very nonce that was asked for, else None.
 
@@ -45,10 +47,10 @@ def used_in(
     return flag_told(reply, places)
 
 
-def flag_told(reply: object, places: NonceReply) -> bool | None:
+def flag_told(reply: object, places: Mapping[str, str]) -> bool | None:
     """Return whether a reply says that its nonce is used; None when it does not say, or contradicts itself."""
-    told = [value_at(reply, places.used), value_at(reply, _USED)]
-    free = value_at(reply, places.available) if places.available else None
-    told += [not free] if type(free) is bool else []
+    place = places["used"].removeprefix("not ")
+    said = value_at(reply, place)
+    told = [not said if type(said) is bool and place != places["used"] else said, value_at(reply, _NONCE["used"])]
     flags = [flag for flag in (True, False) if any(each is flag for each in told)]
     return flags[0] if len(flags) == 1 else None

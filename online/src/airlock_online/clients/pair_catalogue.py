@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from airlock_online.clients.builder import BuilderClient
+from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
@@ -20,13 +21,14 @@ _CURSORS = ("nextCursor", "cursor", "next")
 _MORE = ("hasMore", "hasNext")
 
 
-def read_pairs(builder: BuilderClient, path: str, number: str = "index") -> list[Any]:
+def read_pairs(builder: BuilderClient, speech: Speech = SHIPPED) -> list[Any]:
     """Return every entry of the venue's pair catalogue, page by page; the entries are not looked at.
 
-    ``number`` is the member of an entry with its index: where entries stand under it, it is put into them.
+    Where entries stand under their index, it is put into them.
     Raises ``ServiceError`` for a catalogue that has no list, or that may not be whole.
     """
-    told = builder.read(path)
+    path, number = speech.paths["pairs"], speech.replies["pairs"]["id"]
+    told = builder.read("pairs")
     if type(told) is list:
         return told
     entries = _entries(told, path, number)
@@ -38,7 +40,7 @@ def read_pairs(builder: BuilderClient, path: str, number: str = "index") -> list
         if start not in (0, 1):
             raise _not_whole(path, f"the first reply calls itself page {start}")
         for page in range(start + 1, start + pages):
-            more = builder.read(path, {"page": page})
+            more = builder.read("pairs", {"page": page})
             if _number(more, _PAGE) not in (page, None):
                 raise _not_whole(path, f"page {page} was asked for, and page {_number(more, _PAGE)} came")
             entries += _entries(more, path, number)
@@ -65,7 +67,7 @@ def _entries(told: Any, path: str, number: str) -> list[Any]:
         found = "no list" if not lists else f"{len(lists)} lists"
         raise ServiceError(
             f"the pair catalogue at {path} has {found} in its data, where one was expected",
-            do="look at `airlock-online call GET` on it; the path is `pairs` in config.toml, section [reads]",
+            do="look at `airlock-online call GET` on it; the path is `pairs` in the services file, [paths]",
         )
     return list(lists[0])
 

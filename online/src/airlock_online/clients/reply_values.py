@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from airlock_online.speech.meanings import KNOWN
-from airlock_online.speech.sections import DelegationReply
+from airlock_online.speech.sections import REPLIES
 from airlock_shared.text.safe import safe
 
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
@@ -20,7 +20,8 @@ HASH_NAMES = ("hash", "transactionHash", "txHash")
 """Under which a service names a transaction. Each that is there is compared; none is followed instead of our own."""
 
 
-_ENABLED = DelegationReply().enabled
+_DELEGATION = REPLIES["delegation"]
+_ENABLED = _DELEGATION["enabled"]
 _STATUS = "status"
 """Where a status stands at comparable venues. What stands there is read as well, wherever a file says that it stands."""
 
@@ -45,11 +46,27 @@ def block_number(value: object) -> int | None:
 
 
 def value_at(data: object, place: str) -> Any:
-    """Return what stands at a place of a reply, names joined by dots; None for nothing."""
+    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
     value: Any = data
     for name in place.split("."):
-        value = value.get(name) if type(value) is dict else None
+        if type(value) is list and name.isdecimal():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = value.get(name) if type(value) is dict else None
     return value
+
+
+def id_told(value: object) -> object:
+    """Return an id as a text where it came as a whole number; else as it came."""
+    return str(value) if type(value) is int and value >= 0 else value
+
+
+def flag_of(entry: Mapping[str, Any], place: str) -> object:
+    """Return a flag, told as true and false or as 1 and 0; with ``?`` behind its place, one that is not there is false."""
+    value = value_at(entry, place.removesuffix("?"))
+    if value is None and place.endswith("?"):
+        return False
+    return bool(value) if type(value) is int and value in (0, 1) else value
 
 
 def hashes_named(data: Mapping[str, Any], place: str = "") -> list[Any]:
@@ -78,18 +95,18 @@ def status_word(
     return found._replace(word=found.word or str(value))
 
 
-def delegation_told(reply: Any, places: DelegationReply) -> Any:
+def delegation_told(reply: Any, places: Mapping[str, str]) -> Any:
     """Return a delegation read with its flag and its time where Airlock has them, the time in unix seconds.
 
     What ships is read as well: where the venue's own flag contradicts it, there is none. Another reply stays as it is.
     """
-    if type(reply) is not dict or places == DelegationReply():
+    if type(reply) is not dict or places == _DELEGATION:
         return reply
     told = dict(reply)
-    flags = {flag for flag in (value_at(reply, places.enabled), reply.get(_ENABLED)) if type(flag) is bool}
+    flags = {flag for flag in (value_at(reply, places["enabled"]), reply.get(_ENABLED)) if type(flag) is bool}
     told.pop(_ENABLED, None)
     told |= {_ENABLED: flags.pop()} if len(flags) == 1 else {}
-    return told | {"expiry": _unix_s(value_at(reply, places.expiry), places.time)}
+    return told | {"expiry": _unix_s(value_at(reply, places["expiry"]), places["time"])}
 
 
 def _unix_s(value: object, form: str) -> object:

@@ -127,10 +127,8 @@ def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, 
         ]
         if deployment is None or not ours:
             return None
-        reply = builder_of(deployment, http, config).read(
-            config.reads.nonce, question_of(account, record.nonce, ours[0])
-        )
-        return used_in(reply, account, record.nonce, ours[0], config.nonce_reply)
+        reply = builder_of(deployment, http, config).read("nonce", question_of(account, record.nonce, ours[0]))
+        return used_in(reply, account, record.nonce, ours[0], config.speech.replies["nonce"])
 
     return used
 

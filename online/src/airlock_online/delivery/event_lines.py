@@ -52,6 +52,7 @@ _SAID = {  # each fits beside its type in one line
     "RelayReverted": "reverted",
     "TwapCancelQueued": "not on chain yet",
     "TwapCancelled": "cancelled",
+    "TwapExecuted": "executed",
     "TriggerStored": "stored",
     "TransactionSent": "sent; not confirmed yet",
     "TransactionConfirmed": "confirmed",

@@ -9,23 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from airlock_online.delivery.executing import WITH_SIG, executing_call
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.struct import struct_of
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header
-from airlock_shared.ethereum.abi import encode
-from airlock_shared.ethereum.keccak import keccak256
 from airlock_shared.wire.codec import to_json
 
 FORMAT = "airlock/export@1"
-
-WITH_SIG = {
-    "DelegateReq": "setDelegateWithSig(bytes,bytes)",
-    "SetTraderReferralCodeByUserReq": "setTraderReferralCodeByUserWithSig(bytes,bytes)",
-    "RegisterCodeReq": "registerCodeWithSig(bytes,bytes)",
-}
-"""The contract calls that execute a signed intent for whoever sends them: the signature, then the encoding."""
 
 
 def package(header: Header, deployment: Deployment, deliveries: Iterable[Delivery]) -> bytes:
@@ -70,11 +62,7 @@ def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
     }
     item |= {} if delivery.order_type is None else {"orderType": delivery.order_type}
     item |= {"replaces": delivery.replaces} if delivery.replaces else {}
-    if call := WITH_SIG.get(delivery.primary_type):
-        item["call"] = {"function": call, "to": delivery.contract, "data": _data(call, delivery)}
+    if delivery.primary_type in WITH_SIG:
+        call = executing_call(delivery)
+        item["call"] = {name: call[name] for name in ("function", "to", "data")}
     return item
-
-
-def _data(call: str, delivery: Delivery) -> str:
-    intent, signature = bytes.fromhex(delivery.encoded_intent[2:]), bytes.fromhex(delivery.signature[2:])
-    return "0x" + (keccak256(call.encode())[:4] + encode(["bytes", "bytes"], [signature, intent])).hex()

@@ -73,7 +73,15 @@ _TERMINAL = {
 }
 TERMINAL_TYPES = frozenset(_TERMINAL)
 ENDS_OF_ROUTES = frozenset(
-    {"RelayConfirmed", "RelayReverted", "TransactionConfirmed", "TransactionReverted", "TriggerStored", "TwapCancelled"}
+    {
+        "RelayConfirmed",
+        "RelayReverted",
+        "TransactionConfirmed",
+        "TransactionReverted",
+        "TriggerStored",
+        "TwapCancelled",
+        "TwapExecuted",
+    }
 )
 """The events that end what goes another way than the batched market: each route writes its own."""
 INITIATIONS = ("MarketOrderInitiated", "IncreasePositionRequested")

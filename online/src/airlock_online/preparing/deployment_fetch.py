@@ -8,15 +8,16 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
+from airlock_online.clients.reply_values import flag_of
 from airlock_online.preparing.meta_forms import address, contracts_of, enums_of
 from airlock_online.preparing.unit_scales import one_spelling
-from airlock_online.speech.sections import MetaPaths
 from airlock_shared.catalogue.profile import shipped
 from airlock_shared.documents.deployment import FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
 _Part = TypeVar("_Part")
+Replies = Mapping[str, Mapping[str, Any]]
 
 
 def deployment_document(
@@ -26,14 +27,14 @@ def deployment_document(
     pairs: Any,
     urls: Mapping[str, str],
     fetched_at: str,
-    paths: MetaPaths,
+    replies: Replies,
 ) -> dict[str, Any]:
     """Return the deployment document of a meta document and a pair catalogue.
 
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
-    told = _Told(meta, paths)
+    told = _Told(meta, replies)
     document: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
@@ -44,7 +45,7 @@ def deployment_document(
             "referral": told.part("referral_domain", lambda path: _domain(_at(meta, path))),
         },
         "contracts": told.part("contracts", lambda path: contracts_of(_table(meta, path))),
-        "enums": told.part("enums", lambda path: enums_of(_table(meta, path), paths.enum_first)),
+        "enums": told.part("enums", lambda path: enums_of(_table(meta, path), replies["meta"]["enum_first"])),
         "units": told.part("units", lambda path: one_spelling(_table(meta, path))),
         "defaults": {
             "intentDeadlineMs": told.part("intent_deadline_ms", lambda path: _integer(meta, path)),
@@ -69,15 +70,15 @@ _OF_DOMAINS = {"trading": "tradingRouter", "referral": "referral"}
 class _Told:
     """What a venue told, read part by part; what is not where the configuration says is kept, and told at once."""
 
-    def __init__(self, meta: dict[str, Any], paths: MetaPaths) -> None:
-        self.paths, self._meta, self._faults = paths, meta, dict[str, str]()
+    def __init__(self, meta: dict[str, Any], replies: Replies) -> None:
+        self._replies, self._meta, self._faults = replies, meta, dict[tuple[str, str], str]()
 
-    def part(self, setting: str, read: Callable[[str], _Part]) -> _Part | None:
-        """Return what is read at the path of a setting; None when it is not there."""
+    def part(self, setting: str, read: Callable[[str], _Part], reply: str = "meta") -> _Part | None:
+        """Return what is read at a place of a reply; None when it is not there."""
         try:
-            return read(getattr(self.paths, setting))
+            return read(self._replies[reply][setting])
         except ServiceError as error:
-            self._faults.setdefault(setting, error.what + self._elsewhere(setting))
+            self._faults.setdefault((reply, setting), error.what + self._elsewhere(setting))
             return None
 
     def _elsewhere(self, setting: str) -> str:
@@ -88,12 +89,14 @@ class _Told:
         """Raise ``ServiceError`` with a line for each setting whose value is not there."""
         if not self._faults:
             return
-        lines = [f"{name} = {getattr(self.paths, name)!r}: {fault}" for name, fault in self._faults.items()]
+        lines = [
+            f"[replies.{reply}] {name} = {self._replies[reply][name]!r}: {fault}"
+            for (reply, name), fault in self._faults.items()
+        ]
         count = "one value is" if len(lines) == 1 else f"{len(lines)} values are"
         raise ServiceError(
             f"of what the venue tells of itself, {count} not as the configuration has it. " + ". ".join(lines),
-            do="correct these lines of section [meta], in config.toml or in the services file; "
-            "`airlock-online call GET /v2/meta` shows the document",
+            do="correct these lines in the services file; `airlock-online call GET /v2/meta` shows the document",
         )
 
 
@@ -133,9 +136,9 @@ class MetaDifference(NamedTuple):
 _DECISIVE = ("chain_id", "domains", "contracts", "enums", "units", "defaults")
 
 
-def decisive_differences(meta: dict[str, Any], pinned: Deployment, paths: MetaPaths) -> list[MetaDifference]:
+def decisive_differences(meta: dict[str, Any], pinned: Deployment, replies: Replies) -> list[MetaDifference]:
     """Return what a meta document says otherwise than the pinned deployment (rule A4). Raises as deployment_document."""
-    now = deployment_document(pinned.name, meta, b"", [], {}, "", paths)
+    now = deployment_document(pinned.name, meta, b"", [], {}, "", replies)
     differences = []
     for part in _DECISIVE:
         old, new = _flat(pinned.document[part], part), _flat(now[part], part)
@@ -209,16 +212,16 @@ def _domain(value: Any) -> dict[str, Any]:
 def _pairs(pairs: Any, told: _Told) -> list[dict[str, Any]]:
     """Return the pair catalogue; a pair that does not say whether it is a PnL pair is asked about, and not guessed."""
     if type(pairs) is not list:
-        told.part("pair_number", lambda _: _integer(None, "list of pairs"))
+        told.part("id", lambda _: _integer(None, "list of pairs"), "pairs")
         return []
     return [_pair(pair, told) for pair in pairs]
 
 
 def _pair(pair: Any, told: _Told) -> dict[str, Any]:
     return {
-        "index": told.part("pair_number", partial(_integer, pair)),
-        "name": told.part("pair_name", lambda path: str(_at(pair, path))),
-        "pnl": told.part("pair_pnl", partial(_flag, pair)),
+        "index": told.part("id", partial(_integer, pair), "pairs"),
+        "name": told.part("name", lambda path: str(_at(pair, path)), "pairs"),
+        "pnl": told.part("pnl", partial(_flag, pair), "pairs"),
     }
 
 
@@ -226,11 +229,11 @@ def _flag(pair: Any, path: str) -> bool:
     """Return whether it is a PnL pair. An empty path is the operator's word that this venue has none."""
     if not path:
         return False
-    value = pair.get(path) if type(pair) is dict else None
+    value = flag_of(pair, path)
     if type(value) is not bool:
         name = safe(str(pair), limit=80)
         raise _missing(
             f"flag in the pair {name} that says whether it is a PnL pair; name the member, or write "
-            'pair_pnl = "" for a venue that has no PnL pairs'
+            'pnl = "" for a venue that has no PnL pairs, or a ? behind its name where one without it is none'
         )
     return value

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
+from airlock_online.speech.forms import split_decimals
+from airlock_online.speech.sections import MARK
 from airlock_shared.checks.case import Situation
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.model import AsSigned, Step
 
 
-def own_fields(step: Step, situation: Situation, members: Mapping[str, Any]) -> dict[str, str]:
+def own_fields(step: Step, situation: Situation, members: Mapping[str, str]) -> dict[str, str]:
     """Return the request's fields by member; a deadline that the plan leaves open is asked for at the plan's limit.
 
     Raises ``UsageError`` for a leaf of which the plan says nothing, and for one that is no number where decimals are wanted.
     """
-    return {member: _value(step, situation, source) for member, source in members.items()}
+    return {member: _value(step, situation, *split_decimals(source[len(MARK) :])) for member, source in members.items()}
 
 
-def _value(step: Step, situation: Situation, source: Any) -> str:
-    leaf, decimals = (source, 0) if type(source) is str else (source["leaf"], source["decimals"])
+def _value(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
     wanted = step.values.get(leaf)
     if isinstance(wanted, AsSigned):
         return with_decimals(wanted.text, decimals, f"step {step.id}: {leaf}") if decimals else wanted.text
@@ -28,7 +28,7 @@ def _value(step: Step, situation: Situation, source: Any) -> str:
     if struct is None or leaf != struct.deadline or horizon_ms is None:
         raise UsageError(
             f"step {step.id}: the services file sends {leaf} to the builder, and the plan says nothing of it",
-            do=f"give {leaf} in the step's fields, or correct the services file, section [builds]",
+            do=f"give {leaf} in the step's fields, or correct the services file, [requests.{step.action.result}]",
         )
     return str(situation.now_ms + horizon_ms)
 

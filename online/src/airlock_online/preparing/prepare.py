@@ -18,7 +18,7 @@ from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.own_fields import own_fields
 from airlock_online.preparing.patience import Patience
-from airlock_online.speech.sections import BuildPaths
+from airlock_online.speech.sections import ACCOUNT, MARK, SHIPPED, Speech, is_part
 from airlock_shared.catalogue.eip1559 import Transaction
 from airlock_shared.catalogue.intents import Intent
 from airlock_shared.catalogue.services import RELAY
@@ -36,7 +36,6 @@ from airlock_shared.wire.codec import refuse_floats
 
 _Answer = TypeVar("_Answer")
 _SLIPPAGE = "slippagePercent"
-_DOCUMENTED = BuildPaths()
 _PROFILE = "describe it in the venue's profile, and fetch and pin the deployment again"
 
 
@@ -57,11 +56,16 @@ class Sources(NamedTuple):
 
 
 class BuildRequest(NamedTuple):
-    """How a step's payload is asked for: the builder's path, the fields as sent, the method."""
+    """How a step's payload is asked for: the documented path, the fields under Airlock's names, the method.
+
+    ``at`` is where the venue has it, empty for there; ``members`` are what differs of the request there.
+    """
 
     path: str
     fields: dict[str, str]
     method: Method = "POST"
+    at: str = ""
+    members: Mapping[str, Any] = MappingProxyType({})
 
 
 class Prepared(NamedTuple):
@@ -80,7 +84,7 @@ def prepare_step(
     Raises as :func:`require_known`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
     require_known(step, situation)
-    asked = asked or planned_ask(step, situation, sources.config.builds)
+    asked = asked or planned_ask(step, situation, sources.config.speech)
     return examine(step, situation, sources, used, asked, ask_for(asked, sources))
 
 
@@ -97,7 +101,9 @@ def require_known(step: Step, situation: Situation) -> None:
 def ask_for(asked: BuildRequest, sources: Sources) -> dict[str, Any]:
     """Return the payload that the builder answers, as it came. Raises ``ServiceError``."""
     ask = sources.builder.build if sources.patience is None else sources.builder.call
-    return sources.answered(lambda: ask(asked.path, asked.fields, method=asked.method))
+    return sources.answered(
+        lambda: ask(asked.at or asked.path, asked.fields, method=asked.method, members=asked.members)
+    )
 
 
 def examine(
@@ -115,29 +121,32 @@ def examine(
     return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, beside)
 
 
-def is_built(step: Step, builds: BuildPaths) -> bool:
+def _name(step: Step) -> str:
+    """Return by which name the services file knows how a step is built."""
+    return step.action.result if step.action.name == CUSTOM else step.action.name
+
+
+def is_built(step: Step, speech: Speech) -> bool:
     """Tell whether there is an endpoint for a step: a documented one, or one of the services file."""
-    return bool(step.action.path or step.action.name in builds.paths or _own(step, builds) is not None)
+    return bool(speech.paths.get(_name(step)))
 
 
-def _own(step: Step, builds: BuildPaths) -> Mapping[str, Any] | None:
-    return builds.own.get(step.action.result) if step.action.name == CUSTOM else None
-
-
-def planned_ask(step: Step, situation: Situation, builds: BuildPaths = _DOCUMENTED) -> BuildRequest:
-    """Return how a step's payload is asked for at its endpoint; ``builds`` are the venue's own for what no document has.
+def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> BuildRequest:
+    """Return how a step's payload is asked for at its endpoint, as the venue's services speak.
 
     Raises ``UsageError`` when there is none, or when nobody says how much slippage an order may have.
     """
-    if not is_built(step, builds):
+    if not is_built(step, speech):
         raise UsageError(
             f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP; or name it in the "
-            "services file, section [builds]",
+            "services file, section [paths]",
         )
-    if (own := _own(step, builds)) is not None:
-        return BuildRequest(own["path"], own_fields(step, situation, own["members"]))
-    path = step.action.path or builds.paths[step.action.name]
+    at, members = speech.paths[_name(step)], request_members(step, speech)
+    if step.action.name == CUSTOM:
+        leaves = {member: source for member, source in members.items() if is_part(source)}
+        rest = {member: source for member, source in members.items() if member not in leaves}
+        return BuildRequest(at, own_fields(step, situation, leaves), members=rest)
     fields = fields_to_send(step, situation)
     told = situation.deployment.document["defaults"]
     if step.action.parameter(_SLIPPAGE) and _SLIPPAGE not in fields and _SLIPPAGE not in told:
@@ -145,7 +154,14 @@ def planned_ask(step: Step, situation: Situation, builds: BuildPaths = _DOCUMENT
             f"step {step.id}: this venue gives no default slippage, and Airlock assumes none",
             do=f'give {_SLIPPAGE} as a value in the step\'s fields, such as {_SLIPPAGE} = "0.5"',
         )
-    return BuildRequest(path, fields)
+    return BuildRequest(step.action.path or at, fields, at=at, members=members)
+
+
+def request_members(step: Step, speech: Speech) -> dict[str, Any]:
+    """Return what differs of a step's request to the builder; the account is whom the step is for."""
+    account = checksum_address(step.signer.delegate_of or step.signer.address)
+    said = speech.requests.get(_name(step), {}) if step.action.name == CUSTOM else speech.request(_name(step))
+    return {member: account if source == MARK + ACCOUNT else source for member, source in said.items()}
 
 
 def _request(
@@ -235,11 +251,11 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
     if signer.delegate_of is None or for_itself:
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
-    read = sources.answered(partial(sources.builder.read, sources.config.reads.delegation, fields))
-    read = delegation_told(read, sources.config.delegation_reply)
+    read = sources.answered(partial(sources.builder.read, "delegation", fields))
+    read = delegation_told(read, sources.config.speech.replies["delegation"])
     if type(read) is not dict or type(read.get("isEnabled")) is not bool:
         raise ServiceError(
-            "the answer about the delegate has an unknown shape", do="set its path in config.toml, section [reads]"
+            "the answer about the delegate has an unknown shape", do="set [paths] delegation in the services file"
         )
     require_named("delegation read", read, **fields)
     expiry = read.get("expiry")

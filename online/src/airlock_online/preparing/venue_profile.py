@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
+from airlock_online.speech.sections import Speech
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.profile import resolve
+from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.catalogue.services import CORE_API, TWAP
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import UsageError
@@ -25,13 +25,11 @@ def add_venue_profile(document: dict[str, Any], data: bytes) -> dict[str, Any]:
     return {**document, "signed": resolve(profile)}
 
 
-def require_deliverable(deployment: Deployment, price_trigger: Mapping[str, str]) -> None:
-    """Raise ``UsageError`` for a struct of the venue's own that ``submit`` could not send, before anybody signs one.
-
-    ``price_trigger`` is the core API's body in the services file, empty where it has none.
-    """
+def require_deliverable(deployment: Deployment, speech: Speech) -> None:
+    """Raise ``UsageError`` for a struct of the venue's own that ``submit`` could not send, before anybody signs one."""
     for name, intent in deployment.structs.items():
-        if name in CATALOGUE or not (intent.route == TWAP or (intent.route == CORE_API and not price_trigger)):
-            continue
-        missing = "takes cancellations alone" if intent.route == TWAP else "has no body of it: [bodies] price_trigger"
-        raise UsageError(f"{name} could not be delivered: the route {intent.route} {missing}", do="correct the profile")
+        if name not in CATALOGUE and intent.route in (TWAP, CORE_API) and f"{intent.route}-{name}" not in speech.bodies:
+            raise UsageError(
+                f"{name} could not be delivered: no body of it is known for the route {intent.route}",
+                do=f"say how it is sent in the services file, [bodies.{intent.route}-{name}], or correct the profile",
+            )

@@ -82,8 +82,8 @@ def _delegation(scene: Scene) -> tuple[Read, bool | None]:
     """Return the builder's read of the delegation, and whether it says that the delegate is enabled."""
     asked = scene.request.fields
     fields = {"trader": asked["trader"], "delegate": asked["delegate"]}
-    read = scene.ask_about(scene.config.reads.delegation, fields)
-    told = delegation_told(read.data, scene.config.delegation_reply)
+    read = scene.ask_about("delegation", fields)
+    told = delegation_told(read.data, scene.config.speech.replies["delegation"])
     enabled = told.get("isEnabled") if type(told) is dict else None
     return read._replace(data=told), enabled if type(enabled) is bool else None
 

@@ -79,9 +79,9 @@ class Scene(NamedTuple):
         seconds = whole(self.signed(OPENED))
         return whole(self.signed(OPENED_MS)) if seconds is None else seconds
 
-    def ask_about(self, path: str, fields: Mapping[str, str]) -> Read:
+    def ask_about(self, read: str, fields: Mapping[str, str]) -> Read:
         """Return a read by the builder, and whether its reply names what was asked for."""
-        data = self.builder.read_or_error(path, fields)
+        data = self.builder.read_or_error(read, fields)
         return read_of(data, named(data, **fields), ", ".join(fields))
 
     def last(self, kind: str) -> OrderEvent | None:

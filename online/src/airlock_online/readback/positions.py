@@ -192,7 +192,7 @@ def _raw_price(text: str) -> int | None:
 
 def _positions(scene: Scene, trader: str) -> Read:
     """Return the read of the trader's positions."""
-    data = scene.builder.read_or_error(scene.config.reads.positions, {"trader": trader})
+    data = scene.builder.read_or_error("positions", {"trader": trader})
     return read_of(data, is_about(data, trader) if type(data) is dict else None, "trader")
 
 

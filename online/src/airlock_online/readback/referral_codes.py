@@ -18,7 +18,7 @@ from airlock_shared.text.safe import safe
 def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     """Expect that the account of this field has adopted the code."""
     trader, wanted = scene.request.fields[account], code_bytes(scene.request.fields["code"])
-    read, chain = scene.ask_about(scene.config.reads.referral, {"trader": trader}), _chain(scene, wanted, trader)
+    read, chain = scene.ask_about("referral", {"trader": trader}), _chain(scene, wanted, trader)
     what = f"referral code of {safe(trader)}"
     by_builder, by_chain = _by_both(what, wanted, read, code_in(read.data), chain.adopted)
     return by_builder + by_chain
@@ -44,7 +44,7 @@ def accepted(scene: Scene) -> list[Expectation]:
 def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None) -> list[Expectation]:
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
-    told = scene.builder.read_or_error(scene.config.reads.referral, {"code": code_text(code)})
+    told = scene.builder.read_or_error("referral", {"code": code_text(code)})
     read, chain = Read(about_code(told, code), code_in(told) == code), _chain(scene, code, "")
     at_builder = told_owners(read.data)
     rows = [_by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)]

@@ -59,15 +59,15 @@ _LABELS = {"owner": "owner", "pending": "pending owner", "private": "private", "
 # ---- the two sources -------------------------------------------------------------------------------------------------
 
 
-def from_builder(builder: BuilderClient, config: OnlineConfig, code: bytes, trader: str = "") -> ReferralFacts:
+def from_builder(builder: BuilderClient, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
-    read = about_code(builder.read_or_error(config.reads.referral, {"code": code_text(code)}), code)
+    read = about_code(builder.read_or_error("referral", {"code": code_text(code)}), code)
     owner, pending = told_owners(read)
     private = read.get("isPrivate", read.get("private")) if type(read) is dict else None
     seen = ReferralFacts("the builder", owner, pending, private if type(private) is bool else None)
     troubles = [_why(read)]
     if trader:
-        read = builder.read_or_error(config.reads.referral, {"trader": trader})
+        read = builder.read_or_error("referral", {"trader": trader})
         if type(read) is dict and named(read, trader=trader) is False:
             read = ServiceError(f"the reply names another trader than {trader}, which was asked for")
         seen = seen._replace(adopted=code_in(read))
@@ -106,7 +106,7 @@ def look(
 
     ``rpc`` is a node's address instead of the configured one.
     """
-    seen = [from_builder(builder, config, code, trader)]
+    seen = [from_builder(builder, code, trader)]
     if url := rpc or config.rpc.url:
         seen.append(from_chain(RpcClient(url, http), deployment, config.referral, code, trader))
     return seen

@@ -6,7 +6,8 @@ file may say what such a word means; it cannot say what follows from it (:mod:`a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 PENDING, CONFIRMED, REVERTED, FAILED = "pending", "confirmed", "reverted", "failed"
 
@@ -59,18 +60,17 @@ def may_mean(word: str) -> frozenset[str]:
     return next((means for parts, means in _PLAIN if any(part in letters for part in parts)), frozenset(MEANINGS))
 
 
-def mistakes_in(words: Mapping[str, str]) -> list[str]:
-    """Return what is wrong with a file's words, a sentence each; empty when nothing is."""
-    wrong, seen = [], dict[str, str]()
+def mistakes_in(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield each word of a file with which something is wrong, and what that is."""
+    seen = dict[str, str]()
     for word, meaning in words.items():
         if not 0 < len(word) <= 64 or not word.isascii() or not word.isprintable() or not plain(word):
-            wrong.append(f"{word!r} is not a word of 1 to 64 printable ASCII characters")
-        elif meaning not in MEANINGS:
-            wrong.append(f"{word!r} means {meaning!r}, and it can mean {', '.join(MEANINGS)}")
+            yield word, "it is not a word of 1 to 64 printable ASCII characters"
+        elif type(meaning) is not str or meaning not in MEANINGS:
+            yield word, f"it means {meaning!r}, and it can mean {', '.join(MEANINGS)}"
         elif plain(word) in {plain(event) for event in OF_EVENTS}:
-            wrong.append(f"{word!r} is an event of the market, which the specification explains")
+            yield word, "it is an event of the market, which the specification explains"
         elif meaning not in may_mean(word):
-            wrong.append(f"{word!r} cannot mean {meaning}: it says {' or '.join(sorted(may_mean(word)))}")
+            yield word, f"it cannot mean {meaning}: it says {' or '.join(sorted(may_mean(word)))}"
         elif seen.setdefault(plain(word), meaning) != meaning:
-            wrong.append(f"{word!r} has two meanings: {seen[plain(word)]} and {meaning}")
-    return wrong
+            yield word, f"it has two meanings: {seen[plain(word)]} and {meaning}"

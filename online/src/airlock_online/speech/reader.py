@@ -6,13 +6,13 @@ The file holds differences; what is in force is the whole, and the whole has the
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from difflib import get_close_matches
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from airlock_online.speech.forms import base_of, in_body, in_limit, in_path, in_reply, in_request, meant
 from airlock_online.speech.meanings import mistakes_in
-from airlock_online.speech.sections import FORMAT, MEMBERS, SECTIONS
+from airlock_online.speech.sections import FORMAT, REPLIES, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
@@ -20,11 +20,10 @@ from airlock_shared.wire.toml import parse_toml
 
 MAX_BYTES = 64 << 10
 _MISTAKES_SHOWN = 40
-Sections = dict[str, Any]
 
 
-def read_services(file: Path) -> Sections:
-    """Return every section, as it is in force with a file. Raises ``UsageError`` that names every mistake at once."""
+def read_services(file: Path) -> Speech:
+    """Return how services speak with a file. Raises ``UsageError`` that names every mistake at once."""
     try:
         data = read_input(file, max_bytes=MAX_BYTES)
         table = parse_toml(data)
@@ -33,62 +32,55 @@ def read_services(file: Path) -> Sections:
     return resolve_services(table, safe(str(file)), data.decode())
 
 
-def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Sections:
-    """Return every section, as it is in force with a file's table; ``text`` is the file's. Raises ``UsageError``."""
-    wrong: list[str] = []
+def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Speech:
+    """Return how services speak with a file's table; ``text`` is the file's. Raises ``UsageError``."""
+    if wrong := [f"{_line(text, *place)}{_named(*place)}{told}" for place, told in _mistakes(table)]:
+        raise _refused(file, wrong)
+    whole = {
+        section: {**getattr(SHIPPED, section), **values} for section, values in table.items() if section != "format"
+    }
+    if "replies" in table:
+        whole["replies"] |= {name: {**REPLIES[base_of(name)], **said} for name, said in table["replies"].items()}
+    return SHIPPED._replace(**whole)
+
+
+def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield the place, section and name, and the sentence of each mistake."""
     if table.get("format") != FORMAT:
-        wrong.append(f"{_line(text, '', 'format')}format is {table.get('format')!r}, and this program reads {FORMAT!r}")
-    sections: Sections = dict(SECTIONS)
+        yield ("", "format"), f"is {table.get('format')!r}, and this program reads {FORMAT!r}"
     for section, values in table.items():
         if section == "format":
             continue
-        if section not in SECTIONS:
-            wrong.append(f"{_line(text, section, '')}[{section}] is no section; {_meant(section, SECTIONS)}")
+        if section not in SHIPPED._fields:
+            yield (section, ""), f"is no section; {meant(section, SHIPPED._fields)}"
         elif type(values) is not dict:
-            wrong.append(f"{_line(text, '', section)}{section} is not a section")
+            yield ("", section), "is not a section"
+        elif section == "words":
+            yield from ((("words", word), told) for word, told in mistakes_in(values))
         else:
-            sections[section] = _section(section, values, text, wrong)
-    if wrong:
-        raise _refused(file, wrong)
-    return sections
+            for name, value in values.items():
+                yield from _in_section(section, name, value, table)
 
 
-def _section(section: str, values: Mapping[str, Any], text: str, wrong: list[str]) -> Any:
-    good: dict[str, Any] = {}
-    for name, value in values.items():
-        where = f"{_line(text, section, name)}[{section}] {name}"
-        if name not in MEMBERS[section]:
-            wrong.append(f"{where} is unknown; {_meant(name, MEMBERS[section])}")
-        elif found := MEMBERS[section][name].form(value) or (mistakes_in(value) if section == "words" else []):
-            wrong += [f"{where}: {each}" for each in found]
+def _in_section(section: str, name: str, value: Any, table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
+    own = {other: said for other, said in table.items() if type(said) is dict}
+    if section == "replies":
+        if not base_of(name):
+            yield (f"replies.{name}", ""), f"is no reply; {meant(name, REPLIES)}"
         else:
-            good[name] = tuple(value) if type(value) is list else value
-    whole = SECTIONS[section]._replace(**good)  # type: ignore[attr-defined]
-    if section.endswith("_reply"):
-        wrong += _shared_places(section, whole, text)
-    return whole
+            yield from (((f"replies.{name}", member), told) for member, told in in_reply(name, value))
+        return
+    if section == "paths":
+        told = [in_path(name, value, own.get("requests", {}))]
+    elif section == "limits":
+        told = [in_limit(name, value)]
+    else:
+        told = in_body(name, value) if section == "bodies" else in_request(name, value, own.get("paths", {}))
+    yield from (((section, name), each) for each in told if each)
 
 
-def _shared_places(section: str, whole: Any, text: str) -> list[str]:
-    """Return what is wrong where two members of a reply are the same place."""
-    places: dict[str, str] = {}
-    wrong = []
-    for name, value in whole._asdict().items():
-        if type(value) is not str or not value or (section, name) in _MAY_SHARE:
-            continue
-        other = places.setdefault(value, name)
-        if other != name:
-            wrong.append(f"{_line(text, section, name)}[{section}] {name}: {value!r} is the place of {other} already")
-    return wrong
-
-
-_MAY_SHARE = {("core_reply", "new_entity"), ("delegation_reply", "time")}
-"""A replaced trigger's new id may stand where a stored one's does; a form of time is no place."""
-
-
-def _meant(name: str, known: Mapping[str, Any]) -> str:
-    meant = get_close_matches(name, known, 1)
-    return f"did you mean {meant[0]}?" if meant else f"there are {', '.join(known)}"
+def _named(section: str, name: str) -> str:
+    return f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} "
 
 
 def _refused(file: str, wrong: list[str]) -> UsageError:

@@ -73,7 +73,7 @@ ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\(\w+ \w+(?:,\w+ \w+)*\)){1,16}",
 _ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
 _SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
 _LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
-_FIXED = ("domain", "signer_rule", "route")
+FIXED = ("domain", "signer_rule", "route")
 """What the specification says of a shipped struct, and no profile changes."""
 
 _MEANT = {name.lower() for name in (DOMAIN_TYPE, *CATALOGUE)}
@@ -97,14 +97,14 @@ def venue_of(signed: str) -> Venue:
 
     Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, and what the readers of types raise.
     """
-    value = _read(json.loads(signed), whole=True)
+    value = _read(json.loads(signed))
     structs = {name: intent_of(name, entry) for name, entry in _in_order(value["structs"], CATALOGUE)}
     calls = {name: _call(name, entry) for name, entry in _in_order(value["calls"], CALLS)}
     found: dict[bytes, str] = {}
     for name, call in calls.items():
         other = found.setdefault(selector_of(call.signature), name)
         if other != name:
-            raise _wrong(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
+            raise wrong_profile(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
     return Venue(structs, indexed(calls))
 
 
@@ -124,27 +124,8 @@ def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
         if call.is_own and (to is None or to == contracts.get(_TOKEN)):
             what = "no contract of this deployment" if to is None else "this is the token, under another name"
             expected = ", ".join(sorted(each for each, at in contracts.items() if at != contracts.get(_TOKEN)))
-            raise _wrong(f"calls.{name}.contract", what, call.contract, f"one of {expected}")
+            raise wrong_profile(f"calls.{name}.contract", what, call.contract, f"one of {expected}")
     return venue
-
-
-def resolve(profile: Any) -> dict[str, Any]:
-    """Return what is pinned: a profile's differences within everything that ships.
-
-    Raises as :func:`venue_of`; a profile that changes nothing is refused too: it would be pinned for nothing.
-    """
-    given = _read(profile, whole=False)
-    ships = shipped()
-    structs, calls = dict(ships["structs"]), dict(ships["calls"])
-    for name, entry in given["structs"].items():
-        structs[name] = {**structs.get(name, {}), "abi_order": [], **entry}
-    for name, entry in given["calls"].items():
-        calls[name] = entry
-    whole = {"format": FORMAT, "structs": structs, "calls": calls}
-    if whole == ships:
-        raise _wrong("structs", "nothing differs from what ships", "no difference", "at least one, or no profile")
-    venue_of(text_of(whole))
-    return whole
 
 
 def shipped() -> dict[str, Any]:
@@ -164,7 +145,7 @@ def signed_of(structs: Mapping[str, Intent]) -> dict[str, Any]:
             "encode_type": intent.encode_type,
             "abi_order": list(intent.abi_order),
             "leaves": {each.path: each.kind for each in intent.fields},
-            **{member: getattr(intent, member) for member in _FIXED},
+            **{member: getattr(intent, member) for member in FIXED},
         }
         for name, intent in structs.items()
     }
@@ -180,21 +161,24 @@ def _calls_signed(calls: Mapping[str, Call]) -> dict[str, Any]:
 # ---- reading --------------------------------------------------------------------------------------------------------
 
 
-def _read(value: Any, *, whole: bool) -> dict[str, Any]:
-    if type(value) is not dict or value.get("format") != FORMAT:
-        raise _wrong("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
+def _read(value: Any) -> dict[str, Any]:
+    require_form(value)
     read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
-    for part in ("structs", "calls"):
-        if len(value[part]) > MAX_OF_EACH:
-            raise _wrong(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
+    needed: dict[str, type] = {"encode_type": str, "leaves": dict, **dict.fromkeys(FIXED, str), "abi_order": list}
     for name, entry in value["structs"].items():
-        needed: dict[str, type] = {"encode_type": str, "leaves": dict}
-        needed |= {} if name in CATALOGUE and not whole else dict.fromkeys(_FIXED, str)
-        order: dict[str, type] = {"abi_order": list}
-        read_members(entry, f"structs.{name}", needed | order if whole else needed, {} if whole else order)
+        read_members(entry, f"structs.{name}", needed)
     for name, entry in value["calls"].items():
         read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict}, {"value": str, "contract": str})
-    return value
+    for part in ("structs", "calls"):
+        if len(value[part]) > MAX_OF_EACH:
+            raise wrong_profile(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
+    return value  # type: ignore[no-any-return]
+
+
+def require_form(value: Any) -> None:
+    """Raise ``DocumentError("DOC-VENUE")`` for what is no profile of this format."""
+    if type(value) is not dict or value.get("format") != FORMAT:
+        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
 
 
 def intent_of(name: str, entry: Mapping[str, Any]) -> Intent:
@@ -206,14 +190,14 @@ def intent_of(name: str, entry: Mapping[str, Any]) -> Intent:
     order = tuple(entry["abi_order"])
     members = [member["name"] for member in types[name]]
     if order and sorted(map(str, order)) != sorted(members):
-        raise _wrong(f"{where}.abi_order", "not the struct's members", str(list(order))[:200], str(members))
+        raise wrong_profile(f"{where}.abi_order", "not the struct's members", str(list(order))[:200], str(members))
     order = () if list(order) == members else order
     shipped = CATALOGUE.get(name)
     if shipped is None:
         return _own_intent(where, name, entry, fields, order)
-    for member in _FIXED:
+    for member in FIXED:
         if entry[member] != getattr(shipped, member):
-            raise _wrong(f"{where}.{member}", "no profile changes this", entry[member], getattr(shipped, member))
+            raise wrong_profile(f"{where}.{member}", "no profile changes this", entry[member], getattr(shipped, member))
     fields = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE})
     account = next(each.kind for each in shipped.fields if each.path == shipped.trader)
     return shipped._replace(
@@ -232,21 +216,21 @@ def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, s
     Raises ``DocumentError("DOC-VENUE")``.
     """
     if not ENCODE_TYPE.fullmatch(text) or len(text) > MAX_CHARACTERS:
-        raise _wrong(
+        raise wrong_profile(
             where, "not an encodeType without arrays", text[:200], "such as CancelReq(address trader,uint256 nonce)"
         )
     types = types_of_text(text)
     try:
         same = next(iter(types)) == name and read_types(types).encode_type(name) == text
     except Refusal as refusal:
-        raise _wrong(where, refusal.what, text[:200], refusal.expected) from refusal
+        raise wrong_profile(where, refusal.what, text[:200], refusal.expected) from refusal
     if not same:
-        raise _wrong(
+        raise wrong_profile(
             where, "not an encodeType", text[:200], f"{name} first, then what it refers to, by name, each once"
         )
     own = {name} & CATALOGUE.keys()
     if taken := [other for other in types if other not in own and other.lower() in _MEANT]:
-        raise _wrong(where, "the name of another struct, or nearly that", taken[0], "another name")
+        raise wrong_profile(where, "the name of another struct, or nearly that", taken[0], "another name")
     _require_end(where, types)
     return types
 
@@ -265,29 +249,31 @@ def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
         for name in ready:
             leaves[name] = sum(leaves.get(member["type"], 1) for member in types[name])
     if endless := sorted(types.keys() - leaves.keys()):
-        raise _wrong(where, "a struct within itself", ", ".join(endless)[:200], "structs that end")
+        raise wrong_profile(where, "a struct within itself", ", ".join(endless)[:200], "structs that end")
     if max(leaves.values()) > MAX_LEAVES:
-        raise _wrong(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {MAX_LEAVES}")
+        raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {MAX_LEAVES}")
 
 
 def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> tuple[Field, ...]:
     """Return a leaf's field for each path, in the struct's own order."""
     if set(kinds) != set(leaves):
         missing, unknown = sorted(set(leaves) - set(kinds)), sorted(set(kinds) - set(leaves))
-        raise _wrong(
+        raise wrong_profile(
             f"{where}.leaves", "not every leaf once", f"missing {missing}, unknown {unknown}"[:200], "each leaf"
         )
     fields, seen = [], set()
     for path, solidity in leaves.items():
         kind, label = _kind_and_label(f"{where}.leaves.{path}", kinds[path])
         if type(kind) is not str or kind not in KINDS:
-            raise _wrong(
+            raise wrong_profile(
                 f"{where}.leaves.{path}", "no kind of the list", repr(kind)[:80], "see docs/reference/venue-profile.md"
             )
         if not holds(kind, solidity):
-            raise _wrong(f"{where}.leaves.{path}", f"a {kind} is not of this type", solidity, KINDS[kind].solidity)
+            raise wrong_profile(
+                f"{where}.leaves.{path}", f"a {kind} is not of this type", solidity, KINDS[kind].solidity
+            )
         if _one(kind) in seen and kind not in SEVERAL:
-            raise _wrong(f"{where}.leaves.{path}", "this kind twice", kind, "each once")
+            raise wrong_profile(f"{where}.leaves.{path}", "this kind twice", kind, "each once")
         seen.add(_one(kind))
         fields.append(field(path, kind)._replace(label=label))
     return tuple(fields)
@@ -300,7 +286,7 @@ def _kind_and_label(where: str, entry: Any) -> tuple[Any, str]:
     read_members(entry, where, {"kind": str, "label": str})
     if not _LABEL.fullmatch(entry["label"]):
         expected = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
-        raise _wrong(where, "not a label", repr(entry["label"])[:80], expected)
+        raise wrong_profile(where, "not a label", repr(entry["label"])[:80], expected)
     return entry["kind"], entry["label"]
 
 
@@ -316,11 +302,11 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
     usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
     have, known = {_one(each.kind) for each in fields}, {_one(each.kind) for each in shipped}
     if missing := sorted(known - have - MAY_BE_LEFT_OUT):
-        raise _wrong(
+        raise wrong_profile(
             f"{where}.leaves", "a leaf that Airlock judges is left out", "no " + ", ".join(missing), "each of them"
         )
     if unknown := sorted(have - known - more):
-        raise _wrong(
+        raise wrong_profile(
             f"{where}.leaves", "a leaf that nothing here decides", ", ".join(unknown), "the kinds that ship for it"
         )
     return tuple(
@@ -339,10 +325,12 @@ def _own_intent(
     """Return a struct that does not ship: the plan decides every leaf by its raw value, but for times and nonce."""
     for member, choices in (("domain", DOMAINS), ("signer_rule", SIGNER_RULES), ("route", PINNABLE)):
         if entry[member] not in choices:
-            raise _wrong(f"{where}.{member}", "not one of these", entry[member][:80], ", ".join(choices))
+            raise wrong_profile(f"{where}.{member}", "not one of these", entry[member][:80], ", ".join(choices))
     accounts = [each.path for each in fields if each.kind in _ACCOUNTS]
     if len(accounts) != 1 or not path_of(fields, NONCE_KIND):
-        raise _wrong(f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce")
+        raise wrong_profile(
+            f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce"
+        )
     own = tuple(each._replace(rule=_own_rule(each)) for each in fields)
     return Intent(
         name, entry["encode_type"], f"{name}, a struct of this venue's profile", entry["domain"], entry["signer_rule"],
@@ -367,15 +355,15 @@ def _call(name: str, entry: Mapping[str, Any]) -> Call:
     where, signature, shipped = f"calls.{name}", entry["signature"], CALLS.get(name)
     fee = "value" in entry
     if fee and entry["value"] != FEE:
-        raise _wrong(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
+        raise wrong_profile(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
     if shipped is not None and "contract" in entry:
-        raise _wrong(f"{where}.contract", "no profile changes this", entry["contract"][:80], shipped.contract)
+        raise wrong_profile(f"{where}.contract", "no profile changes this", entry["contract"][:80], shipped.contract)
     if shipped is None or fee or signature != shipped.signature:
-        _require_harmless(where, signature, shipped)
+        require_harmless(where, signature, shipped)
     arguments = arguments_of(signature)
     names = [[argument.name for argument in arguments], *([name for name, _ in each.members] for each in arguments)]
     if any(len(set(each)) < len(each) for each in names):
-        raise _wrong(
+        raise wrong_profile(
             where, "two arguments of one name, of which one would be shown", signature[:200], "a name for each"
         )
     leaves = {path: solidity for argument in arguments for path, solidity in argument_leaves(argument)}
@@ -390,14 +378,18 @@ def _own_call(where: str, name: str, entry: Mapping[str, Any], fields: tuple[Fie
     """Return a call that does not ship: the plan decides every argument by its raw value, and no delegate makes it."""
     function, contract = entry["signature"].partition("(")[0], entry.get("contract", "")
     if name != function:
-        raise _wrong(where, "a call that does not ship has its function's name", name[:80], function)
+        raise wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
     if not _CONTRACT.fullmatch(contract):
         expected = f"one that is pinned, but for {_TOKEN}"
-        raise _wrong(f"{where}.contract", "not a contract of the venue", contract[:80], expected)
+        raise wrong_profile(f"{where}.contract", "not a contract of the venue", contract[:80], expected)
     if taken := sorted({each.path.partition(".")[0] for each in fields} & {"call", "struct"}):
-        raise _wrong(f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name")
+        raise wrong_profile(
+            f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name"
+        )
     if any(solidity == "bytes" for each in arguments_of(entry["signature"]) for _, solidity in argument_leaves(each)):
-        raise _wrong(where, "bytes can hide another call", entry["signature"][:200], "arguments that can be shown")
+        raise wrong_profile(
+            where, "bytes can hide another call", entry["signature"][:200], "arguments that can be shown"
+        )
     own = tuple(each._replace(rule=_raw_rule(each)) for each in fields)
     return Call(entry["signature"], f"{name}, a call of this venue's profile", contract, own)
 
@@ -409,27 +401,28 @@ def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
     return [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
 
 
-def _require_harmless(where: str, signature: str, shipped: Call | None) -> None:
+def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
     """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
     if not _SIGNATURE.fullmatch(signature) or len(signature) > MAX_CHARACTERS:
-        raise _wrong(
+        raise wrong_profile(
             where, "not a signature with argument names", signature[:200], f"such as {CALLS['setDelegate'].signature}"
         )
     if shipped is not None and shipped.name == "approve":
-        raise _wrong(where, "approve is the token's, and not the venue's", signature[:200], shipped.signature)
+        raise wrong_profile(where, "approve is the token's, and not the venue's", signature[:200], shipped.signature)
     own = (shipped.signature, canonical(signature)) if shipped is not None else ("", "")
     others = [each.signature for each in CALLS.values() if (each.signature, canonical(each.signature)) != own]
     names = {other.partition("(")[0].lower() for other in (*NEVER, *others) if other != own[0]}
     if signature.partition("(")[0].lower() in names:
-        raise _wrong(where, "the name of another function", signature[:200], "the venue's own function")
+        raise wrong_profile(where, "the name of another function", signature[:200], "the venue's own function")
     for other in (*NEVER, *others):
         if selector_of(other) == selector_of(signature):
-            raise _wrong(
+            raise wrong_profile(
                 where, "it has the selector of another function", signature[:200], f"not that of {canonical(other)}"
             )
 
 
-def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
+def wrong_profile(where: str, what: str, got: str, expected: str) -> DocumentError:
+    """Return the error of a profile that Airlock does not take, with its place."""
     do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
     error = DocumentError("DOC-VENUE", what, got=got, expected=expected, do=do)
     error.where = where

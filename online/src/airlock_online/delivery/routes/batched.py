@@ -5,35 +5,31 @@ Source: the specification, "POST {batched_market_url}/market/execute-batched", "
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from threading import Semaphore
 
 from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, unexpected
-from airlock_online.clients.urls import join
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.order_events import from_stream
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.order_status import OrderStatus
 from airlock_online.delivery.routes.posting import OF_PROXIES, Parcel, parcel_of, refused
+from airlock_online.delivery.routes.struct import request_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState, is_end_of_view, is_of, needs_history
 from airlock_online.journal.schema import Submission
-from airlock_shared.catalogue.services import BATCHED_MARKET, ROUTES
+from airlock_online.speech.sections import MARKET
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
-
-SUBMIT, _ = ROUTES[BATCHED_MARKET].endpoints
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request. ``eip7702`` is there only when it was given, and then it is the very text that was given."""
-    erc712 = {"userIntent": delivery.encoded_intent, "userSignature": delivery.signature}
-    body = json.dumps({"orderType": delivery.order_type, "erc712": erc712}, separators=(",", ":"))
-    if delivery.eip7702:
-        body = f'{body[:-1]},"eip7702":{delivery.eip7702}}}'
-    return parcel_of(SUBMIT.method, join(delivery.base_url, SUBMIT.path), body.encode(), context)
+    made = request_of(MARKET, delivery, context)
+    if not delivery.eip7702:
+        return made
+    return parcel_of(made.method, made.url, made.body[:-1] + f',"eip7702":{delivery.eip7702}}}'.encode(), context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:

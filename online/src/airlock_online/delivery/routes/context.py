@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_online.speech.sections import RelayerTemplate, Replies, RequestBodies
+from airlock_online.speech.sections import SHIPPED, Speech
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
@@ -105,9 +105,7 @@ class DeliveryContext(NamedTuple):
     on_notice: Callable[[str], None] = _nothing
     nonce_used: NonceRead | None = None
     patience_s: float = 120.0
-    relayer: RelayerTemplate = RelayerTemplate()
-    bodies: RequestBodies = RequestBodies()
-    replies: Replies = Replies()
+    speech: Speech = SHIPPED
     on_answered: Callable[[], None] = _nothing
     on_asked: Callable[[str, str], None] = _nothing
     streams: Semaphore = Semaphore(STREAMS)
@@ -117,6 +115,5 @@ class DeliveryContext(NamedTuple):
     confirmed_by: str = "finalized"
     encoded: Callable[[Record], str] = _not_here
     contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
-    relay_path: str = "/v2/relay"
     look: Callable[[str], Sequence[Found]] | None = None
     marks: SendingMarks | None = None

@@ -6,57 +6,37 @@ execution services referenced". The shapes are those of comparable venues.
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import value_at
-from airlock_online.clients.urls import join, segment
+from airlock_online.clients.reply_values import id_told, value_at
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
-from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, post_once, told_by, usable_id
+from airlock_online.delivery.routes.struct import request_of
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
-from airlock_online.speech.sections import CoreReply
-from airlock_shared.catalogue.services import CORE_API, ROUTES
-from airlock_shared.errors import ServiceError
+from airlock_online.speech.sections import REPLACE
+from airlock_shared.catalogue.services import CORE_API
 from airlock_shared.text.safe import safe
 
-STORE, REPLACE = ROUTES[CORE_API].endpoints
 STORED = "TriggerStored"
 _WHO = "the core API"
-_NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
-_TEXTS = ("coinSize", "price", "percentage", "nonce")
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request: PUT when it replaces a stored trigger, else POST."""
-    template = context.bodies.price_trigger
-    body = body_of(template, delivery) if template else _usual(delivery)
-    endpoint = REPLACE if delivery.replaces else STORE
-    path = endpoint.path.replace("{entityId}", segment(delivery.replaces)) if delivery.replaces else endpoint.path
-    sent = json.dumps(body, separators=(",", ":")).encode()
-    return parcel_of(endpoint.method, join(delivery.base_url, path), sent, context)
-
-
-def _usual(delivery: Delivery) -> dict[str, object]:
-    """Return the body as comparable venues take it, some of its members numbers."""
-    signed = leaves_by_shipped_path(delivery)
-    return {
-        "trader": signed["trader"],
-        "buy": signed["buy"],
-        **{name: signed[name] for name in _NUMBERS},
-        **{name: str(signed[name]) for name in _TEXTS},
-        "signedMessage": delivery.signature,
-    }
+    return request_of(CORE_API, delivery, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """Send once; the answer is the outcome, and the new id is durable before anybody sees it."""
 
     def read(reply: Reply) -> dict[str, str]:
-        return _stored(document_of(_WHO, parcel.url, reply, (200, 201)), delivery.replaces, context.replies.core)
+        stored = context.speech.reply(CORE_API, delivery.primary_type)
+        data, _ = told_by(_WHO, parcel.url, reply, (200, 201))
+        return _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
 
     payload = post_once(parcel, read, tracker, context)
     if payload is not None:
@@ -71,28 +51,17 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str
     return ""
 
 
-def _stored(told: dict[str, Any], replaces: str, places: CoreReply) -> dict[str, str]:
+def _stored(
+    data: dict[str, Any], replaces: str, stored: Mapping[str, str], replacing: Mapping[str, str]
+) -> dict[str, str]:
     """Return the ids of a reply: ``entityId``, and of a replacement ``oldEntityId``. Raises ``ServiceError``."""
-    data = inside(told)
-    new = _id_at(data, places.entity, places)
-    if replaces:
-        named = _id_at(data, places.new_entity, places)
-        new = new if named is None else named
-    if type(new) is not str or not 0 < len(new) <= MAX_TRACKING_ID or not new.isprintable():
-        if new is None:
-            raise ServiceError(f"{_WHO} gave no id of the stored trigger")
-        raise UnusableId(f"{_WHO} gave no usable id of the stored trigger", places.entity, new)
+    place = replacing["id"] if replaces and value_at(data, replacing["id"]) is not None else stored["id"]
+    new = usable_id(_WHO, data, place)
     if not replaces:
         return {"entityId": new}
-    old = _id_at(data, places.old_entity, places)
-    old = replaces if old is None else old
+    told = id_told(value_at(data, replacing["replaced"]))
+    old = replaces if told is None else told
     if old != replaces or new == replaces:
         what = f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}"
-        raise UnusableId(what, places.new_entity, new)
+        raise UnusableId(what, place, new)
     return {"entityId": new, "oldEntityId": replaces}
-
-
-def _id_at(data: dict[str, Any], place: str, places: CoreReply) -> Any:
-    """Return an id as a text, where the venue's ids may be whole numbers; else as it came."""
-    found = value_at(data, place)
-    return str(found) if places.whole_numbers and type(found) is int and found >= 0 else found

@@ -17,11 +17,10 @@ from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.polling import POLL_S, PollAnswer, until_final
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, terminal_state
-from airlock_shared.catalogue.services import BATCHED_MARKET, ROUTES
+from airlock_online.speech.sections import MARKET, STATUS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-_, STATUS = ROUTES[BATCHED_MARKET].endpoints
 WHOLE_EVERY = 5  # polls
 CHECKS_AT_MOST = 3  # of an end that the stream has told, before its word is taken because nobody contradicts it
 
@@ -87,7 +86,7 @@ class OrderStatus:
 
     def _read(self, *, whole: bool) -> StatusReply:
         tracking_id, last_seq = self._tracker.tracking_id, self._tracker.order.last_seq
-        url = join(self._base_url, STATUS.path.replace("{trackingId}", segment(tracking_id)))
+        url = join(self._base_url, self._context.speech.paths[MARKET + STATUS].replace("{id}", segment(tracking_id)))
         query = {} if whole or last_seq is None else {"afterSeq": last_seq}
         reply = self._context.http.poll(url, query)
         if reply.status != 200:

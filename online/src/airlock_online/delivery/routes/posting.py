@@ -7,15 +7,15 @@ answer expected leaves it unknown, and it is never sent again. Source: the speci
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.http_messages import code_of
-from airlock_online.clients.reply_values import value_at
+from airlock_online.clients.reply_values import id_told, value_at
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.tracker import Tracker, given_id
-from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.wire.codec import parse_json
 
@@ -45,15 +45,16 @@ def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> P
 
 
 def post_once(
-    parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, context: DeliveryContext
+    parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, context: DeliveryContext, *, busy: str = ""
 ) -> _Read | None:
     """Send a request that is answered by one JSON document, and return what ``read`` makes of it.
 
     None when there was no such answer: the journal has the state that this leaves. ``read`` raises ``ServiceError``.
+    ``busy`` is the service's word, in its 503, for that it has taken nothing.
     """
     try:
         with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
-            if refused(opened, tracker):
+            if refused(opened, tracker, busy=busy):
                 return None
             reply = opened.with_body(b"".join(opened.chunks))
         return read(reply)
@@ -77,14 +78,19 @@ def _may_be_taken(status: int) -> str:
     return "that does not say that it was not taken" if status in _MAY_BE_TAKEN else ""
 
 
-def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str] = _may_be_taken) -> bool:
+def refused(
+    opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str] = _may_be_taken, *, busy: str = ""
+) -> bool:
     """Tell whether a reply is a 4xx, and write down why: a refusal before anything was taken, unless it is undecided.
 
-    ``undecided`` gets the status, and returns the reason for which it leaves the outcome open, empty for none.
+    ``undecided`` gets the status, and returns the reason for which it leaves the outcome open, empty for none. So does a 503
+    of a service whose word for it, ``busy``, the services file has, and that is undecided without that word.
     """
-    if not 400 <= opened.status < 500:
+    if not 400 <= opened.status < 500 and not (busy and opened.status == 503):
         return False
     reason = read_reason(opened)
+    if opened.status == 503 and not _says(reason, busy):
+        undecided = _by_another
     code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)
     shown = f" (decodedError: {decoded})" if decoded else ""
     wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""
@@ -96,6 +102,20 @@ def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str]
     return True
 
 
+def _by_another(_: int) -> str:
+    return "it is not in the service's own words, so a proxy may have sent it"
+
+
+def _says(reason: str, word: str) -> bool:
+    """Tell whether a JSON object has a text that is this word, at its top or one table below."""
+    try:
+        document = parse_json(reason.encode("utf-8", "surrogatepass"))
+    except DocumentError:
+        return False
+    tables = [document, *document.values()] if type(document) is dict else []
+    return any(word == value for table in tables if type(table) is dict for value in table.values())
+
+
 def _decoded(reason: str) -> str:
     """Return the contract error of a failed simulation that a refusal's body carries; empty when none."""
     try:
@@ -105,27 +125,29 @@ def _decoded(reason: str) -> str:
     return decoded if type(decoded) is str else json.dumps(decoded) if decoded is not None else ""
 
 
-def data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
-    """Return the ``data`` object of ``who``'s envelope. Raises ``ServiceError`` for every other reply."""
-    envelope = document_of(who, url, reply, (200, 201, 202))
-    data = envelope.get("data") if envelope.get("ok") is True else None
-    if type(data) is not dict:
-        raise unexpected(reply, f"{who} answered in an unknown shape")
-    return data
+def told_by(
+    who: str, url: str, reply: Reply, statuses: tuple[int, ...] = (200, 201, 202)
+) -> tuple[dict[str, Any], str]:
+    """Return what a reply of ``who`` holds, within the builder's envelope or without one, and what its places begin with.
 
-
-def plain_data_of(who: str, url: str, reply: Reply) -> dict[str, Any]:
-    """Return the object of a reply without an envelope. Raises ``ServiceError`` for another, and for one that says no."""
-    document = document_of(who, url, reply, (200, 201, 202))
+    Raises ``ServiceError`` for another reply, and for one that says no.
+    """
+    document = document_of(who, url, reply, statuses)
     if document.get("ok") is False or document.get("error") is not None:
         raise unexpected(reply, f"{who} answered that it failed")
-    return document
-
-
-def inside(document: dict[str, Any]) -> dict[str, Any]:
-    """Return what an envelope holds, or the document itself where it comes without one."""
     held = document.get("data") if document.get("ok") is True else None
-    return held if type(held) is dict else document
+    return (held, "data.") if type(held) is dict else (document, "")
+
+
+def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
+    """Return an id that can be asked for, told as a text or a whole number. Raises ``ServiceError``, or ``UnusableId``."""
+    given = value_at(data, place)
+    told = id_told(given)
+    if type(told) is str and 0 < len(told) <= MAX_TRACKING_ID and told.isprintable():
+        return told
+    if given is None:
+        raise ServiceError(f"{who} gave no usable id")
+    raise UnusableId(f"{who} gave no usable id", place, given)
 
 
 def document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:

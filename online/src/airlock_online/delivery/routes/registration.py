@@ -10,8 +10,8 @@ from airlock_online.clients.reply_values import hashes_named
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.order_events import from_status
 from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.order_status import STATUS
-from airlock_online.delivery.routes.relayer import id_in, told_by
+from airlock_online.delivery.routes.posting import told_by, usable_id
+from airlock_online.delivery.routes.relayer import WHO
 from airlock_online.journal.order_states import (
     ANOMALIES,
     CONTRADICTIONS,
@@ -21,6 +21,7 @@ from airlock_online.journal.order_states import (
     merge,
 )
 from airlock_online.journal.schema import Record
+from airlock_online.speech.sections import MARKET, STATUS
 from airlock_shared.catalogue.services import BATCHED_MARKET, RELAYER
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
@@ -37,9 +38,7 @@ def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -
         raise UsageError("this route has no tracking ids", do="give the transaction: --transaction HASH")
     if not 0 < len(tracking_id) <= MAX_TRACKING_ID or not tracking_id.isprintable():
         raise UsageError("that is no tracking id", do="give it as the service told it")
-    template = (
-        STATUS.path.replace("{trackingId}", "{id}") if record.route == BATCHED_MARKET else context.relayer.status_path
-    )
+    template = context.speech.paths[(MARKET if record.route == BATCHED_MARKET else RELAYER) + STATUS]
     url = join(record.url, template.replace("{id}", segment(tracking_id)))
     reply = context.http.exchange(HttpCall("GET", url))
     if reply.status != 200:
@@ -65,7 +64,7 @@ def _of_order(document: object, record: Record, tracking_id: str) -> object:
 
 
 def _of_relay(reply: Reply, url: str, relay_id: str, context: DeliveryContext) -> object:
-    data = told_by(url, reply, context)
-    if id_in(data, context) != relay_id:
+    data, _ = told_by(WHO, url, reply)
+    if usable_id(WHO, data, context.speech.replies[RELAYER]["id"]) != relay_id:
         raise ServiceError("the relayer's answer does not name the id that was asked for")
-    return next(iter(hashes_named(data, context.replies.relayer.transaction)), None)
+    return next(iter(hashes_named(data, context.speech.replies[RELAYER]["transaction"])), None)

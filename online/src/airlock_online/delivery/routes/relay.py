@@ -16,10 +16,13 @@ from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, post_once, told_by
 from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
+from airlock_online.delivery.routes.struct import request_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
+from airlock_online.speech.sections import STATUS
+from airlock_shared.catalogue.services import RELAY
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
@@ -28,15 +31,14 @@ _WHO = "the relay"
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request. The simulation is never asked to be skipped."""
-    body = json.dumps({"rawTransaction": delivery.raw_transaction}, separators=(",", ":")).encode()
-    return parcel_of("POST", join(delivery.base_url, context.relay_path), body, context)
+    return request_of(RELAY, delivery, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once, then poll. Return why it stopped, empty when the transaction is final."""
 
     def read(reply: Any) -> str:
-        told = hashes_named(data_of(_WHO, parcel.url, reply), context.replies.relay.transaction)
+        told = hashes_named(told_by(_WHO, parcel.url, reply)[0], context.speech.replies[RELAY]["transaction"])
         if not told:
             raise ServiceError(f"{_WHO} gave no transaction hash")
         tx_hash = transaction.hash_of(delivery)
@@ -62,12 +64,13 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str
 
 def _poll(base_url: str, tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext) -> str:
     def ask() -> PollAnswer:
-        url = join(base_url, f"{context.relay_path}/{segment(tx_hash)}")
-        data = data_of(_WHO, url, context.http.poll(url, {}))
-        told = hashes_named(data, context.replies.relay.transaction)
+        url = join(base_url, context.speech.paths[RELAY + STATUS].replace("{id}", segment(tx_hash)))
+        data, within = told_by(_WHO, url, context.http.poll(url, {}))
+        places = context.speech.replies[RELAY]
+        told = hashes_named(data, places["transaction"])
         for each in told:
             require_named("relay's answer", {"hash": each}, hash=tx_hash)
-        status = status_word(data, context.replies.words, context.replies.relay.status)
+        status = status_word(data, context.speech.words, places["status"], within)
         return by_word_alone(status, names=bool(told)) or _take(status, data, tx_hash, call, tracker, context)
 
     return until_final(f"the relay: the status of {tx_hash}", ask, context)
@@ -77,16 +80,16 @@ def _take(
     status: StatusWord, data: dict[str, Any], tx_hash: str, call: str, tracker: Tracker, context: DeliveryContext
 ) -> PollAnswer:
     """Write a final status down, and return what it says."""
-    reply = context.replies.relay
-    block = block_number(value_at(data, reply.block))
+    places = context.speech.replies[RELAY]
+    block = block_number(value_at(data, places["block"]))
     if status.meaning == "reverted":
-        decoded = value_at(data, reply.reason)
+        decoded = value_at(data, places["error"])
         told = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
         transaction.reverted(tx_hash, "REVERTED", told, tracker)
         return PollAnswer(status.told, True)
     if status.meaning != "confirmed":
         return PollAnswer(status.told, False, status.unknown)
-    if why := unproven(status, data, block, tx_hash, context):
+    if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
         return PollAnswer(why, False, odd=True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")

@@ -1,45 +1,51 @@
 """The relayer, for the intents that have no service of their own (delegates, referrals).
 
-The specification names it and documents no endpoint: path and body are a template with a default. It answers with an id
-that is polled until the transaction is confirmed or reverted.
+The specification names it and documents no endpoint: path and body are the services file's, with a default. It answers with
+an id that is polled until the transaction is confirmed or reverted.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
 
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named, status_word, value_at
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
+from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, UnusableId, data_of, parcel_of, plain_data_of, post_once
-from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
-from airlock_online.delivery.routes.struct import body_of
+from airlock_online.delivery.routes.posting import Parcel, post_once, told_by, usable_id
+from airlock_online.delivery.routes.said import as_said, by_word_alone, signs_of_failure, unproven
+from airlock_online.delivery.routes.struct import request_of
 from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderEvent, OrderState
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
+from airlock_online.speech.sections import STATUS
+from airlock_shared.catalogue.services import RELAYER
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
 ACCEPTED, CONFIRMED, REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
-_WHO = "the relayer"
+WHO = "the relayer"
 _ENDS = ("confirmed", "reverted")
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
-    """Return the request that the template's body makes of a delivery."""
-    body = json.dumps(body_of(context.relayer.body, delivery), separators=(",", ":")).encode()
-    template = context.relayer
-    return parcel_of(template.submit_method, join(delivery.base_url, template.submit_path), body, context)
+    """Return the request that the services file's body makes of a delivery."""
+    return request_of(RELAYER, delivery, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once, then poll. Return why it stopped, empty when the submission is final."""
-    relay_id = post_once(parcel, lambda reply: id_in(told_by(parcel.url, reply, context), context), tracker, context)
+
+    def read(reply: Reply) -> str:
+        return usable_id(WHO, told_by(WHO, parcel.url, reply)[0], context.speech.replies[RELAYER]["id"])
+
+    relay_id = post_once(parcel, read, tracker, context, busy=context.speech.replies[RELAYER]["busy"])
     if relay_id is None:
         return ""
     tracker.write(OrderEvent(0, ACCEPTED, {"id": relay_id}), tracking_id=relay_id, path=(OrderState.ACCEPTED,))
@@ -56,13 +62,13 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str
 
 def _poll(base_url: str, tracker: Tracker, context: DeliveryContext) -> str:
     def ask() -> PollAnswer:
-        url = join(base_url, context.relayer.status_path.replace("{id}", segment(tracker.tracking_id)))
-        data = told_by(url, context.http.poll(url, {}), context)
-        reply = context.replies.relayer
-        names = value_at(data, reply.id) is not None
-        if names and (told := id_in(data, context)) != tracker.tracking_id:
+        path, places = context.speech.paths[RELAYER + STATUS], context.speech.replies[RELAYER]
+        url = join(base_url, path.replace("{id}", segment(tracker.tracking_id)))
+        data, within = told_by(WHO, url, context.http.poll(url, {}))
+        names = value_at(data, places["id"]) is not None
+        if names and (told := usable_id(WHO, data, places["id"])) != tracker.tracking_id:
             raise ServiceError(f"the relayer answered about {safe(told)!r}, which Airlock did not ask about")
-        status = status_word(data, context.replies.words, reply.status, "data." if reply.envelope else "")
+        status = status_word(data, context.speech.words, places["status"], within)
         return by_word_alone(status, names=names) or _take(status, data, tracker, context)
 
     return until_final(f"the relayer: the status of {safe(tracker.tracking_id)}", ask, context)
@@ -72,11 +78,14 @@ def _take(status: StatusWord, data: dict[str, Any], tracker: Tracker, context: D
     """Write a final status down, and return what it says."""
     if status.meaning not in _ENDS:
         return PollAnswer(status.told, False, status.unknown)
-    reply = context.replies.relayer
-    tx_hash = next(iter(hashes_named(data, reply.transaction)), None)
+    places = context.speech.replies[RELAYER]
+    tx_hash = next(iter(hashes_named(data, places["transaction"])), None)
     if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
-    if why := unproven(status, data, block_number(value_at(data, reply.block)), tx_hash, context):
+    block = block_number(value_at(data, places["block"]))
+    if block is None and status.word and context.node is not None and not signs_of_failure(data, places["transaction"]):
+        return PollAnswer(_by_node(tx_hash.lower(), tracker, context.node, context), True)
+    if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
         return PollAnswer(why, False, odd=True)
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash, **as_said(status)}
     if status.meaning == "confirmed":
@@ -89,18 +98,11 @@ def _take(status: StatusWord, data: dict[str, Any], tracker: Tracker, context: D
     return PollAnswer(status.told, True)
 
 
-def told_by(url: str, reply: Reply, context: DeliveryContext) -> dict[str, Any]:
-    """Return what a reply of the relayer holds, within its envelope or without one. Raises ``ServiceError``."""
-    read = data_of if context.replies.relayer.envelope else plain_data_of
-    return read(_WHO, url, reply)
+def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient, context: DeliveryContext) -> str:
+    """Settle by the operator's node what the relayer says of a transaction without its block, and return what is found.
 
-
-def id_in(data: dict[str, Any], context: DeliveryContext) -> str:
-    """Return the relayer's id of an intent. Raises ``ServiceError``."""
-    place = context.replies.relayer.id
-    relay_id = value_at(data, place)
-    if type(relay_id) is not str or not 0 < len(relay_id) <= MAX_TRACKING_ID or not relay_id.isprintable():
-        if relay_id is None:
-            raise ServiceError("the relayer gave no usable id")
-        raise UnusableId("the relayer gave no usable id", place, relay_id)
-    return relay_id
+    Raises ``ServiceError`` unless that transaction, in a confirmed block, has executed this very intent.
+    """
+    record = context.journal.get(tracker.digest).record
+    require_chain(node, record)
+    return settle_by_transaction(record, tx_hash, confirmed_block(node, context), context)

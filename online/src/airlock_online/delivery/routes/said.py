@@ -13,7 +13,7 @@ from typing import Any
 from airlock_online.clients.reply_values import StatusWord, value_at
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.speech.meanings import CONFIRMED, FAILED, REVERTED
+from airlock_online.speech.meanings import CONFIRMED, FAILED, REVERTED, may_mean, plain
 from airlock_shared.errors import ServiceError
 
 _SAY_WHY = ("error", "errors", "errorMessage", "decodedError", "revertReason", "revertData", "failureReason")
@@ -36,18 +36,38 @@ def by_word_alone(status: StatusWord, *, names: bool) -> PollAnswer | None:
 
 
 def unproven(
-    status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext
+    status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext, place: str
 ) -> str:
-    """Return why an explained word for ``confirmed`` does not count; empty when it does, or is no explained word."""
+    """Return why an explained word for ``confirmed`` does not count; empty when it does, or is no explained word.
+
+    ``place`` is where the reply has the transaction: the table in which it stands may be its receipt.
+    """
     if not status.word or status.meaning != CONFIRMED:
         return ""
     if block is None:
         return f"{status.told}; without a block beside it, that is no proof"
-    against = [name for name in _SAY_WHY if value_at(data, name)]
-    against += [name for name, no in _SAY_NO if data.get(name) is no]
+    against = signs_of_failure(data, place)
     if against:
         return f"{status.told}; but its member {against[0]} speaks of a failure"
     return _against_the_node(status, tx_hash, context)
+
+
+def signs_of_failure(data: Mapping[str, Any], place: str) -> list[str]:
+    """Return the members of a reply, and of the receipt within it, that speak of a failure."""
+    receipt = value_at(data, place.rpartition(".")[0]) if "." in place else None
+    tables = [data, receipt] if type(receipt) is dict else [data]
+    against = [name for table in tables for name in _SAY_WHY if value_at(table, name)]
+    against += [name for table in tables for name, no in _SAY_NO if table.get(name) is no]
+    if type(receipt) is dict and _is_no(receipt.get("status")):
+        against.append("status")
+    return against
+
+
+def _is_no(status: object) -> bool:
+    """Tell whether a receipt's status says that it was reverted, as a number, a flag or a word."""
+    if type(status) is str and plain(status) not in ("0", "0x0", "00"):
+        return may_mean(status) <= {REVERTED, FAILED}
+    return status in (0, "0", "0x0", "0x00")
 
 
 def _against_the_node(status: StatusWord, tx_hash: str, context: DeliveryContext) -> str:

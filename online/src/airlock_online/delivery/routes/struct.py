@@ -1,19 +1,35 @@
 """The members of a signed struct, read back from its encoding: what is sent is what was signed.
 
-Where no document shows a request, the configuration names the members of its body and what goes into each, from a closed
-list: nothing else of a delivery can be sent.
+What goes into a request stands in a services file, or is what ships (:mod:`airlock_online.speech`): parts out of a closed
+list, and constants. Nothing else of a delivery can be sent.
 """
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airlock_online.delivery.routes.context import Delivery
-from airlock_online.speech.sections import MESSAGE, PARTS
+from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.executing import executing_call
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.posting import Parcel, parcel_of
+from airlock_online.speech.sections import (
+    AS_NUMBER,
+    EXECUTING,
+    MARK,
+    MESSAGE,
+    OF_A_TRANSACTION,
+    PARTS,
+    REPLACE,
+    SHIPPED_LEAF,
+    is_part,
+)
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
+from airlock_shared.catalogue.services import CORE_API, TWAP
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode
 from airlock_shared.ethereum.addresses import checksum_address
@@ -55,14 +71,11 @@ def _named(
 def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
     """Return what was signed by the paths of the shipped struct, whatever the venue calls its members.
 
-    Raises ``UsageError`` for a struct that does not ship: how its service takes it is not known.
+    Nothing of a struct that does not ship.
     """
     shipped = CATALOGUE.get(delivery.primary_type)
     if shipped is None:
-        raise UsageError(
-            f"{delivery.primary_type} does not ship, and no body of it is known for the route {delivery.route}",
-            do="nothing was sent; give it a body in the services file, or export it",
-        )
+        return {}
     message, fields = members_of(delivery), struct_of(delivery).fields
     found = {each.path: value_of(fields, message, each.kind) for each in shipped.fields}
     for each in shipped.fields:
@@ -71,24 +84,68 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
 
-def body_of(template: Mapping[str, object], delivery: Delivery) -> dict[str, object]:
-    """Return the members that a template makes of a delivery. Raises ``UsageError`` for a part that there is not."""
-    return {name: _part(part, delivery) for name, part in template.items()}
+def request_of(route: str, delivery: Delivery, context: DeliveryContext) -> Parcel:
+    """Return the one request that delivers something by a route, as its service speaks.
+
+    Raises ``UsageError`` for a part that there is not, and for a struct that does not ship and has no body of its own where
+    the service takes one shape alone.
+    """
+    speech, own = context.speech, f"{route}-{delivery.primary_type}"
+    if route in (TWAP, CORE_API) and delivery.primary_type not in CATALOGUE and own not in speech.bodies:
+        raise UsageError(
+            f"{delivery.primary_type} does not ship, and no body of it is known for the route {route}",
+            do=f"nothing was sent; say in the services file how it is sent, [bodies.{own}], or export it",
+        )
+    usual = REPLACE if delivery.replaces else route
+    template = speech.bodies.get(own) or speech.bodies.get(usual) or speech.bodies[route]
+    said, _, path = speech.paths.get(own, speech.paths[usual]).rpartition(" ")
+    path = _HOLE.sub(lambda hole: _in_path(hole[1], delivery), path)
+    body = json.dumps(body_of(template, delivery), separators=(",", ":")).encode()
+    method = said or ("PUT" if delivery.replaces else "POST")
+    return parcel_of(method, join(delivery.base_url, path), body, context)
 
 
-def _part(part: object, delivery: Delivery) -> object:
-    if part in PARTS:
-        return getattr(delivery, str(part))
-    if type(part) is str and part.partition(".")[0] == MESSAGE:
-        message = {name: _as_text(value) for name, value in members_of(delivery).items()}
-        if part == MESSAGE:
-            return message
-        if (name := part.partition(".")[2]) in message:
-            return message[name]
-    raise UsageError(
-        f"the configuration wants {safe(repr(part), limit=80)} in a request's body, and there is no such part",
-        do=f"use one of {', '.join(PARTS)}, {MESSAGE}, or {MESSAGE}.NAME with a member of the struct",
-    )
+_HOLE = re.compile(r"\{(\w+)\}", re.ASCII)
+
+
+def _in_path(name: str, delivery: Delivery) -> str:
+    return segment(delivery.replaces if name == "id" else str(part_of(f"{MESSAGE}.{name}", delivery)))
+
+
+def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
+    """Return what a body of the services file makes of a delivery. Raises ``UsageError`` for a part that there is not."""
+    return {name: _filled(value, delivery) for name, value in template.items()}
+
+
+def _filled(value: Any, delivery: Delivery) -> Any:
+    if type(value) is dict:
+        return body_of(value, delivery)
+    return part_of(value[len(MARK) :], delivery) if is_part(value) else value
+
+
+def part_of(name: str, delivery: Delivery) -> Any:
+    """Return a part of a delivery by its name, with `` as number`` behind it a whole number. Raises ``UsageError``."""
+    plain = name.removesuffix(AS_NUMBER)
+    kind, _, member = plain.partition(".")
+    found: object = None
+    if plain in (*PARTS, *OF_A_TRANSACTION, "order_type"):
+        found = delivery.trader or delivery.signer if plain == "trader" else getattr(delivery, plain)
+    elif plain in EXECUTING:
+        found = executing_call(delivery)[member]
+    elif kind == SHIPPED_LEAF:
+        found = _as_text(leaves_by_shipped_path(delivery).get(member))
+    elif kind == MESSAGE:
+        found = {name: _as_text(value) for name, value in members_of(delivery).items()}
+        for step in filter(None, member.split(".")):
+            found = found.get(step) if isinstance(found, dict) else None
+    if plain != name:
+        found = int(str(found)) if re.fullmatch(r"-?[0-9]{1,78}", str(found)) else None
+    if found is None or found == "":
+        raise UsageError(
+            f"the services file wants {safe(repr(name), limit=80)} in a request's body, and there is no such part",
+            do=f"use one of {', '.join((*PARTS, *EXECUTING))}, {MESSAGE}, or {MESSAGE}.NAME with a member of the struct",
+        )
+    return found
 
 
 def _as_text(value: object) -> object:

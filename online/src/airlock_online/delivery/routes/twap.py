@@ -7,7 +7,6 @@ cancellation, a services file may name its read of a TWAP.
 
 from __future__ import annotations
 
-import json
 import re
 
 from airlock_online.clients.http import Reply
@@ -16,54 +15,55 @@ from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, UnusableId, document_of, inside, parcel_of, post_once
+from airlock_online.delivery.routes.posting import Parcel, UnusableId, post_once, told_by, usable_id
 from airlock_online.delivery.routes.said import by_word_alone, unproven
-from airlock_online.delivery.routes.struct import body_of, leaves_by_shipped_path
+from airlock_online.delivery.routes.struct import leaves_by_shipped_path, request_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.speech.meanings import CONFIRMED
-from airlock_shared.catalogue.services import ROUTES, TWAP
+from airlock_online.speech.sections import STATUS
+from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.services import TWAP
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
-(CANCEL,) = ROUTES[TWAP].endpoints
-CANCELLED, QUEUED = "TwapCancelled", "TwapCancelQueued"
+CANCELLED, QUEUED, EXECUTED = "TwapCancelled", "TwapCancelQueued", "TwapExecuted"
 _WHO = "the TWAP service"
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
     """Return the request that the template's body makes of a delivery. Raises ``UsageError`` for no cancellation."""
-    leaves_by_shipped_path(delivery)
-    sent = json.dumps(body_of(context.bodies.twap_cancel, delivery), separators=(",", ":")).encode()
-    return parcel_of(CANCEL.method, join(delivery.base_url, CANCEL.path), sent, context)
+    return request_of(TWAP, delivery, context)
 
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """POST once; the answer is the outcome."""
-    twap_id, places = leaves_by_shipped_path(delivery)["twapId"], context.replies.twap
+    signed, places = leaves_by_shipped_path(delivery).get("twapId"), context.speech.reply(TWAP, delivery.primary_type)
 
     def read(reply: Reply) -> dict[str, object]:
-        told = inside(document_of(_WHO, parcel.url, reply, (200, 201, *([202] if places.queued else []))))
-        named = value_at(told, places.twap)
-        if places.queued and value_at(told, places.queued) is True and named in (None, twap_id, str(twap_id)):
-            return {}
-        tx_hash = next(iter(hashes_named(told, places.transaction)), None)
-        block = block_number(value_at(told, places.block))
+        told = told_by(_WHO, parcel.url, reply, (200, 201, *([202] if places["taken"] else [])))[0]
+        named = value_at(told, places["id"])
+        twap_id = usable_id(_WHO, told, places["id"]) if signed is None else signed
+        if places["taken"] and value_at(told, places["taken"]) is True and named in (None, twap_id, str(twap_id)):
+            return {"twapId": twap_id}
+        tx_hash = next(iter(hashes_named(told, places["transaction"])), None)
+        block = block_number(value_at(told, places["block"]))
         if str(named) != str(twap_id):
             raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
         if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash) or block is None:
-            given = {"transactionHash": tx_hash, "blockNumber": value_at(told, places.block)}
+            given = {"transactionHash": tx_hash, "blockNumber": value_at(told, places["block"])}
             raise UnusableId(f"{_WHO} gave no transaction hash and block", "transaction", given)
         return {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
 
     payload = post_once(parcel, read, tracker, context)
-    if payload == {}:
-        tracker.write(OrderEvent(0, QUEUED, {"twapId": twap_id}), path=(OrderState.ACCEPTED,))
+    if payload is not None and len(payload) == 1:
+        tracker.write(OrderEvent(0, QUEUED, payload), path=(OrderState.ACCEPTED,))
         return _ask(context.journal.get(delivery.digest).record, tracker, context)
     if payload is not None:
-        tracker.write(OrderEvent(0, CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
+        done = CANCELLED if signed is not None else EXECUTED
+        tracker.write(OrderEvent(0, done, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
     return ""
 
 
@@ -82,33 +82,36 @@ def _queued(tracker: Tracker, context: DeliveryContext) -> str:
 
 
 def _ask(record: Record, tracker: Tracker, context: DeliveryContext) -> str:
-    twap_id, places = _queued(tracker, context), context.replies.twap
-    if not places.status_path:
+    twap_id, places = _queued(tracker, context), context.speech.reply(TWAP, record.primary_type)
+    if not (path := context.speech.paths[TWAP + STATUS]):
         return f"{_WHO} has taken the cancellation, and no read of it is known: its nonce tells the rest"
-    url = join(record.url, places.status_path.replace("{id}", segment(twap_id)))
+    url = join(record.url, path.replace("{id}", segment(twap_id)))
 
     def ask() -> PollAnswer:
-        told = inside(document_of(_WHO, url, context.http.poll(url, {}), (200,)))
-        named = value_at(told, places.twap)
+        told = told_by(_WHO, url, context.http.poll(url, {}), (200,))[0]
+        named = value_at(told, places["id"])
         if named is not None and str(named) != twap_id:
             raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
-        tx_hash = next(iter(hashes_named(told, places.transaction)), None)
-        block = block_number(value_at(told, places.block))
+        tx_hash = next(iter(hashes_named(told, places["transaction"])), None)
+        block = block_number(value_at(told, places["block"]))
         if type(tx_hash) is not str or not _HASH.fullmatch(tx_hash) or block is None:
             return PollAnswer("no transaction and block of a cancellation yet", False)
-        if places.queued and value_at(told, places.queued) is True:
+        if places["taken"] and value_at(told, places["taken"]) is True:
             return PollAnswer("a transaction, and that it is only queued: these contradict each other", False, odd=True)
         said = StatusWord(CONFIRMED, f"transaction {tx_hash.lower()} in block {block}", False, CANCELLED)
         if by_word := by_word_alone(said, names=named is not None):
             return by_word
-        if why := unproven(said, told, block, tx_hash, context):
+        if why := unproven(said, told, block, tx_hash, context, places["transaction"]):
             return PollAnswer(why, False, odd=True)
         if nonce_now(record, context) is not True:
             return PollAnswer(
                 f"{said.told}; nobody says that its nonce is used: it may be another one's", False, odd=True
             )
-        payload = {"twapId": int(twap_id), "transactionHash": tx_hash.lower(), "blockNumber": block}
-        tracker.write(OrderEvent(1, CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
+        own = record.primary_type not in CATALOGUE
+        payload = {"twapId": twap_id if own else int(twap_id), "transactionHash": tx_hash.lower(), "blockNumber": block}
+        tracker.write(
+            OrderEvent(1, EXECUTED if own else CANCELLED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED)
+        )
         return PollAnswer(said.told, True)
 
     return until_final(f"{_WHO}: the TWAP {twap_id}", ask, context)

@@ -1,0 +1,271 @@
+"""What is wrong with a value of a services file: a sentence for each mistake, nothing for a good one.
+
+A part begins with ``$``. A constant that has a part's name is refused: the mark was forgotten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from airlock_online.speech.sections import (
+    ACCOUNT,
+    ALL,
+    AS_NUMBER,
+    BODIES,
+    CARRIERS,
+    EXECUTING,
+    MARK,
+    MARKET,
+    MESSAGE,
+    NOT_SENT,
+    OF_A_TRANSACTION,
+    PARTS,
+    PATHS,
+    REPLACE,
+    REPLIES,
+    SHIPPED_LEAF,
+    STATUS,
+    TIMES,
+    is_part,
+)
+from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.catalogue.services import CORE_API, RELAY, RELAYER, TWAP
+
+PER_MINUTE_AT_MOST = 60_000
+_AT_MOST, _DEEP_AT_MOST, _DECIMALS_AT_MOST = 64, 4, 36
+
+_NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,63}"
+_SEGMENT = "/[A-Za-z0-9_~-][A-Za-z0-9._~-]*"
+_HOLE = r"\{[A-Za-z_]\w{0,63}\}"
+_MEMBER = re.compile(_NAME, re.ASCII)
+_PLACE = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|[0-9]{{1,3}})){{0,7}}", re.ASCII)
+_OF_STRUCT = re.compile(rf"({RELAYER}|{TWAP}|{CORE_API})-[A-Z]\w{{0,63}}", re.ASCII)
+_NAMED_PART = re.compile(rf"{MESSAGE}|(?:{MESSAGE}|{SHIPPED_LEAF})(?:\.[A-Za-z_]\w{{0,63}}){{1,8}}", re.ASCII)
+_DECIMALS = re.compile(r"(.+) with ([0-9]{1,2}) decimals", re.ASCII)
+
+_RESULTS = {action.result for action in ACTIONS.values()}
+_SENT = {action.name: {p.sent for p in action.parameters if p.sent} | {"delegate"} for action in ACTIONS.values()}
+_SENT |= {
+    "nonce": {"trader", "check", "space"}, "delegation": {"trader", "delegate"}, "positions": {"trader"},
+    "referral": {"trader", "code"}, "pairs": {"page"}, "meta": set(),
+}  # fmt: skip
+_SENT[ALL] = set.union(*_SENT.values())
+
+
+def meant(name: str, known: Collection[str]) -> str:
+    """Return the nearest name that there is, or all of them."""
+    near = get_close_matches(name, known, 1)
+    return f"did you mean {near[0]}?" if near else f"there are {', '.join(sorted(known))}"
+
+
+# ---- replies ---------------------------------------------------------------------------------------------------------
+
+_OLD = ("old", "replaced", "previous")
+_NAMED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "id": ((), _OLD),
+    "replaced": (_OLD, ("new",)),
+    "transaction": (("hash", "tx", "transaction"), ("block",)),
+    "block": (("block", "height"), ("hash", "time", "gas", "fee")),
+    "used": (("used", "spent", "consumed", "taken", "invalidated"), ("un", "not", "avail", "free")),
+    "not used": (("available", "unused", "free", "unspent", "usable"), ("not", "unavailable")),
+    "enabled": (("enabled", "active", "registered"), ("dis", "not", "un", "inactive")),
+    "expiry": (("expir", "until"), ()),
+}
+"""What the last name of a place must say, and what it must not, so that no other value is taken for it."""
+_CHOICES: Mapping[str, tuple[str, ...]] = {"time": TIMES, "enum_first": ("", "0", "1")}
+_MAY_BE_NONE = ("taken", "pnl", "busy")
+_NO_PLACE = (*_CHOICES, "beside", "busy")
+_OF_ANY_PROXY = (
+    "unavailable",
+    "upstream",
+    "gateway",
+    "timeout",
+    "timedout",
+    "overload",
+    "connect",
+    "error",
+    "tryagain",
+)
+
+
+def base_of(name: str) -> str:
+    """Return the reply that ships for one of this name: a route's, for that of a struct by it; empty for none."""
+    of_struct = _OF_STRUCT.fullmatch(name)
+    return of_struct[1] if of_struct and of_struct[1] != RELAYER else name if name in REPLIES else ""
+
+
+def in_reply(name: str, values: Any) -> Iterator[tuple[str, str]]:
+    """Yield the member and the sentence of each mistake in what a file says of a reply."""
+    if type(values) is not dict:
+        yield "", "it is not a table of members and their places"
+        return
+    ships = REPLIES[base_of(name)]
+    for member, value in values.items():
+        wrong = _in_member(member, value) if member in ships else f"it is unknown; {meant(member, ships)}"
+        if wrong:
+            yield member, wrong
+    places: dict[str, str] = {}
+    for member, value in {**ships, **values}.items():
+        if type(value) is str and value and member not in _NO_PLACE:
+            other = places.setdefault(value, member)
+            if other != member:
+                yield member, f"{value!r} is the place of {other} already"
+
+
+def _in_member(member: str, value: Any) -> str:
+    if member == "beside":
+        good = type(value) is list and len(value) <= _AT_MOST
+        return (
+            "" if good and all(type(n) is str and _MEMBER.fullmatch(n) for n in value) else "it is not a list of names"
+        )
+    if type(value) is not str:
+        return f"{value!r} is not a text"
+    if member in _CHOICES:
+        return "" if value in _CHOICES[member] else f"{value!r} is not one of {', '.join(map(repr, _CHOICES[member]))}"
+    if value == "" and member in _MAY_BE_NONE:
+        return ""
+    if member == "busy":
+        said = "".join(filter(str.isalnum, value.lower()))
+        by_any = not said or said.isdecimal() or any(part in said for part in _OF_ANY_PROXY)
+        return f"{value!r} is what any proxy says: a word of the service alone is needed" if by_any else ""
+    if member == "used" and value.startswith("not "):
+        return _place(value[4:], "not used")
+    return _place(value.removesuffix("?") if member == "pnl" else value, member)
+
+
+def _place(value: str, member: str = "") -> str:
+    if not _PLACE.fullmatch(value):
+        return f"{value!r} is not a place: names joined by dots"
+    names = [name for name in value.lower().split(".") if not name.isdecimal()]
+    last = "".join(filter(str.isalnum, names[-1]))
+    says, never = _NAMED.get(member, ((), ()))
+    named_so = any(part in last for part in says or ("",)) and not any(part in last for part in never)
+    told = f"its last name must say {' or '.join(says) if says else 'what is new'}"
+    return "" if named_so else f"{value!r} is named otherwise than what it is to be: {told}"
+
+
+# ---- paths -----------------------------------------------------------------------------------------------------------
+
+_PLAIN, _OF_ONE, _BY_PUT, _HOLED = (
+    (f"(?:{_SEGMENT}){{1,16}}", "'/v2/nonce'"),
+    (rf"(?=(?:/[^/]+){{1,16}}$)(?:{_SEGMENT})*/\{{id\}}(?:{_SEGMENT})*", "'/intents/{id}', with {id} once"),
+    (f"(?:(?:POST|PUT) )?(?:{_SEGMENT}){{1,16}}", "'/intents' or 'PUT /intents'"),
+    (
+        rf"(?:(?:POST|PUT) )?(?:/(?:[A-Za-z0-9_~-]|{_HOLE})(?:[A-Za-z0-9._~-]|{_HOLE})*){{1,16}}",
+        "'/twaps/open' or 'PUT /price-triggers/{pairIndex}'",
+    ),
+)
+"""Each form of a path, and one such."""
+
+
+def in_path(name: str, value: Any, requests: Mapping[str, Any]) -> str:
+    """Return what is wrong with an endpoint. A struct or call of the venue alone has its request in ``requests`` too."""
+    of_struct = _OF_STRUCT.fullmatch(name)
+    if name not in PATHS and not of_struct and (wrong := _own(name, requests, "requests")):
+        return wrong
+    of_one = name == REPLACE or name.endswith(STATUS)
+    form, such = _HOLED if of_struct else _OF_ONE if of_one else _BY_PUT if name == RELAYER else _PLAIN
+    if type(value) is not str or not re.fullmatch(form, value, re.ASCII):
+        return f"{value!r} is not a path such as {such}"
+    if not (of_struct or name.startswith((RELAY, RELAYER))) and "relay" in value.lower().split("/"):
+        return f"{value!r}: nothing is asked where signed transactions are sent"
+    return ""
+
+
+def _own(name: str, beside: Mapping[str, Any], section: str) -> str:
+    """Return why a name is not that of a struct or call of the venue alone; empty when it is."""
+    if not _MEMBER.fullmatch(name) or name in _RESULTS:
+        return f"it is no struct or call of this venue alone; {meant(name, PATHS)}"
+    told = f"it is unknown; a struct or call of this venue alone has [{section}] {name} as well; {meant(name, PATHS)}"
+    return "" if name in beside else told
+
+
+# ---- bodies and requests ---------------------------------------------------------------------------------------------
+
+
+def _constant(name: str, value: Any, parts: Collection[str]) -> Iterator[str]:
+    if type(value) is str and (value in parts or _NAMED_PART.fullmatch(value)):
+        yield f"{name} = {value!r} has the name of a part: write {MARK + value!r}, or another text"
+    text = type(value) is str and len(value) <= 200 and value.isprintable()
+    if not text and type(value) is not bool and not (type(value) is int and abs(value) < 1 << 53):
+        yield f"{name} = {value!r} is neither a part nor a constant: a text of 200 characters, a whole number, true or false"
+
+
+def in_body(name: str, value: Any) -> list[str]:
+    """Return what is wrong with what is sent to a service: the signature must be deliverable by it, exactly once."""
+    if name not in BODIES and name != REPLACE and not _OF_STRUCT.fullmatch(name):
+        return [f"it is unknown; {meant(name, BODIES)}"]
+    parts = OF_A_TRANSACTION if name == RELAY else (*PARTS, *EXECUTING, *(("order_type",) if name == MARKET else ()))
+    found: list[str] = []
+    wrong = list(_in_table(value, parts, found, 1))
+    if not wrong and sum(part in CARRIERS for part in found) != 1:
+        wrong = [f"the signature must be in it, once: {' or '.join(MARK + each for each in CARRIERS if each in parts)}"]
+    return wrong
+
+
+def _in_table(table: Any, parts: tuple[str, ...], found: list[str], depth: int) -> Iterator[str]:
+    if type(table) is not dict or len(table) > _AT_MOST or depth > _DEEP_AT_MOST:
+        yield f"it is not a table of at most {_AT_MOST} members, at most {_DEEP_AT_MOST} deep"
+        return
+    for name, value in table.items():
+        if not _MEMBER.fullmatch(name):
+            yield f"{name!r} is not the name of a member"
+        elif type(value) is dict:
+            yield from _in_table(value, parts, found, depth + 1)
+        elif not is_part(value):
+            yield from _constant(name, value, (*PARTS, *EXECUTING, *OF_A_TRANSACTION, "order_type"))
+        else:
+            found.append(part := value.removeprefix(MARK).removesuffix(AS_NUMBER))
+            if part not in parts and (parts is OF_A_TRANSACTION or not _NAMED_PART.fullmatch(part)):
+                yield f"{name} = {value!r} is no part of a delivery: {', '.join(MARK + each for each in parts)}"
+
+
+def in_request(name: str, value: Any, paths: Mapping[str, Any]) -> list[str]:
+    """Return what is wrong with what differs of a request to the builder; that of an own struct or call is whole."""
+    known = _SENT.get(name)
+    if known is None and (wrong := _own(name, paths, "paths")):
+        return [wrong]
+    if type(value) is not dict or len(value) > _AT_MOST:
+        return ["it is not a table of members"]
+    told = [each for member, source in value.items() for each in _in_source(member, source, known)]
+    if known is None or told:
+        return told
+    sources = [source[len(MARK) :] for source in value.values() if is_part(source)]
+    twice = {member for member in value if member in known - {*sources} and value[member] != MARK + NOT_SENT}
+    twice |= {source for source in sources if sources.count(source) > 1 and source in known}
+    return [f"{each!r}: it gives two members one name, or one member two" for each in sorted(twice)]
+
+
+def _in_source(member: str, source: Any, known: Collection[str] | None) -> Iterator[str]:
+    """Yield what is wrong with a request's member; ``known`` are those that are sent, None for leaves of any name."""
+    if not _MEMBER.fullmatch(member):
+        yield f"{member!r} is not the name of a member"
+    elif not is_part(source):
+        yield from _constant(member, source, known or ())
+    elif source == MARK + NOT_SENT and member not in (known or ()):
+        yield f"{member} = {source!r}: it is not sent anyway"
+    elif source in (MARK + NOT_SENT, MARK + ACCOUNT):
+        return
+    elif known is None:
+        leaf, decimals = split_decimals(source[len(MARK) :])
+        if _place(leaf) or decimals > _DECIMALS_AT_MOST:
+            yield f"{member} = {source!r} is no leaf, nor a leaf with at most {_DECIMALS_AT_MOST} decimals"
+    elif source[len(MARK) :] not in known:
+        yield f"{member} = {source!r} is sent nowhere; {meant(source[len(MARK) :], known)}"
+
+
+def split_decimals(source: str) -> tuple[str, int]:
+    """Return a leaf, and how many decimals it is sent with."""
+    found = _DECIMALS.fullmatch(source)
+    return (found[1], int(found[2])) if found else (source, 0)
+
+
+def in_limit(name: str, value: Any) -> str:
+    """Return what is wrong with a limit."""
+    if name != "builder":
+        return "it is unknown; did you mean builder?"
+    good = type(value) is int and 0 <= value <= PER_MINUTE_AT_MOST
+    return "" if good else f"{value!r} is not 0 to {PER_MINUTE_AT_MOST}"

@@ -1,0 +1,358 @@
+"""What the third venue's relayer may not achieve, case by case; and 300 hostile services files, one delivery each.
+
+None lets a changed byte be signed or sent, a signature go to another origin, or a state be final on less evidence.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+import threading
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.clients.builder import shaped
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery.executing import WITH_SIG, executing_call
+from airlock_online.delivery.outcome import error_of
+from airlock_online.delivery.routes.transaction import hash_of
+from airlock_online.delivery.submit import submit
+from airlock_online.journal.order_states import OrderState
+from airlock_online.preparing.prepare import is_built, planned_ask
+from airlock_online.speech.reader import resolve_services
+from airlock_online.speech.sections import BODIES, PARTS, PATHS, REPLIES, SHIPPED, Speech
+from airlock_shared.errors import UsageError
+from online.crash.orders import order
+from online.delivering_machine import delivering_machine
+from online.loopback import Answer, Wire, http, reply
+from online.node import CHAIN_ID, Node
+from second_venue.other_speech import SERVICES as SECOND
+from shared.world import plan, situation
+from third_venue.venue import BUSY_WORD, SERVICES
+
+FILE: dict[str, Any] = tomllib.loads(SERVICES)
+SPEECH = resolve_services(FILE)
+TX = "0x" + "ee" * 32
+TAKEN = reply(200, {"requestId": "r-1"})
+BLOCK = {"number": "0x9", "timestamp": "0x1", "transactions": []}
+
+
+def relayed(path: Path, taken: Answer, *told: object, node: Node | None = None, again: bool = False) -> Any:
+    """Relay a delegate's intent; return the outcome, and the requests that were sent."""
+    answers = [each if isinstance(each, Answer) else reply(200, each) for each in told]
+    with delivering_machine(path) as desk, Wire({"POST /relays": [taken, TAKEN], "GET /relays/r-1": answers}) as wire:
+        asked = RpcClient(node.url, desk.world.http) if node else None
+        desk.world = desk.world._replace(speech=SPEECH, patience_s=3, node=asked)
+        outcome = submit(order("relayer", wire.url), desk.world)
+        return (submit(order("relayer", wire.url), desk.world) if again else outcome), wire.seen
+
+
+# ---- what is sent ----------------------------------------------------------------------------------------------------
+
+
+def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once(tmp_path: Path) -> None:
+    outcome, seen = relayed(tmp_path / "j", TAKEN, {"requestId": "r-1", "status": "Inflight"})
+    delivery = order("relayer", "https://venue.example")
+    call = executing_call(delivery)
+    sent = json.loads(seen[0].body)
+    assert sent["txParams"] == {
+        "to": delivery.contract, "data": call["data"], "value": "0", "gasLimit": "600000", "chainId": CHAIN_ID,
+        "transactionType": 2,
+    }  # fmt: skip
+    assert (sent["wallet"], outcome.state) == (delivery.signer, OrderState.ACCEPTED)
+    signature, intent = delivery.signature[2:], delivery.encoded_intent[2:]
+    assert (seen[0].body.count(signature.encode()), call["data"].index(signature) < call["data"].index(intent)) == (
+        1,
+        True,
+    )
+
+
+@pytest.mark.parametrize("way", ["twap", "core-api-post", "batched-market"])
+def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> None:
+    delivery = order(way, "https://venue.example")
+    assert delivery.primary_type not in WITH_SIG
+    with pytest.raises(UsageError, match="no contract call is known"):
+        executing_call(delivery)
+
+
+# ---- what it answers to the sending ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("answer", "state"),
+    [
+        (reply(503, {"code": BUSY_WORD}), OrderState.REJECTED),
+        (reply(503, {"error": {"code": BUSY_WORD}}), OrderState.REJECTED),
+        (reply(503, {"code": f"{BUSY_WORD} "}), OrderState.UNKNOWN),
+        (reply(503, {"code": BUSY_WORD.lower()}), OrderState.UNKNOWN),
+        (reply(503, {"a": {"b": {"code": BUSY_WORD}}}), OrderState.UNKNOWN),
+        (reply(503, [BUSY_WORD]), OrderState.UNKNOWN),
+        (reply(503, {"message": "Service Unavailable"}), OrderState.UNKNOWN),
+        (http(503, b"<html>503 Service Temporarily Unavailable</html>", "text/html"), OrderState.UNKNOWN),
+        (http(503, BUSY_WORD.encode(), "text/plain"), OrderState.UNKNOWN),
+        (http(503, b'{"code": "' + BUSY_WORD.encode(), "application/json"), OrderState.UNKNOWN),
+        (reply(500, {"code": BUSY_WORD}), OrderState.UNKNOWN),
+        (reply(502, {"code": BUSY_WORD}), OrderState.UNKNOWN),
+        (reply(504, {"code": BUSY_WORD}), OrderState.UNKNOWN),
+        (reply(200, {"code": BUSY_WORD}), OrderState.UNKNOWN),
+        (reply(302, {}, "location: https://other.example/relays"), OrderState.UNKNOWN),
+        (reply(307, {}, "location: https://other.example/relays"), OrderState.UNKNOWN),
+        (reply(200, {}), OrderState.UNKNOWN),
+        (reply(200, {"requestId": ""}), OrderState.UNKNOWN),
+        (reply(200, {"requestId": -1}), OrderState.UNKNOWN),
+        (reply(200, {"requestId": True}), OrderState.UNKNOWN),
+        (reply(200, {"requestId": {"a": 1}}), OrderState.UNKNOWN),
+        (reply(200, {"ok": False, "requestId": "r-1"}), OrderState.UNKNOWN),
+        (reply(400, {"code": "VALIDATION_ERROR"}), OrderState.REJECTED),
+        (reply(409, {"code": "CONFLICT"}), OrderState.UNKNOWN),
+        (reply(408, {"code": BUSY_WORD}), OrderState.UNKNOWN),
+        (Answer(b"", reset=True), OrderState.UNKNOWN),
+    ],
+)
+def test_nothing_was_taken_by_the_relayer_s_own_word_alone(tmp_path: Path, answer: Answer, state: OrderState) -> None:
+    outcome, seen = relayed(tmp_path / "j", answer, {"requestId": "r-1", "status": "Inflight"})
+    assert outcome.state is state, outcome.reason
+    assert [each.method for each in seen] == ["POST"]
+
+
+def test_after_its_word_for_busy_it_is_sent_again_once_and_then_no_more(tmp_path: Path) -> None:
+    read = {"requestId": "r-1", "status": "Inflight"}
+    outcome, seen = relayed(tmp_path / "j", reply(503, {"code": BUSY_WORD}), read, again=True)
+    assert (outcome.state, [each.method for each in seen].count("POST")) == (OrderState.ACCEPTED, 2)
+    bodies = {each.body for each in seen if each.method == "POST"}
+    assert len(bodies) == 1
+
+
+def test_without_a_word_in_the_file_a_503_is_as_unknown_as_ever(tmp_path: Path) -> None:
+    silent = resolve_services({**FILE, "replies": {"relayer": {"id": "requestId"}}})
+    with delivering_machine(tmp_path / "j") as desk, Wire({"POST /relays": [reply(503, {"code": BUSY_WORD})]}) as wire:
+        desk.world = desk.world._replace(speech=silent)
+        assert submit(order("relayer", wire.url), desk.world).state is OrderState.UNKNOWN
+
+
+# ---- what it says afterwards -----------------------------------------------------------------------------------------
+
+DONE = {"requestId": "r-1", "status": "Finalised"}
+RECEIPT = {"transactionHash": TX, "status": 1}
+
+
+@pytest.mark.parametrize("node", [False, True])
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"requestId": "r-1", "status": "Inflight", "receipt": RECEIPT, "blockNumber": 8},
+        DONE,
+        DONE | {"receipt": {}},
+        DONE | {"receipt": None},
+        DONE | {"receipt": RECEIPT},
+        DONE | {"receipt": {"transactionHash": "0x1", "status": 1}, "blockNumber": 8},
+        DONE | {"receipt": RECEIPT, "blockNumber": "8"},
+        DONE | {"receipt": RECEIPT | {"status": 0}, "blockNumber": 8},
+        DONE | {"receipt": RECEIPT | {"status": "0x0"}, "blockNumber": 8},
+        DONE | {"receipt": RECEIPT | {"status": False}, "blockNumber": 8},
+        DONE | {"receipt": RECEIPT | {"status": "reverted"}, "blockNumber": 8},
+        DONE | {"receipt": RECEIPT | {"revertReason": "no"}, "blockNumber": 8},
+        DONE | {"receipt": RECEIPT, "blockNumber": 8, "failureReason": "no"},
+        DONE | {"receipt": RECEIPT, "blockNumber": 8, "requestId": "r-2"},
+        {"status": "Finalised", "receipt": RECEIPT, "blockNumber": 8},
+        {"requestId": "r-1", "status": "Failed"},
+        {"requestId": "r-1", "status": "Failed", "receipt": RECEIPT, "blockNumber": 8},
+        {"requestId": "r-1", "status": "FINALISED", "receipt": RECEIPT, "blockNumber": 8},
+        {"requestId": "r-1", "receipt": RECEIPT, "blockNumber": 8},
+        {"requestId": "r-1", "status": True, "receipt": RECEIPT, "blockNumber": 8},
+        [DONE],
+        reply(500, DONE),
+        reply(302, {}, "location: https://other.example/relays/r-1"),
+        http(200, b"Finalised", "text/plain"),
+    ],
+)
+def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, node: bool) -> None:
+    answers = {
+        "eth_getTransactionReceipt": {"transactionHash": TX, "blockNumber": "0x8", "status": "0x0", "logs": []},
+        "eth_getBlockByNumber": BLOCK, "eth_call": "0x" + "00" * 32,
+    }  # fmt: skip
+    with Node(answers) as asked:
+        outcome, seen = relayed(tmp_path / "j", TAKEN, told, node=asked if node else None)
+    error = error_of(outcome)
+    assert outcome.state is OrderState.ACCEPTED, outcome.reason
+    assert error is not None
+    assert "sign a new" not in error.do.lower()
+    assert [each.method for each in seen].count("POST") == 1
+
+
+@pytest.mark.parametrize(
+    ("carries", "ok", "number", "used", "state"),
+    [
+        (True, True, "0x8", True, OrderState.CONFIRMED),
+        (False, True, "0x8", True, OrderState.ACCEPTED),
+        (True, False, "0x8", True, OrderState.ACCEPTED),
+        (True, True, "0xa", True, OrderState.ACCEPTED),
+        (True, True, "0x8", False, OrderState.ACCEPTED),
+    ],
+)
+def test_without_a_block_the_operator_s_node_proves_that_its_transaction_executed_this_very_intent(
+    tmp_path: Path, carries: bool, ok: bool, number: str, used: bool, state: OrderState
+) -> None:
+    delivery = order("relayer", "https://venue.example")
+    data = executing_call(delivery)["data"] if carries else "0x1234"
+    nonce = int(delivery.nonce)
+
+    def block(which: str, whole: bool) -> dict[str, Any]:
+        at = "0x9" if which == "finalized" else which
+        mined = [{"hash": TX, "from": "0x" + "11" * 20, "nonce": "0x1", "input": data}] if at == "0x8" and whole else []
+        return {"number": at, "timestamp": "0x1", "transactions": mined}
+
+    def bit(_: object, at: str) -> str:
+        marked = used and sent and (at in ("latest", "finalized") or int(at, 16) >= 8)
+        return f"0x{(1 << (nonce & 255)) if marked else 0:064x}"
+
+    sent = False
+
+    def receipt(_: str) -> dict[str, Any]:
+        return {"transactionHash": TX, "blockNumber": number, "status": "0x1" if ok else "0x0", "logs": []}
+
+    answers = {"eth_getTransactionReceipt": receipt, "eth_getBlockByNumber": block, "eth_call": bit}
+    script = {"POST /relays": [TAKEN], "GET /relays/r-1": [reply(200, DONE | {"receipt": RECEIPT})]}
+    with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire, Node(answers) as asked:
+
+        def answered() -> None:
+            nonlocal sent
+            sent = True
+
+        desk.world = desk.world._replace(
+            speech=SPEECH, patience_s=2, node=RpcClient(asked.url, desk.world.http), on_answered=answered,
+            encoded=lambda _: delivery.encoded_intent[2:],
+        )  # fmt: skip
+        outcome = submit(order("relayer", wire.url), desk.world)
+    assert outcome.state is state, outcome.reason
+
+
+# ---- hostile files ---------------------------------------------------------------------------------------------------
+
+MUTATIONS = 300
+OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
+WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
+VALUES: tuple[Any, ...] = (
+    "$signature", "$executing.data", "$encoded_intent", "$raw_transaction", "signature", "$message", "$nothing", "$account",
+    "$trader", "$message.nonce as number", True, 0, 1.5, [], {}, "confirmed", "https://other.example/relays", "//other",
+    "PUT /x", "/v2/relay", "/{id}/{id}", "/../x", "status", "requestId", "receipt.status", "not used", "a?", "\u202e",
+)  # fmt: skip
+WORDS = ("Inflight", "Failed", "queued", "reverted", "failed", "Done")
+
+
+def _mutations(seed: int) -> Iterator[dict[str, Any]]:
+    draw = random.Random(seed)
+    for number in range(MUTATIONS):
+        made = copy.deepcopy(FILE if number % 2 else tomllib.loads(SECOND))
+        for _ in range(draw.randint(1, 2)):
+            section = draw.choice(["paths", "bodies", "replies", "requests", "words"])
+            table: dict[str, Any] = made.setdefault(section, {})
+            if section == "words":
+                table[draw.choice(WORDS)] = draw.choice(["confirmed", "pending", "failed", "reverted", "FILLED"])
+                continue
+            known: Any = {"paths": PATHS, "bodies": BODIES, "replies": REPLIES, "requests": PATHS}[section]
+            name = draw.choice([*table, *known])
+            if section == "paths":
+                table[name] = draw.choice([each for each in VALUES if type(each) is str] + ["/x", "/x/{id}"])
+                continue
+            inner = table.setdefault(name, copy.deepcopy(dict(known.get(name, {}))) if section != "requests" else {})
+            if not isinstance(inner, dict):
+                continue
+            member = draw.choice([*inner, *REPLIES.get(name, {}), "x", *PARTS])
+            way = draw.randrange(3)
+            if way == 0:
+                inner.pop(member, None)
+            elif way == 1 and inner:
+                inner[member] = inner[draw.choice([*inner])]
+            else:
+                inner[member] = draw.choice(VALUES)
+        yield made
+
+
+@contextmanager
+def _stub(draw: random.Random) -> Iterator[tuple[str, list[tuple[str, str, bytes]]]]:
+    """Serve whatever is asked for with words that prove nothing; keep method, host and body of each request."""
+    seen: list[tuple[str, str, bytes]] = []
+    words = {"status": draw.choice(WORDS), "state": draw.choice(WORDS), "outcome": {"state": draw.choice(WORDS)}}
+    told = {"requestId": "r-1", "id": "r-1", "queued": True, **words, "receipt": {"status": 0, "state": "failed"}}
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            seen.append((self.command, str(self.headers["host"]), body))
+            document = {} if self.command in ("POST", "PUT") and b"coinSize" in body else told
+            named = {"hash": hash_of(order("relay", "https://venue.example"))} if b"rawTransaction" in body else {}
+            data = json.dumps(document | named).encode()
+            self.send_response(200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        do_GET = do_POST = do_PUT = answer  # noqa: N815 (the standard library's names)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", seen
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def _nothing_else_is_signed(speech: Speech) -> None:
+    """Require that what goes to the signing machine of a request is what goes there without a file."""
+    for step in plan().steps.values():
+        if not is_built(step, SHIPPED) or not step.action.parameters:
+            continue
+        usual = planned_ask(step, situation(), SHIPPED)
+        asked = planned_ask(step, situation(), speech)
+        assert (asked.path, asked.fields) == (usual.path, usual.fields)
+        sent = shaped(asked.fields, asked.members)
+        assert {str(value) for value in usual.fields.values()} >= {
+            str(value) for name, value in sent.items() if name in usual.fields and name not in asked.members
+        }
+
+
+def test_a_hostile_file_is_refused_or_sends_and_says_nothing_false(tmp_path: Path) -> None:
+    draw, refused, taken, delivered = random.Random(60), 0, 0, 0
+    for number, made in enumerate(_mutations(28)):
+        try:
+            speech = resolve_services(made)
+        except UsageError:
+            refused += 1
+            continue
+        taken += 1
+        _nothing_else_is_signed(speech)
+        with _stub(draw) as (url, seen), delivering_machine(tmp_path / f"{number}") as desk:
+            delivery = order(WAYS[number % len(WAYS)], url)
+            desk.world = desk.world._replace(speech=speech, patience_s=1.5)
+            try:
+                outcome = submit(delivery, desk.world)
+            except UsageError:  # a part that this struct does not have: before anything was sent
+                assert not any(method != "GET" for method, _, _ in seen), made
+                continue
+            error_told = error_of(outcome)
+            assert outcome.state in OPEN, (outcome, made)
+            assert error_told is None or "sign a new" not in error_told.do, (outcome, made)
+        sent = [body for method, _, body in seen if method != "GET"]
+        assert len(sent) <= 1, made
+        assert {host for _, host, _ in seen} <= {url.removeprefix("http://")}, made
+        secret = delivery.raw_transaction or delivery.signature
+        assert [body.count(secret[2:].encode()) for body in sent] == [1] * len(sent), made
+        assert not any(secret[2:].encode() in body for method, _, body in seen if method == "GET"), made
+        delivered += len(sent)
+    assert (refused > 60, taken > 60, delivered > 60) == (True, True, True), (refused, taken, delivered)
+    assert refused + taken == MUTATIONS
