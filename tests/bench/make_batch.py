@@ -22,6 +22,7 @@ from eth_utils.crypto import keccak
 
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.catalogue.profile import shipped
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.plan.decisions import wanted_value
@@ -88,6 +89,7 @@ def _deployment() -> Json:
         "defaults": {"intentDeadlineMs": 1_800_000},
         "pairs": [{"index": n, "name": f"COIN{n}/USD", "pnl": False} for n in range(24)],
         "base_urls": {"builder": "http://127.0.0.1:8080"},
+        "signed": shipped(),
         "meta_sha256": 64 * "0",
         "fetched_at": "2026-01-01T00:00:00Z",
     }

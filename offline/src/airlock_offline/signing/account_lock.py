@@ -38,9 +38,8 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
 
 
 def _wait(account: str, file: Path, descriptor: int) -> None:
-    from airlock_shared.cli.progress import (
-        working,
-    )  # the terminal's comfort, which no signing reads: nobody waits as a rule
+    # the terminal's comfort, which no signing reads: nobody waits as a rule
+    from airlock_shared.cli.progress import working
 
     with working(
         f"Another airlock-offline signs with {account}; this one continues when that is on record", first_s=0.2
