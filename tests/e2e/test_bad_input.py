@@ -22,7 +22,7 @@ EXAMPLES = ROOT / "docs/guides/examples"
 def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
     assert ended.code == code, ended.out + ended.err
     for text in said:
-        assert text in ended.err
+        assert text in ended.err.replace("\n  ", "")  # a long name is broken where the row ends
     assert "do:" in ended.err
 
 

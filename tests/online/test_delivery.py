@@ -768,7 +768,7 @@ def test_a_relayer_s_4xx_may_be_sent_again(desk: DeliveringMachine) -> None:
         reply(202, {"ok": True}),
         reply(202, {"ok": False, "error": {"code": "X"}}),
         reply(202, {"ok": True, "data": {}}),
-        reply(202, {"ok": True, "data": {"id": 7}}),
+        reply(202, {"ok": True, "data": {"id": 7.5}}),
         reply(202, {"ok": True, "data": {"id": ""}}),
         reply(202, {"ok": True, "data": {"id": "a\nb"}}),
         http(202, b"{", "application/json"),

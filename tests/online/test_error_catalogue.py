@@ -24,7 +24,7 @@ VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"
 SOURCES = Path(airlock_online.__file__).parent
 REHEARSAL = Path(airlock_rehearsal.__file__).parent
 RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
-SERVED = re.compile(r'\bApiError\(\s*"([A-Z_]+)"')
+SERVED = re.compile(r'\bRefused\([^)]*?,\s*"([A-Z_]+)"')
 
 
 def listed() -> list[tuple[str, str, str]]:

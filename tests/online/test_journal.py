@@ -148,7 +148,7 @@ def reachable(state: OrderState) -> set[OrderState]:
     return found
 
 
-@pytest.mark.parametrize("state", [OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.EXPORTED, *FINAL])
+@pytest.mark.parametrize("state", [OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.EXPORTED, *sorted(FINAL)])
 def test_what_may_have_been_taken_never_leads_back_to_sending(state: OrderState) -> None:
     assert OrderState.SENDING not in reachable(state)
 

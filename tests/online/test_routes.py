@@ -226,7 +226,7 @@ def test_the_old_id_is_durable_before_the_put(desk: DeliveringMachine) -> None:
         {"oldEntityId": "e-1", "newEntityId": ""},
         {"oldEntityId": "e-1", "newEntityId": "a\nb"},
         {"oldEntityId": "e-1", "newEntityId": "x" * 201},
-        {"oldEntityId": "e-1", "newEntityId": 7},
+        {"oldEntityId": "e-1", "newEntityId": 7.5},
         {},
     ],
 )

@@ -25,6 +25,7 @@ from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.journal.schema import Record
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import AirlockError
 from online.crash.points import Points
 
@@ -35,7 +36,8 @@ def play(run: dict[str, Any], http: Http) -> dict[str, Any]:
     points = Points(die_at=run["die_at"], full_at=run["full_at"], journal=journal_file)
     points.watch_journal()
     points.watch_network()
-    delivery = Delivery(**run["delivery"])
+    told = run["delivery"]
+    delivery = Delivery(**told | {"intent": CATALOGUE.get(told["primary_type"])})
     try:
         with open_journal(str(journal_file), lambda: int(run["now_ms"])) as journal:
             world = _world(run, journal, http, points)

@@ -15,7 +15,7 @@ from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.text.safe import WIDTH
 
 _ANSWERS = "Yes\n" * 8
-_PLACES = re.compile(r"row (\d) word (\d+) and row (\d) word (\d+): $")
+_PLACES = re.compile(r"word (\d+) and word (\d+): $")
 
 
 class Play(NamedTuple):
@@ -76,9 +76,8 @@ def _two_words(reading: str, screen: str) -> str:
     asked = _PLACES.search(screen)
     if asked is None:
         return ""
-    rows = [row.split() for row in reading.splitlines()[-2:]]
-    row, word, row_2, word_2 = map(int, asked.groups())
-    return f"{rows[row - 1][word - 1]} {rows[row_2 - 1][word_2 - 1]}\n"
+    words = [word for row in reading.splitlines()[-2:] for word in row.split()[1:]]  # each row begins with a number
+    return " ".join(words[int(at) - 1] for at in asked.groups()) + "\n"
 
 
 def _short(play: Play, word: str) -> str:

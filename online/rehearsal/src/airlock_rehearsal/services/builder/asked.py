@@ -23,7 +23,7 @@ def bad(name: str, message: str) -> Refused:
     return Refused(f"{name}: {message}", issues=[(name, message)])
 
 
-class Asked(dict[str, Any]):
+class BuildFields(dict[str, Any]):
     """The fields of a request in raw units (None: left out), and the state from which the rest comes."""
 
     def __init__(self, state: VenueState, fields: Read) -> None:

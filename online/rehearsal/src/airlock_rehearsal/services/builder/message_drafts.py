@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST, Asked, bad
+from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST, BuildFields, bad
 from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_ORDER_TYPES, TRIGGER_TYPES
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
@@ -33,13 +33,13 @@ class Draft(NamedTuple):
     meta: Message | None
 
 
-def _check_leverage(asked: Asked) -> None:
+def _check_leverage(asked: BuildFields) -> None:
     pair = asked.pair
     if not pair.min_leverage * ONE <= asked["leverage"] <= pair.max_leverage * ONE:
         raise bad("leverage", f"outside the bounds of {pair.symbol}, {pair.min_leverage} to {pair.max_leverage}")
 
 
-def open_trade(asked: Asked) -> Draft:
+def open_trade(asked: BuildFields) -> Draft:
     """``/v2/intents/open``: the collateral travels in ``positionSizeUSDC``; slot, timestamp and the rest are zero."""
     pair = asked.pair
     kind = asked["orderType"] or ("market_pnl" if pair.is_pnl else "market")
@@ -76,7 +76,7 @@ def open_trade(asked: Asked) -> Draft:
     return Draft("OpenTradeReq", message, asked.pair_meta(openPrice=price / ONE))
 
 
-def close_trade(asked: Asked) -> Draft:
+def close_trade(asked: BuildFields) -> Draft:
     """``/v2/intents/close``: bound to the position by its open timestamp, which is read when left out."""
     timestamp, position, part = asked.opened_at, asked.position, asked["collateralToCloseUsdc"]
     if part == 0 or (position and part > position.collateral):
@@ -94,7 +94,7 @@ def close_trade(asked: Asked) -> Draft:
     return Draft("CloseTradeReq", message, asked.pair_meta())
 
 
-def increase(asked: Asked) -> Draft:
+def increase(asked: BuildFields) -> Draft:
     """``/v2/intents/increase`` and, when the request has ``coinExposure``, ``/v2/intents/increase-coin``."""
     if asked.pair.is_pnl:
         raise bad("pair", "positions on a PnL pair cannot be increased")
@@ -123,7 +123,7 @@ def increase(asked: Asked) -> Draft:
     return Draft(primary, message, asked.pair_meta(openPrice=asked.price("openPrice") / ONE))
 
 
-def tpsl_partial(asked: Asked) -> Draft:
+def tpsl_partial(asked: BuildFields) -> Draft:
     """``/v2/intents/tpsl-partial``: a fixed price or a signed percentage; ``signTimestamp`` is now."""
     pair = asked.pair
     if asked["coinExposure"] == 0:
@@ -151,7 +151,7 @@ def tpsl_partial(asked: Asked) -> Draft:
     return Draft("TpSlReq", message, asked.pair_meta())
 
 
-def referral_set_code(asked: Asked) -> Draft:
+def referral_set_code(asked: BuildFields) -> Draft:
     """``/v2/intents/referral-set-code``: under the Referral contract's domain and nonce space, without ``meta``."""
     message: Message = {
         "_code": asked["code"],
@@ -162,7 +162,7 @@ def referral_set_code(asked: Asked) -> Draft:
     return Draft("SetTraderReferralCodeByUserReq", message, None)
 
 
-def twap_cancel(asked: Asked) -> Draft:
+def twap_cancel(asked: BuildFields) -> Draft:
     """``/v2/intents/twap-cancel``: whether the TWAP exists is for the TWAP service to say."""
     message: Message = {"trader": asked["trader"], "twapId": asked["twapId"]}
     return Draft(
@@ -172,7 +172,7 @@ def twap_cancel(asked: Asked) -> Draft:
     )
 
 
-def delegate(asked: Asked) -> Draft:
+def delegate(asked: BuildFields) -> Draft:
     """``/v2/intents/delegate``: the expiry is in unix seconds; the venue's terms are part of what is signed."""
     expiry_s = asked["expirySeconds"]
     if expiry_s >= SECONDS_AT_MOST:

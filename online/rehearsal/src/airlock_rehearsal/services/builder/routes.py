@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from airlock_rehearsal.chain.interface import REFERRAL
 from airlock_rehearsal.services.builder import message_drafts, unsigned
-from airlock_rehearsal.services.builder.asked import Asked, bad
+from airlock_rehearsal.services.builder.asked import BuildFields, bad
 from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_TYPES, read_fields
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
@@ -26,7 +26,7 @@ from airlock_rehearsal.services.transport import guarded, served
 from airlock_rehearsal.services.venue.positions import order_json
 
 
-def meta(asked: Asked) -> object:
+def meta(asked: BuildFields) -> object:
     """``/v2/meta``: the spec does not show its shape; it is that of comparable venues, and says what it is."""
     state = asked.state
     contracts = state.venue.contracts
@@ -54,19 +54,19 @@ def meta(asked: Asked) -> object:
     }
 
 
-def pairs(asked: Asked) -> object:
+def pairs(asked: BuildFields) -> object:
     """``/v2/pairs``: an array."""
     return [pair.as_json() for pair in asked.state.pairs.values()]
 
 
-def positions(asked: Asked) -> object:
+def positions(asked: BuildFields) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
     state, trader = asked.state, asked["trader"]
     trades = [position.as_json(state.pairs[position.pair_index].is_pnl) for position in state.positions_of(trader)]
     return {"trader": trader, "trades": trades, "orders": list(map(order_json, state.venue.limit_orders_of(trader)))}
 
 
-def nonce(asked: Asked) -> object:
+def nonce(asked: BuildFields) -> object:
     """``/v2/nonce``: whether ``check`` is used; without it, a nonce that is not."""
     state, trader, space, number = asked.state, asked["trader"], asked["space"] or "trading", asked["check"]
     if number is None:
@@ -74,14 +74,14 @@ def nonce(asked: Asked) -> object:
     return {"nonce": str(number), "used": state.nonce_used(space, trader, number), "space": space}
 
 
-def delegation(asked: Asked) -> object:
+def delegation(asked: BuildFields) -> object:
     """``/v2/delegation``: the expiry is in unix seconds, 0 when there never was one."""
     expiry_s = asked.state.venue.delegation_expiry(asked["trader"], asked["delegate"])
     live = expiry_s > asked.state.now_s
     return {**asked, "isEnabled": live, "expiry": expiry_s, "canDelegatedAction": live, "canSignIntents": live}
 
 
-def referral(asked: Asked) -> object:
+def referral(asked: BuildFields) -> object:
     """``/v2/reads/referral``, which the spec does not name: a trader's adopted code, or a code's owners and privacy.
 
     32 zero bytes stand for no code; an owner is empty when there is none.
@@ -104,7 +104,7 @@ def _code_text(code: bytes) -> str:
 
 _NONCE = ("trader! check space", nonce)
 _DELEGATION = ("trader! delegate!", delegation)
-READS: dict[str, tuple[str, Callable[[Asked], object]]] = {
+READS: dict[str, tuple[str, Callable[[BuildFields], object]]] = {
     "/v2/meta": ("", meta),
     "/v2/pairs": ("", pairs),
     "/v2/positions": ("trader!", positions),
@@ -122,7 +122,7 @@ _OPEN = "trader! side! collateralUsdc! leverage! pairIndex pair orderType"
 _CLOSE = "trader! tradeIndex! collateralToCloseUsdc! pairIndex pair"
 _TIMED, _PRICED, _EXITS = " nonce deadlineMs", " openPrice slippagePercent", " takeProfit stopLoss"
 _STRICT = "/v2/intents/tpsl-partial"
-INTENTS: dict[str, tuple[str, Callable[[Asked], Draft]]] = {
+INTENTS: dict[str, tuple[str, Callable[[BuildFields], Draft]]] = {
     "/v2/intents/open": (_OPEN + _PRICED + _EXITS + _TIMED, message_drafts.open_trade),
     "/v2/intents/close": (_CLOSE + _TIMED + " openTimestamp expectedPrice", message_drafts.close_trade),
     "/v2/intents/increase": (_INCREASE + _TIMED + _PRICED, message_drafts.increase),
@@ -137,7 +137,7 @@ INTENTS: dict[str, tuple[str, Callable[[Asked], Draft]]] = {
 }
 """The endpoints that answer with a message to sign: request fields and what drafts it."""
 
-TRANSACTIONS: dict[str, tuple[str, Callable[[Asked], TransactionDraft]]] = {
+TRANSACTIONS: dict[str, tuple[str, Callable[[BuildFields], TransactionDraft]]] = {
     "/v2/position/increase": (_INCREASE + " delegate" + _PRICED, unsigned.increase),
     "/v2/position/increase-coin": (_INCREASE + " delegate" + _PRICED + _COINS, unsigned.increase),
     "/v2/limit/update": (
@@ -182,10 +182,10 @@ def routes(runtime: Runtime) -> list[Route]:
         down = runtime.faults.has("http-503", "builder")
         return await (ready if down else guarded(runtime, "builder", ready))(request)
 
-    def route(path: str, fields: str, answer: Callable[[Asked], object], *, limited: bool) -> Route:
+    def route(path: str, fields: str, answer: Callable[[BuildFields], object], *, limited: bool) -> Route:
         async def handler(request: Request) -> Response:
             read = read_fields(fields, await request_fields(request), strict=path == _STRICT)
-            told = answer(Asked(runtime.state, read))
+            told = answer(BuildFields(runtime.state, read))
             if isinstance(told, Draft):
                 told = payload_of(told, runtime.settings, runtime.faults)
             elif isinstance(told, TransactionDraft):

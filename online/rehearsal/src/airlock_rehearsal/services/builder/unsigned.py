@@ -11,7 +11,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from airlock_rehearsal.services.builder import message_drafts
-from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST, Asked, bad
+from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST, BuildFields, bad
 from airlock_rehearsal.services.builder.calls import CALLS
 from airlock_rehearsal.services.builder.message_drafts import COINS
 from airlock_rehearsal.services.settings import TRADING_STORAGE
@@ -38,7 +38,7 @@ def human(raw: int, decimals: int = 10) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _draft(asked: Asked, call: str, arguments: Message, description: str, meta: Message) -> TransactionDraft:
+def _draft(asked: BuildFields, call: str, arguments: Message, description: str, meta: Message) -> TransactionDraft:
     """Return the draft of a call; where a delegate may make it, ``meta`` says whether one does."""
     account = asked["trader"] if "trader" in asked else asked["caller"]
     if not CALLS[call].delegable:
@@ -49,17 +49,19 @@ def _draft(asked: Asked, call: str, arguments: Message, description: str, meta: 
     return TransactionDraft(call, arguments, account, delegate, description, meta | {"delegated": delegate is not None})
 
 
-def plain(call: str, description: str, arguments: str = "", meta: str = "") -> Callable[[Asked], TransactionDraft]:
+def plain(
+    call: str, description: str, arguments: str = "", meta: str = ""
+) -> Callable[[BuildFields], TransactionDraft]:
     """Return what drafts a call whose arguments, and ``meta``, are fields of the request as they are."""
 
-    def draft(asked: Asked) -> TransactionDraft:
+    def draft(asked: BuildFields) -> TransactionDraft:
         taken, told = ({name: asked[name] for name in names.split()} for names in (arguments, meta))
         return _draft(asked, call, taken, description, told)
 
     return draft
 
 
-def increase(asked: Asked) -> TransactionDraft:
+def increase(asked: BuildFields) -> TransactionDraft:
     """``/v2/position/increase`` and, when the request has ``coinExposure``, ``/v2/position/increase-coin``."""
     message = message_drafts.increase(asked).message
     names = [name for name in COINS if name in asked]
@@ -76,7 +78,7 @@ def increase(asked: Asked) -> TransactionDraft:
     return _draft(asked, call, arguments, text, meta)
 
 
-def limit_update(asked: Asked) -> TransactionDraft:
+def limit_update(asked: BuildFields) -> TransactionDraft:
     """``/v2/limit/update``: whether the order is there is for the contract to say."""
     pair = asked.pair
     if asked["price"] == 0:
@@ -90,7 +92,7 @@ def limit_update(asked: Asked) -> TransactionDraft:
     return _draft(asked, "updateOpenLimitOrder", arguments, text, meta)
 
 
-def open_trade(asked: Asked) -> TransactionDraft:
+def open_trade(asked: BuildFields) -> TransactionDraft:
     """``/v2/trade/open``: the trade of ``/v2/intents/open``, as a call."""
     _, message, meta = message_drafts.open_trade(asked)
     arguments = {"t": message["_t"], "orderType": message["_type"], "slippage": message["_slippageP"]}
@@ -98,7 +100,7 @@ def open_trade(asked: Asked) -> TransactionDraft:
     return _draft(asked, "openTrade", arguments, text, meta or {})
 
 
-def close_trade(asked: Asked) -> TransactionDraft:
+def close_trade(asked: BuildFields) -> TransactionDraft:
     """``/v2/trade/close``: the close of ``/v2/intents/close``, as a call."""
     message = message_drafts.close_trade(asked).message
     arguments = {name: message[f"_{name}"] for name in ("pairIndex", "index", "amount", "wantedPrice")}
@@ -107,7 +109,7 @@ def close_trade(asked: Asked) -> TransactionDraft:
     return _draft(asked, "closeTradeMarket", arguments, text, asked.pair_meta(tradeIndex=slot))
 
 
-def set_delegate(asked: Asked) -> TransactionDraft:
+def set_delegate(asked: BuildFields) -> TransactionDraft:
     """``/v2/delegate/set``: the expiry is in unix seconds."""
     expiry_s = asked["expirySeconds"]
     if not asked.state.now_s < expiry_s < SECONDS_AT_MOST:
@@ -119,7 +121,7 @@ def set_delegate(asked: Asked) -> TransactionDraft:
     return _draft(asked, "setDelegate", arguments, "Register a delegate", meta)
 
 
-def approve(asked: Asked) -> TransactionDraft:
+def approve(asked: BuildFields) -> TransactionDraft:
     """``/v2/token/approve``: for TradingStorage unless told otherwise, and without limit when no amount is given."""
     spender, amount = asked["spender"] or TRADING_STORAGE, asked["amountUsdc"]
     arguments: Message = {"spender": spender, "amount": UNLIMITED if amount is None else amount}
