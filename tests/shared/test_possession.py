@@ -14,9 +14,9 @@ from eth_account.messages import encode_defunct
 from airlock_shared.ceremony.proofs import (
     check_claim,
     choose_step,
-    parse_proof,
+    parse_proofs,
     read_signature,
-    write_proof,
+    write_proofs,
 )
 from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.judge import Known
@@ -62,12 +62,14 @@ def signed(text: bytes, key: str = DESK) -> bytes:
 
 
 def document(**changes: Any) -> bytes:
-    value = json.loads(write_proof(challenge(), signed(challenge().text())))
+    """Return a document of one proof; ``format`` and ``proofs`` are the document's members, the others the proof's."""
+    value = json.loads(write_proofs([(challenge(), "0x" + signed(challenge().text()).hex())]))
     for name, member in changes.items():
+        of = value if name in ("format", "proofs") else value["proofs"][0]
         if member is None:
-            del value[name]
+            del of[name]
         else:
-            value[name] = member
+            of[name] = member
     return json.dumps(value).encode()
 
 
@@ -171,17 +173,19 @@ def test_a_signature_in_another_writing_is_refused(text: str) -> None:
 # ---- the document ---------------------------------------------------------------------------------------------------
 
 
-def test_a_proof_is_read_as_it_was_written() -> None:
-    proof = parse_proof(document())
-    assert proof == (challenge(), GOOD)
-    check_claim(proof.claimed, challenge())
-    check_possession(challenge(), proof.signature)
+def test_proofs_are_read_as_they_were_written() -> None:
+    (proof,) = parse_proofs(document())
+    assert proof == (challenge(), challenge().text().decode(), "0x" + GOOD.hex())
+    check_claim(proof, challenge())
+    check_possession(challenge(), read_signature(proof.signature))
+    both = [(challenge(), "0x" + GOOD.hex()), (challenge("desk-key-terms"), "")]
+    assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
 
 
 @pytest.mark.parametrize(
     ("data", "check"),
     [
-        (document(format="airlock/proof@2"), "DOC-FORMAT"),
+        (document(format="airlock/proofs@2"), "DOC-FORMAT"),
         (document(format=None), "DOC-FORMAT"),
         (b"[]", "DOC-FORMAT"),
         (b"null", "DOC-FORMAT"),
@@ -194,23 +198,27 @@ def test_a_proof_is_read_as_it_was_written() -> None:
         (document(chain_id=True), "DOC-FIELD"),
         (document(step=1), "DOC-FIELD"),
         (document(signature=[]), "DOC-FIELD"),
-        (document(signature="0x"), "SIG-LENGTH"),
+        (document(text=None), "DOC-FIELD"),
+        (document(proofs=None), "DOC-FIELD"),
+        (document(proofs={}), "DOC-FIELD"),
+        (document(proofs=[{}] * 1001), "DOC-FIELD"),
+        (document(proofs=[1]), "DOC-FIELD"),
         (document().replace(b'"step"', b'"plan"'), "DOC-DUPLICATE"),
-        (document(step="x" * 20_000), "DOC-SIZE"),
+        (document(step="x" * (8 << 20)), "DOC-SIZE"),
     ],
 )
 def test_another_document_is_refused(data: bytes, check: str) -> None:
     with pytest.raises(Refusal) as caught:
-        parse_proof(data)
+        parse_proofs(data)
     assert caught.value.check == check
     assert isinstance(caught.value, DocumentError) == check.startswith("DOC-")
 
 
-@pytest.mark.parametrize("name", Challenge._fields)
+@pytest.mark.parametrize("name", [*Challenge._fields, "text"])
 def test_a_proof_for_something_else_is_refused_and_the_thing_is_named(name: str) -> None:
-    claimed = parse_proof(document(**{name: 1 if name == "chain_id" else "other"})).claimed
+    (proof,) = parse_proofs(document(**{name: 1 if name == "chain_id" else "\ud800 other"}))
     with pytest.raises(Refusal, match="PROOF-CHALLENGE") as caught:
-        check_claim(claimed, challenge())
+        check_claim(proof, challenge())
     assert (caught.value.where, name in caught.value.what) == (name, True)
 
 
