@@ -26,6 +26,8 @@ SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that wa
     "commands": {
         "airlock-software-ledger --version",
         "airlock-offline report make --pdf",
+        "airlock-offline delegate check SOURCES",
+        "airlock-online delegate proof SOURCES",
         "airlock-offline explain",
         "airlock-offline explain --json",
         "airlock-offline explain CODE",

@@ -365,10 +365,14 @@ class _Walked(NamedTuple):
         there = {file: steps & owed for file, steps in self.facts.proofs.items() if steps & owed}
         absent = [step for step in needed if step in owed.difference(*there.values())]
         file = numbered(PROOFS, newest(PROOFS, self.facts.files) + 1)
-        named = ", ".join(absent[:3]) + (f" and {len(absent) - 3} more" if absent[3:] else "")
-        if needed:
-            yield Stop("take", (), f"Wait for {file}. The desk signs the challenge of step {named or needed[-1]}. Make the "
-                       "file of its answer by airlock-online delegate proof, in the ceremony's folder of that machine or "
-                       "of this one.", not absent, PROOFS, brings=(file,))  # fmt: skip
-            yield Stop("proof", (), f"Check the proofs of {len(owed) or len(needed)} delegate keys.", not owed, PROOFS,
-                       brings=tuple(sorted(there)))  # fmt: skip
+        if not needed:
+            return
+
+        def named(steps: list[str]) -> str:
+            return ", ".join(steps[:3]) + (f" and {len(steps) - 3} more" if steps[3:] else "")
+
+        yield Stop("take", (), f"Wait for {file}. The desk signs the challenge of step {named(absent or needed)}. Make the "
+                   "file of its answer by airlock-online delegate proof, in the ceremony's folder of that machine or of "
+                   "this one.", not absent, PROOFS, brings=(file,))  # fmt: skip
+        yield Stop("proof", (), f"Check the proof of the delegate key of step {named(needed)}.", not owed, PROOFS,
+                   brings=tuple(sorted(there)))  # fmt: skip
