@@ -121,13 +121,13 @@ def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: 
     return [
         [head[0], f"THE FORM OF {len(steps)} STEPS: read it once. A row for each step follows", *head[2:]],
         *filter(None, sections),
-        ["WHAT DIFFERS FROM STEP TO STEP stands in its row, whole", *differ],
-        *([["POSSESSION OF THE DELEGATE KEY", f"  {text}, each key by its own challenge"] for text in proved]),
         [
-            "THE LEDGER shows each step, and its pages stand beside it",
+            "WHAT DIFFERS FROM STEP TO STEP stands in its row, whole",
+            *differ,
+            *(f"  {text}: the delegate key, by its own challenge" for text in proved),
             *(line for note in notes(case) for line in noted("NOTE", safe(note, limit=400))),
+            *verdict_lines(examined.verdicts),
         ],
-        list(verdict_lines(examined.verdicts)),
     ]
 
 
