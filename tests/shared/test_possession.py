@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from airlock_shared.ceremony.proofs import (
 )
 from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.judge import Known
+from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
@@ -220,6 +222,31 @@ def test_a_proof_for_something_else_is_refused_and_the_thing_is_named(name: str)
     with pytest.raises(Refusal, match="PROOF-CHALLENGE") as caught:
         check_claim(proof, challenge())
     assert (caught.value.where, name in caught.value.what) == (name, True)
+
+
+def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path: Path) -> None:
+    asked = [challenge(), challenge("desk-key-terms")]
+    Account.enable_unaudited_hdwallet_features()
+    of_phrase = (Account.from_mnemonic("test " * 11 + "junk", account_path=f"m/44'/60'/0'/0/{n}") for n in range(3))
+    keys = {account.address: account for account in of_phrase}
+    answers = [
+        (each, "0x" + keys[each.delegate].sign_message(encode_defunct(each.text())).signature.hex()) for each in asked
+    ]
+    files = [tmp_path / name for name in ("one.json", "both.json", "wrong.json", "other.json")]
+    for file, found in zip(
+        files, (answers[:1], answers, [answers[0], (asked[1], answers[0][1])], answers), strict=True
+    ):
+        file.write_bytes(write_proofs(found))
+    assert proved_keys(plan(), deployment(), files[1:2], None, None) == answers
+    assert proved_keys(plan(), deployment(), [files[0], files[1]], None, None) == [answers[0], *answers]
+    with pytest.raises(Refusal, match="PROOF-SIGNER") as caught:
+        proved_keys(plan(), deployment(), [files[2]], None, None)
+    assert caught.value.where == "step desk-key-terms"
+    files[3].write_bytes(files[1].read_bytes().replace(b"I hold this", b"I held this", 1))
+    with pytest.raises(Refusal, match="PROOF-CHALLENGE"):
+        proved_keys(plan(), deployment(), [files[3]], None, None)
+    with pytest.raises(UsageError, match="not both"):
+        proved_keys(plan(), deployment(), [], None, None)
 
 
 # ---- which step is meant --------------------------------------------------------------------------------------------

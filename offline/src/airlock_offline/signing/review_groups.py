@@ -63,12 +63,8 @@ def _grouped(run: Sequence[_Item], notes: Notes) -> Iterator[Group]:
         return
     differing = _columns([case for _, case in run])
     steps = frozenset(case.step.id for _, case in run)
-    stretches = [
-        (form, [item for _, item in stretch])
-        for form, stretch in groupby(
-            ((_form(item, differing, steps, notes), item) for item in run), lambda pair: pair[0]
-        )
-    ]
+    formed = [(_form(item, differing, steps, notes), item) for item in run]
+    stretches = [(form, [item for _, item in stretch]) for form, stretch in groupby(formed, lambda pair: pair[0])]
     if len(stretches) > 1:  # each of them has other steps beside it, and perhaps other values that differ
         for _, stretch in stretches:
             yield from _grouped(stretch, notes)
