@@ -192,6 +192,13 @@ def test_a_step_with_a_warning_or_a_refusal_is_reviewed_by_itself(warned: str) -
     assert len(groups) == 2
 
 
+def test_where_every_step_has_the_same_warning_each_is_reviewed_by_itself() -> None:
+    many = steps(8)
+    for step in many:
+        WARNED["waived"](step)
+    assert grouped(many)[0] == []
+
+
 def test_what_the_ledger_shows_as_hashes_and_what_was_signed_before_are_reviewed_by_themselves() -> None:
     by_hashes = lambda text: text.replace('path = "m/44', 'show = "hashes"\npath = "m/44', 1)  # noqa: E731
     assert grouped(steps(), change=by_hashes)[0] == []
