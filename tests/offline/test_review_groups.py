@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from eth_account import Account
 
+from airlock_offline.cli import review_pages
 from airlock_offline.cli.group_pages import GroupPages
 from airlock_offline.signing.review import lines_of
 from airlock_offline.signing.review_groups import AT_LEAST, ROWS_AT_MOST, Group, groups_of, rows_of_page
@@ -131,6 +132,8 @@ def test_alike_steps_are_a_group_with_a_form_and_a_row_for_each() -> None:
     assert not any(step.plan["delegate"] in form for step in steps())
     assert all(len(row) == 2 and max(map(columns, row)) <= 80 for row in group.rows.values())
     assert "CHECKS: " in form
+    named, row = group.heading[0], group.rows[digest_of(items[0])][0]
+    assert (named.index("step"), named.index("delegate")) == (row.index("desk-001"), row.index("0x"))
 
 
 def test_fewer_are_reviewed_by_themselves() -> None:
@@ -247,6 +250,26 @@ def test_a_number_of_78_digits_takes_one_line() -> None:
     require_nothing_hidden([group], items)
     assert {len(row) for row in group.rows.values()} == {2}
     assert max(columns(line) for row in group.rows.values() for line in row) == 80
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "stands"), [(24, 80, True), (23, 80, False), (24, 79, False), (60, 200, True)]
+)
+def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
+    rows: int, width: int, *, stands: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(review_pages, "_size", lambda: (rows, width))
+    monkeypatch.setattr(review_pages, "LOOK_S", 0)
+    lines = [f"row {number}" for number in range(22)]
+    screen = review_pages.ReviewPages(lambda _question: None)
+    if stands:
+        screen.show_page(lines, 2)
+        shown = capsys.readouterr().err.splitlines()
+        assert (shown[:22], len(shown)) == (lines, rows - 2)
+    else:
+        with pytest.raises(Declined, match="too small"):
+            screen.show_page(lines, 2)
+        assert capsys.readouterr().err == ""
 
 
 # ---- a page's Yes ---------------------------------------------------------------------------------------------------

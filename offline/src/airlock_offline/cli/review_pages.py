@@ -77,9 +77,19 @@ class ReviewPages:
             _say(line)
 
     def show_page(self, lines: list[str], below: int) -> None:
-        """Show a page of a group alone on the screen, with so many rows left below it for the question."""
+        """Show a page of a group alone on the screen, with so many rows left below it for the question.
+
+        Raises ``Declined`` where the screen cannot hold all of it: nobody is asked about what does not stand there.
+        """
         self._case = None
-        _draw([*lines, *[""] * (_size()[0] - below - _height(lines, _size()[1]))], _size(), alone=False)
+        rows, width = size = _size()
+        left = rows - below - _height(lines, width)
+        if width < WIDTH or left < 0:
+            raise Declined(
+                "the terminal is too small for a page and its question",
+                do=f"make it {WIDTH} columns wide and 24 rows high, and give the same command again",
+            )
+        _draw([*lines, *[""] * left], size, alone=False)
         sleep(LOOK_S)
 
     def show_beside(self, step: str, pages: list[list[str]]) -> None:

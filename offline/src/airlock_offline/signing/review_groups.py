@@ -181,14 +181,14 @@ def _cell(decision: Decision) -> str:
 
 def _packed(mark: str, cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """Yield cells beside one another, each in its column, on as many lines as they need, with a mark before each."""
-    line = ""
+    lines = [""]
     for cell, width in zip(cells, widths, strict=True):
-        if line and columns(line) + 2 + width > _WIDE:
-            yield f"{mark} {line.rstrip()}"
-            line = ""
-        line += ("  " if line else "") + cell + " " * (width - columns(cell))
-    for part in wrapped(line.rstrip(), _WIDE + 1) if line else ():
-        yield f"{mark} {part}" if columns(part) <= _WIDE else f"{mark}{part}"
+        if lines[-1] and columns(lines[-1]) + 2 + width > _WIDE:
+            lines.append("")
+        lines[-1] += ("  " if lines[-1] else "") + cell + " " * (width - columns(cell))
+    for line in filter(None, map(str.rstrip, lines)):
+        for part in [line] if columns(line) <= _WIDE + 1 else wrapped(line, _WIDE + 1):
+            yield f"{mark} {part}" if columns(part) <= _WIDE else f"{mark}{part}"
 
 
 def rows_of_page(group: Group, digests: Sequence[str], screen_rows: int) -> int:
