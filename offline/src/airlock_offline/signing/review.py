@@ -155,6 +155,8 @@ def _warnings(case: Case, *, refused: bool) -> Iterator[str]:
             notes.append("The device will show two hashes only, not the fields: compare them digit by digit.")
     if case.situation.deployment.rehearsal:
         notes.append("REHEARSAL: nothing here is worth anything.")
+    if case.situation.deployment.test_mark:
+        notes.append(f"{case.situation.deployment.test_mark}.")
     for kind, texts in (("WARNING", suspicions), ("NOTE", notes)):
         for text in texts:
             yield from noted(kind, text)

@@ -45,6 +45,7 @@ def _service_options(command: F) -> F:
 @deployment.command("fetch")
 @click.option("--name", required=True, help="Its name in plans, such as mainnet.")
 @_service_options
+@click.option("--test-network", metavar="NAME", help="It is a test network: the software Ledger alone may sign for it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The document to write.")
 @click.option(
     "--device-metadata",
@@ -64,6 +65,7 @@ def fetch(
     /,
     name: str,
     builder: str,
+    test_network: str | None,
     output: Path,
     device_metadata: tuple[Path, ...],
     venue_profile: Path | None,
@@ -91,7 +93,8 @@ def fetch(
         meta = client.meta()
         pairs = read_pairs(client, config.speech)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.speech.replies)
+    replies = config.speech.replies
+    document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, replies, test_network)
     document = document if profile is None else add_venue_profile(document, profile)
     data = to_json(add_device_metadata(document, *records))
     fetched = parse_deployment(data)
@@ -104,7 +107,7 @@ def fetch(
         return
     for line in deployment_lines(fetched):
         show(line)
-    for line in _said_only(fetched, meta.data, config.speech.replies["meta"]["simulator"], home.deployments()):
+    for line in _said_only(fetched, meta.data, replies["meta"]["simulator"], home.deployments()):
         say(line)
     say(f"Wrote {safe(str(output))}")
     say(f"Carry it to the air-gapped machine: airlock-offline trust {safe(output.name)}")
