@@ -19,7 +19,6 @@ from airlock_shared.cli.doctor import read_deployments
 from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.ethereum.addresses import parse_address
 from airlock_software_ledger.keys import TEST_SEED, derive, read_path
 from shared.world import DEPLOYMENT_TEXT, VECTORS, examined, good, plan, request_of, situation, to_bytes
 
@@ -100,7 +99,7 @@ def test_only_accounts_whose_keys_everybody_has_sign_on_a_test_network() -> None
 def test_the_test_accounts_are_the_software_ledger_s_own() -> None:
     for number, address in enumerate(TEST_ACCOUNTS):
         path = bytes.fromhex(f"05 8000002c 8000003c {0x80000000 + number:08x} 00000000 00000000")
-        assert parse_address(derive(TEST_SEED, read_path(path)[0]).address) == address
+        assert derive(TEST_SEED, read_path(path)[0]).address == address
 
 
 # ---- what the word is worth ------------------------------------------------------------------------------------------

@@ -78,10 +78,9 @@ def require_ledger(emulator_port: int | None, deployment: Deployment) -> None:
     if emulator_port is None and deployment.test_network:
         raise Refusal(
             "PIN-REHEARSAL",
-            "no real Ledger signs on a test network: the signature may be worth something elsewhere",
+            "no real Ledger signs on a test network: its signature may be worth something elsewhere",
             got="a real Ledger",
-            expected="the software Ledger",
-            do="unplug it, and give --emulator PORT; for what is real, fetch the deployment without --test-network",
+            expected="the software Ledger: --emulator PORT",
         )
     if emulator_port is not None and not deployment.by_software_ledger:
         raise Refusal(

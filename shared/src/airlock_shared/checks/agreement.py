@@ -146,11 +146,9 @@ def signer_is_planned(case: Planned) -> Finding:
     """The signer and its derivation path are those of the plan's step; on a test network its key is a public one."""
     signer = case.step.signer
     address = checksum_address(signer.address)
-    if not case.situation.deployment.may_sign(signer.address):
-        public = " or ".join(map(checksum_address, TEST_ACCOUNTS))
-        return Finding(
-            False, address, public, "", "on a test network the software Ledger's accounts sign, and no other"
-        )
+    if case.situation.deployment.test_network and address not in TEST_ACCOUNTS:
+        what = "on a test network the software Ledger's accounts sign, and no other"
+        return Finding(False, address, " or ".join(TEST_ACCOUNTS), "", what)
     return Finding(
         case.request.signer == address and case.request.path == signer.path,
         f"{case.request.signer} {case.request.path}",

@@ -97,10 +97,6 @@ class Deployment(NamedTuple):
         """What every screen says of a test network; empty for everything else."""
         return f"TEST NETWORK {self.test_network}: signed by the software Ledger alone" if self.test_network else ""
 
-    def may_sign(self, address: bytes) -> bool:
-        """Tell whether an account may sign here: on a test network those whose keys everybody has, and no other."""
-        return not self.test_network or address in TEST_ACCOUNTS
-
     def pair_at(self, number: object) -> Pair | None:
         """Return the pair of this index, or None."""
         return self.pairs.get(number) if type(number) is int else None
@@ -117,15 +113,10 @@ REHEARSAL_CHAINS = (31337, 1337)
 A rehearsal has one of them, so that a signature made in it is valid nowhere else, whatever a venue says of itself.
 """
 
-TEST_ACCOUNTS = tuple(
-    map(
-        parse_address,
-        (
-            "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
-            "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2",
-            "0x5DD37a819253D52EC6c31f0323bd17C20c1B4CC2",
-        ),
-    )
+TEST_ACCOUNTS = (
+    "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
+    "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2",
+    "0x5DD37a819253D52EC6c31f0323bd17C20c1B4CC2",
 )
 """The software Ledger's first accounts, at ``m/44'/60'/0'/0/0`` and the same with 1' and 2'. Their seed is public."""
 
@@ -180,11 +171,10 @@ def read_deployment(value: Any) -> Deployment:
         },
         {"device_metadata": dict, "test_network": str},
     )  # fmt: skip
-    test_network = value.get("test_network", "")
     if "test_network" in value:
-        read_matching(test_network, "test_network", NAME, "a name in lower case")
+        named = read_matching(value["test_network"], "test_network", NAME, "a name in lower case")
         if value["rehearsal"]:
-            raise _contradiction("test_network", "a rehearsal is no test network", test_network, "one of the two")
+            raise _contradiction("test_network", "a rehearsal is no test network", named, "one of the two")
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
     contracts = {name: _read_contract(name, text) for name, text in value["contracts"].items()}
@@ -203,7 +193,7 @@ def read_deployment(value: Any) -> Deployment:
     deployment = Deployment(
         name=read_matching(value["name"], "name", NAME, "a name in lower case"),
         rehearsal=value["rehearsal"],
-        test_network=test_network,
+        test_network=value.get("test_network", ""),
         chain_id=value["chain_id"],
         domains=domains,
         contracts=contracts,
