@@ -120,8 +120,8 @@ signature = "$signature"
 @pytest.mark.parametrize(
     "path",
     [
-        "/v9/forward", "/V9/forward/", "/v9/%66orward", "/v2/relay", "/relays", "/api/relays", "/orders/submit", "/twaps/cancel",
-        "/twaps/open", "/triggers/global-0xab-7", "/price-triggers",
+        "/v9/forward", "/V9/forward/", "/v9/%66orward", "/v2/relay", "/relays", "/api/relays", "/orders/submit",
+        "/twaps/cancel", "/twaps/open", "/triggers/global-0xab-7", "/price-triggers",
     ],
 )  # fmt: skip
 def test_nothing_is_sent_by_call_wherever_a_services_file_has_signatures_go(
