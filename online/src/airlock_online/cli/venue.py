@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +20,17 @@ from airlock_online.clients.builder_reads import entries
 from airlock_online.clients.nonce_reads import flag_told, question_of
 from airlock_online.clients.reply_values import delegation_told, value_at
 from airlock_online.clock import now_ms
+from airlock_online.config import OnlineConfig
 from airlock_online.health_lines import service_lines
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.authorizations import authorization_item
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, ByHand, GasAndFees
-from airlock_online.preparing.prepare import Prepared, Sources, build_name, prepare_step
+from airlock_online.preparing.prepare import Sources, build_name, prepare_step
 from airlock_online.preparing.venue_profile import MAX_BYTES, add_venue_profile, require_deliverable
 from airlock_online.readback.referral_lookup import from_builder
 from airlock_online.speech.reader import read_services
 from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calls import CALLS, Calls
+from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.catalogue.referral_code import code_bytes
@@ -48,7 +47,6 @@ from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.reader import parse_plan
 
 SERVICES, PROFILE, PLANS = "services.toml", "venue.json", "*.plan.toml"
-READS = ("nonce", "delegation", "positions", "referral")
 _MISTAKE = re.compile(r"\. (?=line |\[)")
 """Where the next mistake begins in what is told of a file, or of what a venue tells of itself."""
 
@@ -79,28 +77,22 @@ def check(home: OnlineHome, folder: Path, url: str, as_json: bool) -> None:
     paths = [path for path in sorted(folder.iterdir()) if path.name in (SERVICES, PROFILE) or path.match(PLANS)]
     if not paths:
         raise UsageError(f"none of {SERVICES}, {PROFILE} and {PLANS} is in the folder", do="write one of them")
-    files = {path.name: _try(lines, "files", path.name, partial(_file, path)) for path in paths}
+    files = {path.name: _try(lines, "files", path.name, _file, path) for path in paths}
     if None not in files.values():  # else the venue would be asked for what nobody meant
         speech, signed = files.pop(SERVICES, SHIPPED), files.pop(PROFILE, {})
         with connections(home, PATIENCE) as http:
             client = BuilderClient(url, http, speech)
-            if deployment := _try(lines, "venue", "meta, pairs", partial(_deployment, client, speech, signed)):
+            if deployment := _try(lines, "venue", "meta, pairs", _deployment, client, speech, signed):
                 lines += service_lines(deployment, http, time.time())
-                _ask(lines, deployment, Sources(client, home.config()._replace(speech=speech)), files)
+                _ask(lines, deployment, client, home.config()._replace(speech=speech), files)
     finish_doctor(lines, as_json=as_json)
 
 
-def _try(
-    lines: list[Observed],
-    group: str,
-    what: str,
-    attempt: Callable[[], Any],
-    told: Callable[[Any], str] = lambda _: "understood",
-) -> Any:
-    """Return what an attempt finds, after a line of what is ``told`` of it; None after a line for each mistake."""
+def _try(lines: list[Observed], group: str, what: str, attempt: Callable[..., Any], *given: object) -> Any:
+    """Return what an attempt finds, after a line that shows it where it is a text; None after a line for each mistake."""
     try:
-        found = attempt()
-        lines.append(Observed(group, what, told(found)))
+        found = attempt(*given)
+        lines.append(Observed(group, what, found if type(found) is str else "understood"))
     except AirlockError as error:
         if error.exit_code is ExitCode.REFUSED:
             error.do = f"it is not what {SERVICES}, {PROFILE} and the plan say: correct them, or ask the venue"
@@ -113,11 +105,8 @@ def _file(path: Path) -> Any:
     """Return a file read by the reader of its kind: how services speak, what is signed, or a plan."""
     if path.name == SERVICES:
         return read_services(path)
-    return (
-        add_venue_profile({}, read_input(path, max_bytes=MAX_BYTES))
-        if path.name == PROFILE
-        else parse_plan(read_input(path))
-    )
+    data = read_input(path, max_bytes=MAX_BYTES)
+    return add_venue_profile({}, data) if path.name == PROFILE else parse_plan(data)
 
 
 def _deployment(client: BuilderClient, speech: Speech, signed: dict[str, Any]) -> Deployment:
@@ -126,34 +115,31 @@ def _deployment(client: BuilderClient, speech: Speech, signed: dict[str, Any]) -
     return found
 
 
-def _ask(lines: list[Observed], deployment: Deployment, sources: Sources, plans: Mapping[str, Plan]) -> None:
+def _ask(
+    lines: list[Observed],
+    deployment: Deployment,
+    client: BuilderClient,
+    config: OnlineConfig,
+    plans: Mapping[str, Plan],
+) -> None:
     """Say what is signed, try the reads and each step of the plans, and say what was not tried."""
-    speech, built = sources.config.speech, {AUTHORIZATION}
+    paths, built = config.speech.paths, {AUTHORIZATION}
     lines += [Observed("what is signed", "differs", line) for line in profile_words(deployment.signed)]
-    for name in READS:
-        _try(lines, "reads", name, partial(_read, name, sources.builder, speech), str)
+    for name in ("nonce", "delegation", "positions", "referral"):
+        _try(lines, "reads", name, _read, name, client, config.speech)
     for file, plan in plans.items():
         used = UsedNonces(knows_signed=False)
-        for step in plan.steps.values():
+        for step in [step for step in plan.steps.values() if step.action.name != AUTHORIZATION]:  # nobody builds that
             built.add(build_name(step))
-            situation = Situation(plan, deployment, now_ms())
-            _try(
-                lines,
-                file,
-                step.id,
-                partial(_built, step, situation, sources, used),
-                partial(_payload, deployment.calls),
-            )
+            sources = Sources(client, config, GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None))
+            _try(lines, file, step.id, _built, step, Situation(plan, deployment, now_ms()), sources, used)
     own = (deployment.structs.keys() | deployment.calls.by_name.keys()) - CATALOGUE.keys() - CALLS.keys()
-    rest = [
-        f"{name} ({speech.paths.get(name) or 'no path is known'})" for name in (*ACTIONS, *own) if name not in built
-    ]
-    if rest:
+    if rest := [f"{name} ({paths.get(name) or 'no path is known'})" for name in (*ACTIONS, *own) if name not in built]:
         do = f"no {PLANS} has a step of these: write one; what has no path needs one in {SERVICES}, [paths]"
         lines.append(Observed("builds", "not tried", ", ".join(rest), LOOK, do))
 
 
-def _read(name: str, client: BuilderClient, speech: Speech) -> object:
+def _read(name: str, client: BuilderClient, speech: Speech) -> str:
     """Return what a read tells of accounts that everybody knows. Raises ``ServiceError`` when it does not tell."""
     trader, delegate = TEST_ACCOUNTS[:2]
     if name == "referral":
@@ -166,18 +152,11 @@ def _read(name: str, client: BuilderClient, speech: Speech) -> object:
         reply = client.read(name, {"trader": trader, "delegate": delegate})
         found = value_at(delegation_told(reply, speech.replies[name]), "isEnabled")
     if found is None:
-        raise ServiceError(
-            f"{speech.paths[name]} does not tell what it is asked for", do=f"say in {SERVICES} where it is"
-        )
-    return found
+        raise ServiceError(f"{speech.paths[name]} does not tell what is asked", do=f"say in {SERVICES} where it is")
+    return str(found)
 
 
-def _built(step: Step, situation: Situation, sources: Sources, used: UsedNonces) -> Prepared:
-    if step.action.name == AUTHORIZATION:
-        return accepted(authorization_item(step, situation, used))
-    by_hand = GasAndFees(ByHand(0, LEAST_GAS, 1, 0), None)
-    return accepted(prepare_step(step, situation, sources._replace(gas_and_fees=by_hand), used))
-
-
-def _payload(calls: Calls, prepared: Prepared) -> str:
-    return "; ".join(" ".join(line.split()) for line in payload_lines(prepared, calls))
+def _built(step: Step, situation: Situation, sources: Sources, used: UsedNonces) -> str:
+    """Return what would be signed for a step. Raises as ``prepare_step`` and ``accepted``."""
+    prepared = accepted(prepare_step(step, situation, sources, used))
+    return "; ".join(" ".join(line.split()) for line in payload_lines(prepared, situation.deployment.calls))
