@@ -80,7 +80,8 @@ def require_ledger(emulator_port: int | None, deployment: Deployment) -> None:
             "PIN-REHEARSAL",
             "no real Ledger signs on a test network: its signature may be worth something elsewhere",
             got="a real Ledger",
-            expected="the software Ledger: --emulator PORT",
+            expected="the software Ledger",
+            do="give --emulator PORT; for what is real, fetch the deployment without --test-network",
         )
     if emulator_port is not None and not deployment.by_software_ledger:
         raise Refusal(
