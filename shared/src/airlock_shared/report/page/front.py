@@ -103,7 +103,7 @@ def _stage(name: str, found: Sequence[Row | None], of: int) -> Html:
     )
     count = "" if of == 1 or not found else f"{len(found)} of {of}: "
     said = element("span", f"{count}{shown}") if len(found) >= of else bad(f"{count}{shown}" or "not on record here")
-    return element("li", element("strong", name), said, css="" if found else "open")
+    return element("li", element("strong", name), " ", said, css="" if found else "open")
 
 
 # ---- a step ---------------------------------------------------------------------------------------------------------
@@ -260,7 +260,7 @@ def _seal(transcripts: Sequence[Row]) -> Html:
         return bad("nobody")
     seal = offline["seals"][-1]
     return _beside(
-        seal["head"], f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline machine; it holds"
+        seal["head"], f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds"
     )
 
 

@@ -28,7 +28,7 @@ def comparisons(report: Row) -> Iterator[Html]:
     ceremony, people = report["ceremony"], report["people"]
     roles: Sequence[str] = ceremony["roles"] or _WITHOUT_ROLES
     names = _names_of(people)
-    yield element("h2", "Who compared what, and with what")
+    yield element("h2", "Who compared what, with what, on which machine")
     if not ceremony["roles"]:
         yield element("p", "The plan names no roles.")
     rows = [

@@ -110,9 +110,11 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
 
 
 def _of_device(device: Row | None) -> str:
-    """Return what is known of the Ledger's pages: of which device they are, or where they can be found."""
+    """Return how it was signed, and of which Ledger the pages are or where they can be found."""
     if device is None:
-        return "no Ledger is on record"
+        return "nothing of a Ledger is on record"
+    if not device["app"]:
+        return f"signed {device['shown']}"
     how = f"signed {device['shown']}, app {device['app']}"
     if not device["pages"]:
         return f"{how}; the Ledger's pages are in the report of the offline machine"
