@@ -122,4 +122,4 @@ def test_without_pages_it_says_where_they_are() -> None:
     assert "nothing of a Ledger is on record" in page(value).decode()
     value["steps"][0]["device"] = {"shown": "by another wallet", "app": "", "model": "", "pages": []}
     html = page(value).decode()
-    assert ("signed by another wallet<" in html, "of the offline machine</caption>" in html) == (True, False)
+    assert ("signed by another wallet<" in html, "report of the offline machine</caption>" in html) == (True, False)

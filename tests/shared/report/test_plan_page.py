@@ -34,11 +34,11 @@ def test_all_that_the_screen_tells_stands_on_it(path: Path) -> None:
     plan = parse_plan(path.read_bytes())
     told = shown(plan_page(plan).decode())
     names = {name for step in plan.steps.values() for name in step.values}
-    layout = {"ceremony", "on", "deployment", "roles:", "witness:", "limits", "for", "the", "builder's", "choices:", "signer",
-              "signed", "by", "step", "device", "shows", "as", "delegate", "of", "1", "13", "plan", "fingerprint"}  # fmt: skip
+    layout = """ceremony on deployment roles: witness: limits for the builder's choices: signer signed by step device shows
+        as delegate of 1 13 plan fingerprint hex and""".split()
     for word in " ".join(plan_lines(plan)).split():
         bare = word.strip(':,;()"')
-        assert bare in told or word in layout or bare in names or bare in {"hex", "and"}, word
+        assert bare in told or word in layout or bare in names, word
     for step in plan.steps.values():
         assert f"({step.id}, {step.action.name})" in told
         for name, value in step.values.items():
@@ -65,7 +65,7 @@ def test_a_hostile_title_is_text() -> None:
     html = plan_page(parse_plan(text.replace(title[1], hostile).encode())).decode()
     assert "<script" not in html
     assert "<img" not in html
-    assert hostile in shown(html)
+    assert " ".join(hostile.split()) in shown(html)
     assert {character for character in html if not character.isprintable()} == {"\n"}
 
 
