@@ -86,7 +86,8 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
     (promise,) = outcome["read_back"]
     said = [
         "REHEARSAL", "Complete", "prepared 2026-", "signed 2026-", "sent 2026-", "confirmed 2026-", "sealed 2026-",
-        "asked", "pair: BTC/USD", "pair, by its number: 0 (plan: BTC/USD (number 0))", "position number: 0",
+        "asked", "pair: BTC/USD", "collateral to close, USDC: 100", "pair, by its number: 0 (plan: BTC/USD (number 0))",
+        "position number: 0",
         "amount: 100 USDC (plan: 100)", "price expected: 64000 USD (plan: at least 63000, at most 65000)",
         f"for the account {TRADER}", f"may be used until {value['steps'][0]['request']['until']['utc']}",
         f"signed by treasury, {TRADER}: signed at", "outcome FILLED", "the chain says not read",
@@ -297,9 +298,9 @@ def test_an_answer_has_its_tick_with_what_it_was_compared() -> None:
     value = close()
     (station,) = [each for each in value["people"][0]["stations"] if each["station"] == "plan"]
     for how, said in (("paper", "\N{CHECK MARK} own paper"), ("words", "\N{CHECK MARK} other screen"),
-                      ("no-paper", "not compared with paper")):  # fmt: skip
+                      ("no-paper", "not compared with paper"), (HOSTILE, f'answered by "{HOSTILE}"')):  # fmt: skip
         station["how"] = how
-        assert answers(value)["plan"][0] == f"{said}, offline"
+        assert answers(value)["plan"][0] == " ".join(f"{said}, offline".split())
         assert answers(value)["plan"][1] == "\N{CHECK MARK} Yes, online"
     assert set(answers(value)) == {
         "what was compared", "plan", "deployment", "preflight page", "address, with the Ledger", "requests",

@@ -131,8 +131,8 @@ def _readable(row: Row) -> str:
 def _asked(planned: Sequence[Row], request: Row | None) -> object:
     """Return what the plan and the builder decided, as it is signed, without nonces and fixed zeros.
 
-    What the plan says is beside it where it has other words; what is signed under no such word, or did not come back, as
-    the plan has it.
+    What the plan says is beside it where it has other words; what has another name there, or did not come back, as the plan
+    has it.
     """
     decided, apart = (request["decided"], _apart(request)) if request else ((), ())
     rows = [
@@ -140,9 +140,10 @@ def _asked(planned: Sequence[Row], request: Row | None) -> object:
         for row in decided
         if row["by"] in _DECIDERS and row["unit"] != "nonce" and (row["value"] not in apart or not row["ok"])
     ]
-    told_there = {row[word] for row in rows for word in ("value", "expected")}
-    beside = [row for row in planned if row["name"] not in _ACCOUNTS and row["value"] not in told_there]
-    lines = [*(f"{label(row['name'])}: {_readable(row)}" for row in beside), *map(_value, rows)]
+    same = {(label(row["field"]), row[word]) for row in rows for word in ("value", "expected")}
+    named = [(label(row["name"]), row) for row in planned if row["name"] not in _ACCOUNTS]
+    beside = [f"{name}: {_readable(row)}" for name, row in named if (name, row["value"]) not in same]
+    lines = [*beside, *map(_value, rows)]
     return listed(lines, css="dense") if lines else "nothing beside its name"
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from airlock_shared.ceremony.checkpoints import STATIONS
-from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, HOW, NO_PAPER
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, HOW
 from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, table
 from airlock_shared.report.rows import Row
 
 _WITHOUT_ROLES = ("signer",)
-_WITH = {BY_PAPER: "own paper", BY_WORDS: "other screen", NO_PAPER: HOW[NO_PAPER], "": "Yes"}
+_TICKED = {BY_PAPER: "own paper", BY_WORDS: "other screen", "": "Yes"}
 """With what it was compared, by the record of the answer; a ``Yes`` is to the sentence of the station."""
 
 _YES_TO = {
@@ -54,10 +54,11 @@ def _ticks(name: str, role: str, people: Sequence[Row]) -> Html:
 
 
 def _tick(station: Row) -> Html:
-    how = station.get("how", "")
+    how = station.get("how", "")  # of the other machine's transcript it is any text
+    said = (HOW | _TICKED).get(how, f'answered by "{how}"')
     if not station["holds"]:
-        return bad(f"does not count, its record changed: {_WITH[how]}")
-    return bad(_WITH[how]) if how == NO_PAPER else joined(f"\N{CHECK MARK} {_WITH[how]}")
+        return bad(f"does not count, its record changed: {said}")
+    return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)
 
 
 def _names_of(people: Sequence[Row]) -> dict[str, str]:
