@@ -92,8 +92,8 @@ def test_a_value_cannot_take_the_place_of_a_button() -> None:
 
 
 def test_no_field_is_lost_whatever_the_pages_say() -> None:
-    assert beside([], "a", "b") == [([], []), ([], ["a", "b"])]
-    assert beside([["x"]], "a", "b") == [([["x"]], []), ([], ["a", "b"])]
+    assert beside([], "a", "b") == [([], []), ([], ["a"]), ([], ["b"])]
+    assert beside([["x"]], "a", "b") == [([["x"]], []), ([], ["a"]), ([], ["b"])]
     assert beside([["x"], ["b"], ["a"]], "a", "b") == [([["x"]], []), ([["b"], ["a"]], ["a", "b"])]
     assert beside([["pairIndex"]], "_t.trader", "_t.pairIndex", "_t.open") == [
         ([], []),

@@ -32,7 +32,7 @@ def beside_fields(pages: Sequence[Lines], fields: Sequence[Row]) -> Iterator[tup
     """Yield screens and the fields that they show, in the device's order: first the screens before any field.
 
     A page belongs to the fields whose names stand on it, and one without a name to those before it. A field whose name is
-    on no page stands with the one before it.
+    on no page stands with the next one that is, or alone.
     """
     rest, screens, shown = list(fields), list[list[str]](), list[Row]()
     for page in without_buttons(pages):
@@ -43,8 +43,7 @@ def beside_fields(pages: Sequence[Lines], fields: Sequence[Row]) -> Iterator[tup
             screens, shown, rest = [], rest[:last], rest[last:]
         screens.append(page)
     yield screens, shown
-    if rest:
-        yield [], rest
+    yield from (([], [row]) for row in rest)
 
 
 def drawn(pages: Sequence[Lines]) -> Html:
