@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, pairs, told, words
+from airlock_shared.report.page.html import Fact, Html, bad, element, hexes, joined, listed, pairs, told, words
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.people import comparisons
 from airlock_shared.report.rows import Row, headline, report_text
@@ -26,9 +26,6 @@ _LONGEST = 300
 _DECIDERS = ("plan", "builder", "nobody")
 _BY_CHAIN = ", by the chain"  # how the online half names what a node told it: readback/referral_codes.py
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
-
-Fact = tuple[str, object]
-"""A label and what stands beside it."""
 
 
 def front(report: Row) -> Iterator[Html]:

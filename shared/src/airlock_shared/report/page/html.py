@@ -19,6 +19,10 @@ LONGEST = 20_000
 _LONG_HEX = re.compile(r"(?<![0-9A-Za-z])(0x[0-9A-Fa-f]{40})([0-9A-Fa-f]{24})?(?![0-9A-Za-z])", re.ASCII)
 
 
+Fact = tuple[str, object]
+"""A label and what stands beside it."""
+
+
 class Html(str):
     """Markup. What is made of it by ``str`` is a text again, and is escaped again."""
 
@@ -84,7 +88,7 @@ def listed(rows: Iterable[object], css: str = "") -> Html:
     return element("ul", *(element("li", row) for row in rows), css=css)
 
 
-def pairs(caption: str, rows: Iterable[tuple[str, object]], css: str = "facts") -> Html:
+def pairs(caption: str, rows: Iterable[Fact], css: str = "facts") -> Html:
     """Return a table of names and values."""
     body = [f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>\n' for name, value in rows]
     return Html(f'<table class="{css}"><caption>{text(caption)}</caption>\n<tbody>\n{"".join(body)}</tbody></table>\n')

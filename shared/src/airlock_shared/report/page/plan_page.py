@@ -9,8 +9,7 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.report.model import plan_row
-from airlock_shared.report.page.front import Fact
-from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, pairs
+from airlock_shared.report.page.html import Fact, Html, bad, element, hexes, joined, listed, pairs
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.page import document, fingerprint, plan_tables
 from airlock_shared.text.fingerprint_words import spoken
