@@ -25,6 +25,8 @@ SOURCES = [ROOT / half for half in ("shared/src", "online/src", "online/rehearsa
 SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
     "commands": {
         "airlock-software-ledger --version",
+        "airlock-offline plan show --html",
+        "airlock-online plan show --html",
         "airlock-offline report make --pdf",
         "airlock-offline explain",
         "airlock-offline explain --json",
