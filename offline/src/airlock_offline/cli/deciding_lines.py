@@ -1,6 +1,7 @@
 """The five lines that decide, for the last look before the question: what, how much, for whom, until when, as whom.
 
-They are read off what is signed, beside the raw name of each value. They say less than the review, and nothing else.
+They are read off what is signed, beside the raw name of each value. They say less than the review, and nothing else. A
+value that the plan decides is always among them.
 """
 
 from __future__ import annotations
@@ -24,20 +25,30 @@ _WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "ca
 """Parameters of the plan that say what it is about, at which price, and who gets something from it, the first one first."""
 
 
-def deciding_lines(case: Case) -> Iterator[str]:
-    """Yield the heading and the five, each with its label; a long one goes on below."""
+def deciding_rows(case: Case) -> dict[str, str]:
+    """Return the five, each by its label. What the plan decides beside them stands with the first."""
+    five = {
+        "how much": _how_much(case),
+        "for whom": _for_whom(case),
+        "until when": _until(case),
+        "as whom": _as_whom(case),
+    }
+    said = "; ".join(five.values())
+    return {"what": ", ".join([case.title, *_named(case, said)])} | five
+
+
+def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Iterator[str]:
+    """Yield the heading and the five, a long one goes on below; and what the same kind said ``before``, where it differs."""
     yield HEADING
-    for label, text in (
-        ("what", ", ".join([case.title, *_named(case)])),
-        ("how much", _how_much(case)),
-        ("for whom", _for_whom(case)),
-        ("until when", _until(case)),
-        ("as whom", _as_whom(case)),
-    ):
+    for label, text in five.items():
         yield from beside(f"  {label:<12}", text)
+        if before and label != "until when" and before[label] != text:
+            yield from beside(f"  {'':<12}", f"OTHER THAN LAST TIME: {before[label]}")
+    if before is None:
+        yield "  (nothing of this kind was reviewed on this machine before)"
 
 
-def _named(case: Case) -> Iterator[str]:
+def _named(case: Case, said: str) -> Iterator[str]:
     for decision in case.decisions:
         parameter = decision.field.rule.parameter
         if parameter in _NAMED:
@@ -48,6 +59,8 @@ def _named(case: Case) -> Iterator[str]:
             if parameter in ("side", "kind"):  # the word is the plan's, and the value is equal to it
                 text = decision.expected
             yield safe(_NAMED[parameter] + text, limit=100)
+        elif decision.decided_by == "plan" and shown_value(decision.field, decision.raw) not in said:
+            yield _value(decision)
 
 
 def _how_much(case: Case) -> str:

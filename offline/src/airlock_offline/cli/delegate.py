@@ -29,6 +29,7 @@ from airlock_shared.cli.console import (
     INPUT,
     ask_yes,
     json_option,
+    led,
     output_option,
     plan_option,
     rows,
@@ -184,7 +185,10 @@ def check_command(
         show_json({"ok": True, **challenge.as_data(), "recorded_before": before})
         return
     show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
-    show("It is recorded already; nothing to do." if before else "Recorded: the step may be signed on this machine.")
+    if not led():
+        show(
+            "It is recorded already; nothing to do." if before else "Recorded: the step may be signed on this machine."
+        )
 
 
 def _step_of(proof: Proof, plan: Plan) -> str | None:
