@@ -34,7 +34,10 @@ def deciding_rows(case: Case) -> dict[str, str]:
         "as whom": _as_whom(case),
     }
     said = "; ".join(five.values())
-    return {"what": ", ".join([case.title, *_named(case, said)])} | five
+    own = case.step.signer.address
+    others = (d for d in case.decisions if d.decided_by == "plan" and d.field.rule.parameter not in _NAMED)
+    also = (_value(d) for d in others if d.raw != own)
+    return {"what": ", ".join([case.title, *_named(case), *(text for text in also if text not in said)])} | five
 
 
 def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Iterator[str]:
@@ -48,7 +51,7 @@ def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Itera
         yield "  (nothing of this kind was reviewed on this machine before)"
 
 
-def _named(case: Case, said: str) -> Iterator[str]:
+def _named(case: Case) -> Iterator[str]:
     for decision in case.decisions:
         parameter = decision.field.rule.parameter
         if parameter in _NAMED:
@@ -59,8 +62,6 @@ def _named(case: Case, said: str) -> Iterator[str]:
             if parameter in ("side", "kind"):  # the word is the plan's, and the value is equal to it
                 text = decision.expected
             yield safe(_NAMED[parameter] + text, limit=100)
-        elif decision.decided_by == "plan" and shown_value(decision.field, decision.raw) not in said:
-            yield _value(decision)
 
 
 def _how_much(case: Case) -> str:

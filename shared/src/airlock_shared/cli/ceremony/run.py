@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -286,6 +287,7 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> bool:
     if stop.name == "hand":
         if lead.light:
             _require(lead.child(showing(stop, lead.place)))
+            _show_window(lead, shown)
         elif crossing is None:
             _hand_over_by_hand(lead, stop)
         else:
@@ -353,6 +355,21 @@ def _hand_over_by_hand(lead: _Lead, stop: Stop) -> None:
     if not at_a_terminal():
         raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
     ask_yes("Are they there?", piped=False)
+
+
+def _show_window(lead: _Lead, shown: set[str]) -> None:
+    """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
+    from airlock_shared.qr.page import WINDOW
+
+    page = lead.folder / "codes" / WINDOW
+    if str(page) in shown:
+        return
+    shown.add(str(page))
+    say(f"Show the other camera {safe('/'.join(page.parts[-3:]))}. It is renewed by itself.")
+    opener = shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
+    if opener:
+        quiet = subprocess.DEVNULL
+        subprocess.Popen([opener, page], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 (ours)
 
 
 def _note(lead: _Lead, names: Sequence[str]) -> None:
