@@ -42,13 +42,11 @@ def deciding_rows(case: Case) -> dict[str, str]:
 
 def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Iterator[str]:
     """Yield the heading and the five, a long one goes on below; and what the same kind said ``before``, where it differs."""
-    yield HEADING
+    yield HEADING if before is not None else f"{HEADING} (the first of its kind on this machine)"
     for label, text in five.items():
         yield from beside(f"  {label:<12}", text)
         if before and label != "until when" and before[label] != text:
             yield from beside(f"  {'':<12}", f"OTHER THAN LAST TIME: {before[label]}")
-    if before is None:
-        yield "  (nothing of this kind was reviewed on this machine before)"
 
 
 def _named(case: Case) -> Iterator[str]:

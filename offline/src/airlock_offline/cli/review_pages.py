@@ -20,7 +20,7 @@ from time import sleep
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.held_signals import ENDING
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT
-from airlock_shared.cli.console import ask, opening, paint, say, say_all
+from airlock_shared.cli.console import ask, led, opening, paint, say, say_all
 from airlock_shared.cli.single_keys import BACK, ENDED, FORWARD, SingleKeys, key_line
 from airlock_shared.errors import Declined
 from airlock_shared.text.safe import WIDTH, columns, hanging
@@ -29,7 +29,7 @@ LOOK_S = 0.3
 """For so long a screen stands before a key counts: who holds Enter down sees each."""
 WAIT_S = 0.5
 """After so long the Ledger's list is shown: an answer of the device alone is quicker."""
-_QUESTION_ROWS = 6
+_QUESTION_ROWS = 5
 """Left free below the page that decides: for what can be opened, and for the question."""
 _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
 _COLOURS = {KEPT: "32", NOT_KEPT: "31", CHOSEN: "33"}  # green, red, yellow: beside the mark, never in its place
@@ -75,6 +75,10 @@ class ReviewPages:
         """
         self._ledger, self.opened = ledger, set()
         if five:
+            if led() and not self._page:  # what was said before is not pushed away unread
+                with SingleKeys() as keys, key_line():
+                    while keys.key() not in (FORWARD, ENDED):
+                        pass
             self._sections = [part for part in sections if not _decides(part)]
             self._page = [[line for part in filter(_decides, sections) for line in part if line.strip("=")], five]
             self._show_page()

@@ -189,7 +189,8 @@ def _hand_over(
         write_new(output, data)
     written = {"requests": header.requests, "signatures": fingerprint}
     state.transcript.record("signatures-written", written, now_ms())
-    _say_results(results)
+    if stopped or not led():
+        _say_results(results)
     if not led():
         say_all(fingerprint_lines("signatures", fingerprint))
         say(f"Wrote {safe(str(output))}")

@@ -207,14 +207,12 @@ def screen_lines(
 
     ``notes`` say what it does not show in full. Without ``each``, a page that comes again is listed once.
     """
-    yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
+    yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages{'' if each else '; one that comes again is left out'})"
     listed: set[str] = set()
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
         yield from beside(f"{number:>3}  ", text) if each or text not in listed else ()
         listed.add(text)
-    if not each and len(listed) < len(screens):
-        yield "     A number that is left out is a page that stands above, once more."
     if not MODELS[model].proved:
         product = MODELS[model].product
         yield from noted(

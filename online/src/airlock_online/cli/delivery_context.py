@@ -164,7 +164,10 @@ class Desk:
 
     def show_last(self) -> None:
         """Show the last event of each order in full, a screen at a time, where a ceremony is led."""
-        lines = [row for step, rows_ in self._last.items() for row in (f"  {safe(step)}", *rows_)]
+        heading = len(self._last) > 1
+        lines = [
+            row for step, rows_ in self._last.items() for row in (*([f"  {safe(step)}"] if heading else []), *rows_)
+        ]
         with suppress(Declined):  # nobody reads on; what was sent is sent
             turn_page()
             show_by_screens(lines, show)

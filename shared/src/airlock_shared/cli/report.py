@@ -110,7 +110,8 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
 
 
 def _printed(folder: Path, printing: Printing) -> bool:
-    say("Printing it as PDF ...")
+    if not led():
+        say("Printing it as PDF ...")
     with working("Printing the page"):
         why = printing(folder / HTML, folder / PDF)
     if why:
