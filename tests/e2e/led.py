@@ -30,7 +30,7 @@ _PROGRESS = re.compile(
     r"\r\x1b\[K(?:waiting: [^\r\n]*)?|-- (?:\d+ of \d+ -- )?(?:Enter: on|b: back|confirm or) [^\r\n]*--\r +\r|\x1b\[\d*m"
     r"|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
 )
-_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*")
+_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*|-- [^\r\n]*confirm or reject on the Ledger --\r +\r")
 _KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--$")
 _PATIENCE_S = 300
 
@@ -116,7 +116,8 @@ class Screen(Terminal):
     def unread(self) -> list[list[str]]:
         """Return what ran through 24 rows at once: from one answer, key or wait to the next, more rows than a screen has.
 
-        A wait is for the other machine, whose people come here and read. Progress is written over and is left out.
+        A wait is for the other machine, whose people come here and read, or for the Ledger, beside which the list is read.
+        Progress is written over and is left out.
         """
         places = [0, *self.read_to, len(self.shown)]
         shown = [part for a, b in pairwise(places) for part in _WAITS.split(self.shown[a:b])]
