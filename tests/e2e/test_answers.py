@@ -100,9 +100,9 @@ def test_the_question_comes_after_every_screen_of_the_page_that_decides(
     numbers = _turned(terminal)
     count = numbers[0][1]
     assert numbers == [(number, count) for number in range(1, count)]  # the last one stays above the question
-    last = terminal.shown.replace("\r", "").rsplit("WHAT IS SIGNED, IN FIVE LINES", 1)[1]
-    labels = ("what ", "how much ", "for whom ", "until when ", "as whom ")
-    assert [row[2:].startswith(labels) for row in last.splitlines() if row.startswith("  ")].count(True) == len(labels)
+    five = terminal.shown.replace("\r", "").partition("WHAT IS SIGNED, IN FIVE LINES")[2].partition("To read: ")[0]
+    for label in ("what", "how much", "for whom", "until when", "as whom"):
+        assert five.count(f"\n  {label:<12}") == 1
     terminal.press("Yes\n")
     assert terminal.end() == 0, terminal.shown
     assert _events(desk).count("signed") == 1
@@ -138,7 +138,7 @@ def asking() -> Iterator[Ledger]:
     stop_ledger(Ledger(process, 0))
 
 
-LEDGERS = re.compile(r"-- (\d+) of (\d+) -- Enter: on [^\r\n]*-- confirm or reject on the Ledger --$")
+LEDGERS = re.compile(r"-- (\d+) of (\d+) -- [^\r\n]*-- confirm or reject on the Ledger --$")
 
 
 @pytest.mark.parametrize("answer", ["Yes", "no"])

@@ -488,6 +488,6 @@ def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
 def test_a_page_that_comes_again_is_listed_once() -> None:
     pages = [["press", "right"], ["amount", "1"], ["press", "right"], ["price", "2"], ["press", "right"], ["Sign"]]
     whole, short = list(screen_lines(pages, "nanosp")), list(screen_lines(pages, "nanosp", each=False))
-    assert short[0] == "THE LEDGER WILL SHOW (nanosp, 6 pages; one that comes again is left out)"
+    assert short[0] == "THE LEDGER WILL SHOW (nanosp, 6 pages, each listed once)"
     assert [line for line in short[1:] if line not in whole] == []
     assert [line for line in whole[1:] if line not in short] == ["  3  press | right", "  5  press | right"]

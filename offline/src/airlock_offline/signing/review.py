@@ -207,7 +207,7 @@ def screen_lines(
 
     ``notes`` say what it does not show in full. Without ``each``, a page that comes again is listed once.
     """
-    yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages{'' if each else '; one that comes again is left out'})"
+    yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages{'' if each else ', each listed once'})"
     listed: set[str] = set()
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
