@@ -12,6 +12,7 @@ from airlock_shared.ceremony.course import (
     DEPLOYMENT,
     EVIDENCE,
     NAMES,
+    PARTS,
     PEOPLE,
     READY,
     WAS_READY,
@@ -24,6 +25,7 @@ from airlock_shared.ceremony.course import (
     newest,
     next_stop,
     numbered,
+    part_of,
     read_stop,
     stop_as_json,
 )
@@ -370,3 +372,24 @@ def test_attempts_are_counted_by_their_names() -> None:
     ]  # fmt: skip
     assert newest("requests", ["requests.json", "requests-3.json", "requests-x.json", "signatures-9.json"]) == 3
     assert newest("requests", []) == 0
+
+
+# ---- the parts of the day -------------------------------------------------------------------------------------------
+
+FIRST_OF = {
+    "online": {"prepare": "begin", "sign": "take signatures.json", "submit": "compare signatures",
+               "record": f"take {' '.join(EVIDENCE)}"},
+    "offline": {"prepare": f"take {DEPLOYMENT} {PEOPLE}", "compare": "compare requests", "sign": "sign requests.json",
+                "record": "seal first"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_every_stop_is_in_a_part_of_the_day_and_each_part_begins_where_its_name_says(half: Half) -> None:
+    stops = Machine(half).stops()
+    parts = [part_of(half, number, len(stops)) for number in range(1, len(stops) + 1)]
+    assert parts == sorted(parts, key=PARTS.index)
+    first = {part: stops[parts.index(part)] for part in dict.fromkeys(parts)}
+    assert {part: f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip() for part, stop in first.items()} == (
+        FIRST_OF[half]
+    )

@@ -20,6 +20,7 @@ from airlock_shared.ceremony.proofs import choose_step, write_proofs
 from airlock_shared.cli.console import (
     ask_yes,
     json_option,
+    led,
     output_option,
     plan_option,
     rows,
@@ -168,4 +169,5 @@ def check_command(
         show_json({"ok": True, "proofs": told})
         return
     tell_proved(held)
-    show("Recorded: the step may be signed on this machine." if new else "It is recorded already; nothing to do.")
+    if not led():
+        show("Recorded: the step may be signed on this machine." if new else "It is recorded already; nothing to do.")

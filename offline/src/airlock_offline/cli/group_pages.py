@@ -72,7 +72,7 @@ class GroupPages:
 
     def _show(self, form: list[list[str]]) -> None:
         if self._screen:
-            self._screen.show(form, None, [])
+            self._screen.show(form, [], [])
         else:
             say_all(lines_of(form))
 

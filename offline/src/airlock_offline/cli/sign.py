@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from airlock_offline.cli.deciding_lines import deciding_lines, deciding_rows
 from airlock_offline.cli.group_pages import GroupPages
 from airlock_offline.cli.review_pages import ReviewPages
 from airlock_offline.clock import now_ms, uptime
@@ -63,7 +64,7 @@ from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
-from airlock_shared.documents.transcript import machine_of, proved
+from airlock_shared.documents.transcript import Entry, machine_of, proved
 from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
@@ -77,6 +78,8 @@ if TYPE_CHECKING:
 
 _RESULTS_AT_MOST = 20  # of which each is named; of more, those that are not signed
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
+REVIEWED = "reviewed"
+"""The transcript's event: what the page that decides said of a step, and which sections were opened beside it."""
 RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
 RAW_MESSAGES_OFF = "Raw messages must be off; it cannot be read. On, the Ledger shows other pages: reject there."
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
@@ -144,7 +147,7 @@ def sign(
     around = pages.beside if pages else lambda it: it
     with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
         app = isolation.guarded(device.app)
-        station = _desk(state, nonces_of(entries), device, app, ask, pages)
+        station = _desk(state, entries, device, app, ask, pages)
         if (first := first_to_sign(items, situation, station)) is not None:
             station.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
             begun["model"] = device.model
@@ -206,10 +209,9 @@ def _hand_over(
         write_new(output, data)
     written = {"requests": header.requests, "signatures": fingerprint}
     state.transcript.record("signatures-written", written, now_ms())
-    _say_results(results)
-    if led():
-        say(f"Wrote {safe(output.name)}")
-    else:
+    if stopped or not led():
+        _say_results(results)
+    if not led():
         say_all(fingerprint_lines("signatures", fingerprint))
         say(f"Wrote {safe(str(output))}")
         say("Carry it to the online machine. Keep it secret until it is submitted.")
@@ -238,14 +240,16 @@ def _check_document(verdicts: list[Verdict]) -> None:
 
 def _desk(
     state: OfflineHome,
-    used: UsedNonces,
+    entries: list[Entry],
     device: Device,
     app: Callable[[], EthereumApp],
-    ask: Callable[[str], None],
+    ask: Callable[..., None],
     on_screen: ReviewPages | None,
 ) -> SigningDesk:
-    """Return what signing needs of the world: this machine, this terminal, and this Ledger."""
+    """Return what signing needs of the world: this machine with its entries, this terminal, and this Ledger."""
     told: list[str] = []
+    read: list[dict[str, Any]] = []
+    used = nonces_of(entries)
 
     def look(case: Case) -> None:
         need = need_of(case)
@@ -257,25 +261,45 @@ def _desk(
 
     def beside(examined: Examined) -> None:
         pages, _ = _told_of_the_ledger(examined.case, device.listed)
+        listed = review.screen_lines(pages, device.listed, device.version, each=not on_screen)
         if on_screen:
-            on_screen.show_beside(examined.received.request.step, pages)
+            on_screen.show_beside(examined.received.request.step, list(listed))
         else:
-            say_all(review.screen_lines(pages, device.listed, device.version))
+            say_all(listed)
 
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.hinder() else examined.case
         pages, notes = _told_of_the_ledger(to_sign(examined, state), device.listed)
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
+        if case is not None:
+            mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
+            read[:] = [mark | {"decides": deciding_rows(case)}]
         if on_screen:
-            on_screen.show(sections, case, pages)
+            listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
+            five = list(deciding_lines(read[0]["decides"], _before(entries, case))) if case is not None else []
+            on_screen.show(sections, five, list(listed))
         say_all(() if on_screen else review.lines_of(sections))
+
+    def confirm(question: str) -> None:
+        try:
+            (on_screen.ask if on_screen else ask)(question)
+        finally:
+            opened = sorted(on_screen.opened) if on_screen else "all"
+            state.transcript.record(REVIEWED, read[0] | {"opened": opened}, now_ms())
 
     proofs = proved(state.transcript.entries())
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
-    asking = on_screen.ask if on_screen else ask
     return SigningDesk(
-        state, used, look, app, device.close, now_ms, clock, alone, show, asking, say, proofs, beside=beside
+        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, say, proofs, beside=beside
     )
+
+
+def _before(entries: list[Entry], case: Case) -> dict[str, str] | None:
+    """Return the five lines of the last review of this kind of step; None where there was none."""
+    read = [
+        entry.data for entry in entries if entry.event == REVIEWED and entry.data["action"] == case.step.action.name
+    ]
+    return read[-1]["decides"] if read else None
 
 
 def _sign_all(
@@ -311,7 +335,11 @@ def _sign_all(
                 say(f"Signed: {item.step}, {len(results)} of {len(examined)}{left}")
         elif results[-1].signed.result == "signed":
             signer = results[-1].signed.signer
-            say(f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal")
+            say(
+                "Signed."
+                if led()
+                else f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal"
+            )
     return results, None
 
 

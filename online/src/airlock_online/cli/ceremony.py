@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.readback.expectations import Expectation, expectation_lines
+from airlock_online.readback.expectations import Expectation, expectation_lines, kept_lines
 from airlock_shared.cli.ceremony.by_light import BY_LIGHT
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.context import CeremonyMachine
@@ -17,16 +17,19 @@ EACH_AT_MOST = 20
 """Steps of which what was read back is shown in full; of more, what is not as promised."""
 
 
-def _shown(station: str, entries: Sequence[Entry]) -> Iterator[str]:
+def _shown(station: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
     """Yield what became of each step, and what was read back then, for the station at which people agree to it."""
     last = {str(entry.data.get("digest")): entry.data for entry in entries if entry.event == "outcome"}
     for outcome in last.values() if station == "outcome" else ():
         read = [Expectation(**row) for row in outcome.get("read_back", ())]
         said = str(outcome.get("state", "")) or f"not known: {outcome['error']}"
-        whole = len(last) <= EACH_AT_MOST or not all(each.kept for each in read)
-        said += "" if whole or not read else f", {len(read)} read back, each as promised"
+        if len(last) > EACH_AT_MOST and all(each.kept for each in read):
+            yield from rows(
+                f"step {outcome['step']}: ", f"{said}, {len(read)} read back, each as promised" if read else said
+            )
+            continue
         yield from rows(f"step {outcome['step']}: ", said)
-        yield from expectation_lines(read) if whole else ()
+        yield from expectation_lines(read) if whole else kept_lines(read)
 
 
 def _place(home: OnlineHome) -> CeremonyMachine:

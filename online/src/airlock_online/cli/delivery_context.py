@@ -172,7 +172,10 @@ class Desk:
         """
         if len(self._last) > _LAST_AT_MOST:
             return
-        lines = [row for step, rows_ in self._last.items() for row in (f"  {safe(step)}", *rows_)]
+        heading = len(self._last) > 1
+        lines = [
+            row for step, rows_ in self._last.items() for row in (*([f"  {safe(step)}"] if heading else []), *rows_)
+        ]
         with suppress(Declined):  # nobody reads on; what was sent is sent
             turn_page()
             show_by_screens(lines, show)

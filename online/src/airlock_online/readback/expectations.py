@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
@@ -113,11 +114,22 @@ def unreadable(what: str, promised: str, read: object) -> Expectation:
 
 def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
     """Return expectations against what was found, in lines of 80 columns."""
+    return [line for each in expectations for line in (*rows("    read back: ", each.what), *_compared(each))]
+
+
+def kept_lines(expectations: Iterable[Expectation]) -> list[str]:
+    """Return the same for who agrees to it: each thing once, and what was found as promised on one line."""
     lines: list[str] = []
-    for expectation in expectations:
-        verdict = {True: "yes", False: "NO: this is not what was promised", None: "not known"}[expectation.kept]
-        lines += rows("    read back: ", expectation.what)
-        lines += rows("      promised  ", expectation.promised)
-        lines += rows("      found     ", expectation.found)
-        lines += [f"      kept      {verdict}"]
+    for what, about in groupby(expectations, lambda each: each.what):
+        lines += rows("    read back: ", what)
+        for each in about:
+            alike = each.kept and each.found == each.promised
+            lines += rows("      as promised  ", each.found) if alike else _compared(each)
     return lines
+
+
+def _compared(expectation: Expectation) -> Iterator[str]:
+    verdict = {True: "yes", False: "NO: this is not what was promised", None: "not known"}[expectation.kept]
+    yield from rows("      promised  ", expectation.promised)
+    yield from rows("      found     ", expectation.found)
+    yield f"      kept      {verdict}"

@@ -84,6 +84,20 @@ class CoursePlace(NamedTuple):
     model: tuple[str, ...] = ()
 
 
+PARTS = ("prepare", "compare", "sign", "submit", "record")
+"""The parts of the day, as people call them."""
+_LAST_PARTS: Mapping[Half, tuple[tuple[str, int], ...]] = {
+    "online": (("record", 2), ("submit", 5), ("sign", 6)),
+    "offline": (("record", 4), ("sign", 7), ("compare", 8)),
+}
+"""How many stops are left at most while a machine is in a part; before them it is in the first one."""
+
+
+def part_of(half: Half, number: int, total: int) -> str:
+    """Return the part of the day of a machine that is at a stop of this number of so many."""
+    return next((part for part, most in _LAST_PARTS[half] if total - number <= most), PARTS[0])
+
+
 def numbered(name: str, attempt: int) -> str:
     """Return the file of an attempt: ``requests.json``, then ``requests-2.json``."""
     return f"{name}.json" if attempt == 1 else f"{name}-{attempt}.json"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import click
 
 from airlock_shared.ceremony.checkpoints import STATIONS, Half
 from airlock_shared.ceremony.course import (
+    PARTS,
     STOPS_AT_MOST,
     WAS_READY,
     CoursePlace,
@@ -30,6 +32,7 @@ from airlock_shared.ceremony.course import (
     carrying,
     command_of,
     next_stop,
+    part_of,
     read_stop,
     scanning,
     showing,
@@ -45,8 +48,22 @@ from airlock_shared.cli.ceremony.waits import (
     leave_note,
     names_in,
     other_machine,
+    place_of_other,
 )
-from airlock_shared.cli.console import INPUT, LED, ask, ask_yes, finish, json_option, paint, rows, say, show, show_json
+from airlock_shared.cli.console import (
+    INPUT,
+    LED,
+    ask,
+    ask_yes,
+    finish,
+    json_option,
+    paint,
+    rows,
+    say,
+    say_all,
+    show,
+    show_json,
+)
 from airlock_shared.cli.keyboard import at_a_terminal, forget_typed, typed_line
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
@@ -209,20 +226,25 @@ def _walk(lead: _Lead) -> None:
     """Do stop after stop until nothing is left; a stop that fails ends the command with its exit code."""
     before: tuple[Stop, bool] | None = None
     shown: set[str] = set()
+    part = ""
     while (stop := next_stop((told := lead.course()).stops)) is not None:
         if before == (stop, True):
             raise UsageError(f"stop {stop.name} {stop.of} ran, but it is still not done",
                              do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
         number = 1 + told.stops.index(stop)
-        who = f"{', '.join(stop.by)}: " if stop.by else ""
-        for line in rows(f"[{number}/{len(told.stops)}] ", who + stop.says) if before != (stop, False) else ():
-            say(line)
+        heading = rows(f"[{number}/{len(told.stops)}] ", f"{', '.join(stop.by)}: {stop.says}" if stop.by else stop.says)
+        if part != (part := part_of(told.half, number, len(told.stops))):
+            say(_bar(lead, told, part))
+        if before != (stop, False) and (stop.by or _awaits_somebody(lead, told, stop)):
+            say_all(heading)
         done = False
         _leave_note(lead, told, stop, "proof" if stop.name == "take" and stop.of else stop.name)
         try:
             done = _do(lead, told, stop, shown)
         except BaseException as error:
             _leave_note(lead, told, stop, STOPPED)
+            if not stop.by and not isinstance(error, KeyboardInterrupt):
+                say_all(heading)  # it was not said before, for nobody acts there
             if isinstance(error, AirlockError):
                 error.do = (
                     f"{error.do}; then give the same command again" if error.do else "give the same command again"
@@ -231,9 +253,23 @@ def _walk(lead: _Lead) -> None:
         before = stop, done
     _leave_note(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
-    say()
     say(f"The ceremony is over on {MACHINES[told.half]}. Its documents and report:")
     say(f"  {safe(lead.place.folder)}")
+
+
+def _awaits_somebody(lead: _Lead, told: _Course, stop: Stop) -> bool:
+    """Tell whether somebody has to make what a stop waits for: a proof that is not there yet."""
+    there = lead.folder if lead.exchange is None else lead.exchange / told.crossing
+    return stop.name == "take" and bool(stop.of) and not all(os.path.lexists(there / name) for name in stop.brings)
+
+
+def _bar(lead: _Lead, told: _Course, here: str) -> str:
+    """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
+    arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
+    parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in PARTS)
+    other: Half = "offline" if told.half == "online" else "online"
+    place = None if lead.exchange is None else place_of_other(lead.exchange / told.crossing, told.half)
+    return f"{parts}{f'   {MACHINES[other]}: {part_of(other, *place)}' if place else ''}"
 
 
 def _leave_note(lead: _Lead, told: _Course, stop: Stop, name: str) -> None:
@@ -251,6 +287,7 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> bool:
     if stop.name == "hand":
         if lead.light:
             _require(lead.child(showing(stop, lead.place)))
+            _show_window(lead, shown)
         elif crossing is None:
             _hand_over_by_hand(lead, stop)
         else:
@@ -318,6 +355,21 @@ def _hand_over_by_hand(lead: _Lead, stop: Stop) -> None:
     if not at_a_terminal():
         raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
     ask_yes("Are they there?", piped=False)
+
+
+def _show_window(lead: _Lead, shown: set[str]) -> None:
+    """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
+    from airlock_shared.qr.page import WINDOW
+
+    page = lead.folder / "codes" / WINDOW
+    if str(page) in shown:
+        return
+    shown.add(str(page))
+    say(f"Show the other camera {safe('/'.join(page.parts[-3:]))}. It is renewed by itself.")
+    opener = shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
+    if opener:
+        quiet = subprocess.DEVNULL
+        subprocess.Popen([opener, page], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 (ours)
 
 
 def _note(lead: _Lead, names: Sequence[str]) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
-from airlock_shared.cli.console import ask, say
+from airlock_shared.cli.console import ask, opening, say
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.fingerprint_words import SPOKEN_BYTES, spoken
 
@@ -50,12 +50,15 @@ class Asked(NamedTuple):
     paper: bool = False
 
 
-def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], *, piped: bool) -> dict[str, Any]:
+def type_words(
+    asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Mapping[str, Callable[[], None]], *, piped: bool
+) -> dict[str, Any]:
     """Have a person type two words; return what is recorded of it: ``how``, and ``positions`` from 1.
 
     After a wrong answer it is the same two, also of another day: nobody gets another draw. ``tell_wrong`` records a wrong
-    answer; ``piped`` as for :func:`~airlock_shared.cli.console.ask`. Raises ``Refusal("ROLE-WORDS")`` after three wrong
-    answers, and at once after nine for this fingerprint; ``Declined`` when two words are never typed.
+    answer; ``opens`` has what can be read before one; ``piped`` as for :func:`~airlock_shared.cli.console.ask`.
+    Raises ``Refusal("ROLE-WORDS")`` after three wrong answers, and at once after nine for this fingerprint; ``Declined``
+    when two words are never typed.
     """
     words, wrong = spoken(asked.fingerprint).split(), len(asked.wrong)
     own = [each["positions"] for each in asked.wrong if each.get("by") == asked.by]
@@ -63,7 +66,7 @@ def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], *, piped: 
     places = " and ".join(f"word {at}" for at in positions)
     question = f"{asked.who}, {asked.document}{', YOUR PAPER' if asked.paper else ''}: {places}: "
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
-        given = _typed(question, piped=piped)
+        given = _typed(question, opening(ask, opens), piped=piped)
         if asked.paper and not own and given == WITHOUT.split():
             return {"how": NO_PAPER}
         if all(
@@ -79,10 +82,10 @@ def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], *, piped: 
                   expected="the two words at the places that were asked")  # fmt: skip
 
 
-def _typed(question: str, *, piped: bool) -> list[str]:
+def _typed(question: str, asking: Callable[..., str], *, piped: bool) -> list[str]:
     """Return two words that a person types; after any other number of words the same is asked again, a few times."""
     for _ in range(UNANSWERED_AT_MOST):
-        given = ask(question, piped=piped).casefold().split()
+        given = asking(question, piped=piped).casefold().split()
         if len(given) == WORDS_ASKED:
             return given
         say(f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")

@@ -59,6 +59,12 @@ def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now
         (crossing / note).touch(mode=0o600)
 
 
+def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
+    """Return at which stop of how many the other machine says on a stick that it is; None where it says nothing."""
+    found = (_NOTE.fullmatch(name) for name in sorted(names_in(crossing)))
+    return next(((int(each[2]), int(each[3])) for each in found if each and each[1] != half), None)
+
+
 def other_machine(crossing: Path, half: Half) -> str:
     """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there."""
     notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
