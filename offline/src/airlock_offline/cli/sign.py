@@ -54,7 +54,7 @@ from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
 from airlock_shared.documents.transcript import machine_of, proved
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
@@ -146,7 +146,7 @@ def sign(
         results, stopped = _sign_all(items, situation, station)
     signed = any(result.signed.result == "signed" for result in results)
     if stopped is not None:
-        if not signed:
+        if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
             raise stopped
         try:
             results += list(left_behind(items[len(results) :], stopped, state))
@@ -154,10 +154,12 @@ def sign(
             raise stopped from None
     if not signed:
         _say_results(results)
-        say("No signature was made, and no file was written. To sign after all, give the same command again.")
+        code = worst([result.code for result in results])
+        again = "" if code is not ExitCode.DECLINED else " To sign after all, give the same command again."
+        say(f"No signature was made, and no file was written.{again}")
         if as_json:
             show_json({"ok": False, "steps": _steps(results), "file": None})
-        finish(worst([result.code for result in results]))
+        finish(code)
         return
     record = state.transcript.entries()
     answer = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, record[-1].hash, now_ms(), machine_of(record))
