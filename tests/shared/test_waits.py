@@ -397,6 +397,19 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     assert not (lead.folder / "handed-over").exists()
 
 
+def test_signatures_that_were_made_again_under_the_next_name_are_taken(
+    tmp_path: Path, line_of: Callable[..., str]
+) -> None:
+    crossing = tmp_path / "stick" / CROSSING
+    crossing.mkdir(parents=True)
+    assert line_of("online", SIGNATURES).startswith("waiting: ")
+    (crossing / "signatures-2.json").touch()
+    lead = lead_at(tmp_path)
+    assert _do(lead, told_by(lead), SIGNATURES, set()) is False  # where it stands is asked anew
+    facts = Facts(brought=frozenset({"signatures-2.json"}))
+    assert ("signatures-2.json",) in [stop.brings for stop in course(PLAN, "online", (), facts) if stop.name == "take"]
+
+
 # ---- too late to sign -----------------------------------------------------------------------------------------------
 
 SIGN = Stop("sign", ("signer",), "", done=False, brings=("requests.json",))

@@ -318,8 +318,12 @@ def _take(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None, asked: 
     source = lead.folder if crossing is None else crossing
     awaited = [Path(pictures)] if pictures else [source / name for name in stop.brings]
 
+    signatures = stop.brings[0].startswith("signatures")
+
     def new_here() -> bool:
-        return bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
+        there = names_in(crossing) if signatures and crossing else frozenset[str]()
+        later = newest("signatures", there) > newest("signatures", stop.brings)  # signed again, under the next name
+        return later or bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
 
     def sees() -> str:
         if by_camera or new_here() or all(map(os.path.lexists, awaited)):
@@ -329,7 +333,7 @@ def _take(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None, asked: 
             return f"put the other machine's page into {place}" if pictures else f"bring {place} here"
         return cannot_cross(crossing.parent, None) or other_machine(crossing, told.half, asked)
 
-    sign_by_ms = told.sign_by_ms if stop.brings[0].startswith("signatures") else 0
+    sign_by_ms = told.sign_by_ms if signatures else 0
     if not (_still_in_time(sign_by_ms) if by_camera else _wait(sees, sign_by_ms)):
         prepare = next(each for each in told.stops if each.name == "prepare")
         _require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
