@@ -396,7 +396,7 @@ def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed
     question = Question("pair", "the pair", known=(("BTC/USD", ""), ("ETH/USD", "")))
     room = Room(typed)
     assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == taken
-    assert "    Type #1 to take BTC/USD; 1 again is the answer 1 itself." in room.told
+    assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
 
 
 def test_a_number_that_is_offered_itself_is_taken_at_once() -> None:

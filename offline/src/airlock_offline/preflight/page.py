@@ -131,8 +131,9 @@ def told_lines(report: Mapping[str, Any], *, kit: bool = True) -> Iterator[str]:
 def verdict_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is refused, and which lines need a person: they stand some screens above."""
     yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No line is refused."
-    if look := ", ".join(line.what for line in _lines_of(report) if line.verdict == LOOK):
-        yield from wrapped(safe_again(f"LOOK at: {look}. Know the reason for each before you go on."), WIDTH)
+    if look := [line.what for line in _lines_of(report) if line.verdict == LOOK]:
+        named = ", ".join(f"{number} {what}" for number, what in enumerate(look, 1))
+        yield from wrapped(safe_again(f"LOOK: {len(look)} need a reason. Say each aloud: {named}."), WIDTH)
 
 
 def _lines_of(report: Mapping[str, Any]) -> list[Observed]:

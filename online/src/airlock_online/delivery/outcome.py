@@ -59,7 +59,7 @@ def error_of(outcome: OrderOutcome) -> AirlockError | None:
         case OrderState.EXPIRED_UNUSED:
             return Expired(
                 f"the deadline passed and the nonce was never used{told}",
-                do="sign a new intent; this one is worthless now",
+                do="prepare the plan again, under another name, and have that signed; this one is worthless now",
             )
         case OrderState.VOIDED:
             do = known.do if known else "if it is still wanted, agree on it anew; this signature is worthless now"

@@ -116,7 +116,7 @@ def _witness(roles: list[str]) -> dict[str, str]:
 
 def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
     default, meaning = LIMITS[name]
-    none = "" if name == "remaining_at_least" else "; none: the plan must fix this value"
+    none = "" if name == "remaining_at_least" else "; none: a step that uses it fixes the value itself"
 
     def read(text: str) -> str | None:
         if text == "none" and none:

@@ -5,6 +5,8 @@ A byte order mark is not skipped: a text has one form, in which everybody hashes
 
 from __future__ import annotations
 
+import re
+
 ONLY = "UTF-8 without a byte order mark (BOM)"
 
 _MARKS = {
@@ -14,6 +16,21 @@ _MARKS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
+
+
+_SCAN = "name the document's own file; pictures of codes are read by `scan`, or with --qr"
+_KINDS = {
+    re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8|%PDF|RIFF....WEBP", re.DOTALL): ("a picture", _SCAN),
+    re.compile(rb'(?:\s|#[^\n]*\n)*format\s*=\s*"airlock/plan@'): (
+        "a plan", "name the document's own file, which ends in .json; a plan is named as PLAN, or with --plan"
+    ),
+}  # fmt: skip
+"""What people name in a document's place, by how it begins, and what to do then."""
+
+
+def other_kind(data: bytes) -> tuple[str, str]:
+    """Return what somebody has named in the place of a document, and what to do; empty for what may be one."""
+    return next((told for begins, told in _KINDS.items() if begins.match(data)), ("", ""))
 
 
 def other_form(data: bytes) -> str:
