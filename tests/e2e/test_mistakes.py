@@ -34,7 +34,7 @@ def table(home: Path) -> BothMachines:
         "sheet.pdf": b"%PDF-1.7\n" + bytes(100),
         "requests.json": b'{"format": "airlock/requests@1", "header": {"count": 0}, "requests": []}',
         "signatures.json": b'{"format": "airlock/signatures@1", "header": {"count": 0}, "signatures": []}',
-        "roles.toml": b'format = "airlock/plan@1"\n[ceremony]\nid = "x"\ntitle = "X"\ndeployment = "d"\nroles = ["required"]\n',
+        "roles.toml": b'format = "airlock/plan@1"\n[ceremony]\nid = "x"\nroles = ["required"]\n',
     }
     for name, data in files.items():
         made.path(name).write_bytes(data)
@@ -63,8 +63,10 @@ MISTAKES: list[tuple[str, str, tuple[str, ...], str, str]] = [
     ("a photograph of the codes", "online", ("submit", "{photo.png}"), "this is a picture", "--qr"),
     ("one of a telephone", "online", ("submit", "{photo.jpg}"), "this is a picture", "--qr"),
     ("a printed sheet", "offline", ("trust", "{sheet.pdf}"), "this is a picture", "--qr"),
-    ("a picture in the place of a plan", "online", ("plan", "check", "{photo.png}"), "this is a picture; a plan is needed", "plan"),
-    ("requests in the place of a plan", "online", ("prepare", "{requests.json}", "-o", "{x}"), "this is a requests document", "file"),
+    ("a picture in the place of a plan", "online", ("plan", "check", "{photo.png}"),
+     "this is a picture; a plan is needed", "plan"),
+    ("requests in the place of a plan", "online", ("prepare", "{requests.json}", "-o", "{x}"),
+     "this is a requests document", "file"),
     ("requests in the place of signatures", "online", ("submit", "{requests.json}"),
      "this is a requests document; a signatures document is needed", "name the signatures document"),
     ("signatures in the place of a deployment", "offline", ("trust", "{signatures.json}"),
@@ -73,10 +75,13 @@ MISTAKES: list[tuple[str, str, tuple[str, ...], str, str]] = [
      "words are left over: abcd 4567", '--fingerprint "abcd 1234 ..."'),
     ("a name without quotes", "online", ("ceremony", "begin", "--plan", "{plan.toml}", "--role", "signer=Ada", "Lovelace"),
      "words are left over: Lovelace", "quotes"),
-    ("roles answered by required", "online", ("plan", "check", "{roles.toml}"), "required and none are no roles", "such as signer"),
+    ("roles answered by required", "online", ("plan", "check", "{roles.toml}"),
+     "required and none are no roles", "such as signer"),
     ("a slip in a command", "offline", ("sing", "{requests.json}"), "there is no command 'sing'", "did you mean sign?"),
-    ("a slip below a command", "online", ("deployment", "fetsh"), "there is no command 'deployment fetsh'", "did you mean fetch?"),
-    ("a time without its date", "offline", ("preflight", "--time", "12:30", "--uncertainty", "60"), "not a time with a zone", "UTC"),
+    ("a slip below a command", "online", ("deployment", "fetsh"),
+     "there is no command 'deployment fetsh'", "did you mean fetch?"),
+    ("a time without its date", "offline", ("preflight", "--time", "12:30", "--uncertainty", "60"),
+     "not a time with a zone", "UTC"),
 ]  # fmt: skip
 
 
