@@ -54,7 +54,7 @@ def error_of(outcome: OrderOutcome) -> AirlockError | None:
             )
         case OrderState.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
-            do = known.do if known else "sign a new intent to try again"
+            do = known.do if known else "to try again, prepare it anew here, and sign that"
             return ExecutionFailed(f"the execution failed{named}{told}", do=do)
         case OrderState.EXPIRED_UNUSED:
             return Expired(

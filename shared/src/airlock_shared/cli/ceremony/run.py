@@ -387,7 +387,7 @@ def _require(code: int) -> None:
     """End the command with the exit code of a child that did not end with 0, and say how to go on."""
     if code:
         if code != ExitCode.INTERRUPTED:  # that child has said it
-            say("The ceremony stops here. Give the same command again to go on where it stood.")
+            say("The ceremony stops here. Put right what stands above, then give the same command: it goes on here.")
         finish(_code_of(code))
 
 
