@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.cli.both_programs import OF_ONE
+from airlock_shared.cli.explain.mistyped import OF_ONE
 from commands import FinishedCommand
 from e2e.conftest import ROOT, BothMachines, Ledger
 from e2e.test_nonce_and_time import _change
@@ -34,7 +34,6 @@ def table(home: Path) -> BothMachines:
         "sheet.pdf": b"%PDF-1.7\n" + bytes(100),
         "requests.json": b'{"format": "airlock/requests@1", "header": {"count": 0}, "requests": []}',
         "signatures.json": b'{"format": "airlock/signatures@1", "header": {"count": 0}, "signatures": []}',
-        "roles.toml": b'format = "airlock/plan@1"\n[ceremony]\nid = "x"\nroles = ["required"]\n',
     }
     for name, data in files.items():
         made.path(name).write_bytes(data)
@@ -57,7 +56,7 @@ def test_a_command_of_the_other_machine_is_told_as_that(table: BothMachines, hal
 
 OUTPUT = ("--plan", "{plan.toml}", "-o", "{out.json}")
 MISTAKES: list[tuple[str, str, tuple[str, ...], str, str]] = [
-    ("a plan in the place of requests", "offline", ("sign", "{plan.toml}", *OUTPUT), "this is a plan", "--plan"),
+    ("a plan in the place of requests", "offline", ("sign", "{plan.toml}", *OUTPUT), "this is a plan", ".json"),
     ("a plan in the place of signatures", "online", ("submit", "{plan.toml}"), "this is a plan", ".json"),
     ("a plan in the place of a deployment", "offline", ("trust", "{plan.toml}"), "this is a plan", ".json"),
     ("a photograph of the codes", "online", ("submit", "{photo.png}"), "this is a picture", "--qr"),
@@ -75,8 +74,6 @@ MISTAKES: list[tuple[str, str, tuple[str, ...], str, str]] = [
      "words are left over: abcd 4567", '--fingerprint "abcd 1234 ..."'),
     ("a name without quotes", "online", ("ceremony", "begin", "--plan", "{plan.toml}", "--role", "signer=Ada", "Lovelace"),
      "words are left over: Lovelace", "quotes"),
-    ("roles answered by required", "online", ("plan", "check", "{roles.toml}"),
-     "required and none are no roles", "such as signer"),
     ("a slip in a command", "offline", ("sing", "{requests.json}"), "there is no command 'sing'", "did you mean sign?"),
     ("a slip below a command", "online", ("deployment", "fetsh"),
      "there is no command 'deployment fetsh'", "did you mean fetch?"),

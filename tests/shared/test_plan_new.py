@@ -116,6 +116,14 @@ def test_a_wrong_answer_is_explained_and_asked_again(position: int, wrong: str, 
     assert questions[position] == questions[position + 1]
 
 
+@pytest.mark.parametrize("typed", ["required", "none"])
+def test_who_says_at_the_roles_whether_a_witness_is_required_is_told(typed: str) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room([*answers[:3], typed, *answers[3:]])
+    assert room.plan() == Room(answers).plan()
+    assert [error.what for error in room.mistakes] == [f"{typed} is no role: a plan that names a witness requires one"]
+
+
 def _without_checksum(address: str) -> list[str]:
     """Return the address in one case; some addresses are all capitals with their checksum."""
     return [text for text in (address.lower(), "0x" + address[2:].upper()) if text != address]

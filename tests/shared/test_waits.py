@@ -17,12 +17,12 @@ import pytest
 
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.course import NAMES, CoursePlace, Facts, Stop, course
-from airlock_shared.cli.both_programs import MACHINES
 from airlock_shared.cli.ceremony import course as course_module
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony.run import _Course, _do, _Lead
 from airlock_shared.cli.ceremony.waits import (
     LATE,
+    MACHINES,
     OVER,
     STOPPED,
     cannot_cross,

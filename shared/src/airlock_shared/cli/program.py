@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 from pathlib import Path
 from typing import TextIO
 
 import click
 
-from airlock_shared.cli.both_programs import MACHINES, machine_of
 from airlock_shared.cli.console import error_as_json, explain, say, show_json
 from airlock_shared.cli.lazy_commands import completion_variable
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
@@ -95,35 +92,12 @@ def _misused(error: click.ClickException) -> UsageError:
     context = error.ctx if isinstance(error, click.UsageError) else None
     if context is None:
         return UsageError(error.format_message())
-    if isinstance(error, click.exceptions.NoSuchCommand):
-        return _no_such_command(error.command_name, context)
-    what = error.format_message()
-    if left_over := _LEFT_OVER.fullmatch(what):
-        return UsageError(f"words are left over: {left_over[1]}",
-                          do=f"a value with blanks stands in quotes: {_quoted(left_over[1])}. See: "
-                             f"{context.command_path} --help")  # fmt: skip
+    from airlock_shared.cli.explain.mistyped import mistyped  # paid for when somebody has
+
+    if mistake := mistyped(error, context):
+        return mistake
     _tell(context.get_usage())
-    return UsageError(what, do=f"see: {context.command_path} --help")
-
-
-_LEFT_OVER = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
-_GROUPS = re.compile(r"(?:[0-9a-fA-F]{4} ?)+")
-
-
-def _quoted(words: str) -> str:
-    return '--fingerprint "abcd 1234 ..."' if _GROUPS.fullmatch(words) else '"two words"'
-
-
-def _no_such_command(name: str, context: click.Context) -> UsageError:
-    """Return the error of a command that is not here: of the other machine, or perhaps a slip."""
-    path = " ".join((*context.command_path.split()[1:], name))
-    if half := machine_of(path):
-        return UsageError(f"`{path}` is a command of {MACHINES[half]}", do=f"type it there: airlock-{half} {path} ...")
-    group = context.command
-    names = group.list_commands(context) if isinstance(group, click.Group) else []
-    near = " or ".join(get_close_matches(name, names))
-    return UsageError(f"there is no command {path!r}",
-                      do=f"{f'did you mean {near}? ' if near else ''}See: {context.command_path} --help")  # fmt: skip
+    return UsageError(error.format_message(), do=f"see: {context.command_path} --help")
 
 
 def _failed(error: AirlockError, as_json: bool) -> int:

@@ -163,9 +163,6 @@ def read_roles(roles: Any) -> tuple[str, ...]:
     got = repr(roles)[:80]
     if type(roles) is not list or not all(type(role) is str and NAME.fullmatch(role) for role in roles):
         raise plan_error("PLAN-FORM", "roles is not a list of names in lower case", "ceremony.roles", got=got)
-    if not {"required", "none"}.isdisjoint(roles):
-        raise plan_error("PLAN-FORM", "required and none are no roles: they say whether a witness is needed",
-                         "ceremony.roles", got=got, expected="who takes part, such as signer")  # fmt: skip
     if len(set(roles)) != len(roles) or len(roles) > MAX_ROLES:
         raise plan_error("PLAN-FORM", f"a role twice, or more than {MAX_ROLES}", "ceremony.roles", got=got)
     return tuple(roles)

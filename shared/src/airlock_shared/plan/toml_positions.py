@@ -66,7 +66,7 @@ def unreadable(data: bytes, error: Exception) -> PlanError:
     if found := _DOCUMENT.match(data):
         what, kind = f"this is a {found[1].decode()} document; a plan is needed", f"airlock/{found[1].decode()}"
         return plan_error("PLAN-FORM", what, "", got=kind, expected="a TOML file", do="check which file this is")
-    if (kind := other_kind(data)[0]) and kind != "a plan":
+    if (kind := other_kind(data)) == "a picture":
         return plan_error("PLAN-FORM", f"this is {kind}; a plan is needed", "", do="name the plan's own file")
     return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
 

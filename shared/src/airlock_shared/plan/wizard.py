@@ -104,7 +104,14 @@ def _ceremony_text(people: People, name: str, meaning: str, offered: tuple[tuple
 def _roles(people: People) -> list[str]:
     meaning = "the roles that take part, separated by commas; people's names are given on the day"
     question = Question("roles", meaning, default="signer, facilitator, witness")
-    return list(answer_to(people, question, lambda text: read_roles([role.strip() for role in text.split(",")])))
+    return list(answer_to(people, question, _roles_in))
+
+
+def _roles_in(text: str) -> tuple[str, ...]:
+    """Return the roles that were typed. Raises ``PlanError``, also where somebody says whether a witness is required."""
+    if text in ("required", "none"):
+        raise plan_error("PLAN-FORM", f"{text} is no role: a plan that names a witness requires one", "ceremony.roles")
+    return read_roles([role.strip() for role in text.split(",")])
 
 
 def _witness(roles: list[str]) -> dict[str, str]:

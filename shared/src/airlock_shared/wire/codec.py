@@ -14,7 +14,7 @@ from math import isfinite
 from typing import Any
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.saved_as import ONLY, other_form, other_kind
+from airlock_shared.wire.saved_as import ONLY, OWN_FILE, other_form, other_kind
 
 MAX_DOCUMENT_BYTES = 8 << 20
 MAX_DEPTH = 24
@@ -58,9 +58,8 @@ def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: i
     """
     if len(data) > max_bytes:
         raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
-    kind, do = other_kind(data)
-    if kind:
-        raise damaged("DOC-JSON", f"this is {kind}; a document is needed", do=do)
+    if kind := other_kind(data):
+        raise damaged("DOC-JSON", f"this is {kind}; a document is needed", do=OWN_FILE)
     text = _utf8(data).strip(_SPACE)
     value, end = _decode(text)
     if end < len(text):

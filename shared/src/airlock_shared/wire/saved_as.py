@@ -18,19 +18,17 @@ _MARKS = {
 }
 
 
-_SCAN = "name the document's own file; pictures of codes are read by `scan`, or with --qr"
+OWN_FILE = "name the document's own file, which ends in .json; pictures of codes are read by `scan`, or with --qr"
 _KINDS = {
-    re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8|%PDF|RIFF....WEBP", re.DOTALL): ("a picture", _SCAN),
-    re.compile(rb'(?:\s|#[^\n]*\n)*format\s*=\s*"airlock/plan@'): (
-        "a plan", "name the document's own file, which ends in .json; a plan is named as PLAN, or with --plan"
-    ),
-}  # fmt: skip
-"""What people name in a document's place, by how it begins, and what to do then."""
+    "a picture": re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8|%PDF|RIFF....WEBP", re.DOTALL),
+    "a plan": re.compile(rb'(?:\s|#[^\n]*\n)*format\s*=\s*"airlock/plan@'),
+}
+"""What people name in a document's place, and how it begins."""
 
 
-def other_kind(data: bytes) -> tuple[str, str]:
-    """Return what somebody has named in the place of a document, and what to do; empty for what may be one."""
-    return next((told for begins, told in _KINDS.items() if begins.match(data)), ("", ""))
+def other_kind(data: bytes) -> str:
+    """Return what somebody has named in the place of a document; empty for what may be one."""
+    return next((kind for kind, begins in _KINDS.items() if begins.match(data)), "")
 
 
 def other_form(data: bytes) -> str:

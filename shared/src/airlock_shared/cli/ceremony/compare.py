@@ -11,11 +11,11 @@ import click
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
 from airlock_shared.ceremony.sections import CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
-from airlock_shared.cli.both_programs import MACHINES
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import record_lines, word_lines
 from airlock_shared.cli.ceremony.typed_words import FIND_THEM, FROM_PAPER, LOOK_AT_PAPER, SIGN_AGAIN, Asked, type_words
+from airlock_shared.cli.ceremony.waits import MACHINES
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.console import (
     INPUT,

@@ -36,12 +36,12 @@ from airlock_shared.ceremony.course import (
     scanning,
     showing,
 )  # fmt: skip
-from airlock_shared.cli.both_programs import MACHINES
 from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.ceremony.waits import (
     LATE,
+    MACHINES,
     OVER,
     STOPPED,
     cannot_cross,
