@@ -56,20 +56,20 @@ def test_a_command_of_the_other_machine_is_told_as_that(table: BothMachines, hal
 
 OUTPUT = ("--plan", "{plan.toml}", "-o", "{out.json}")
 MISTAKES: list[tuple[str, str, tuple[str, ...], str, str]] = [
-    ("a plan in the place of requests", "offline", ("sign", "{plan.toml}", *OUTPUT), "this is a plan", ".json"),
-    ("a plan in the place of signatures", "online", ("submit", "{plan.toml}"), "this is a plan", ".json"),
-    ("a plan in the place of a deployment", "offline", ("trust", "{plan.toml}"), "this is a plan", ".json"),
-    ("a photograph of the codes", "online", ("submit", "{photo.png}"), "this is a picture", "--qr"),
-    ("one of a telephone", "online", ("submit", "{photo.jpg}"), "this is a picture", "--qr"),
-    ("a printed sheet", "offline", ("trust", "{sheet.pdf}"), "this is a picture", "--qr"),
+    ("a plan in the place of requests", "offline", ("sign", "{plan.toml}", *OUTPUT), "perhaps a plan", ".json"),
+    ("a plan in the place of signatures", "online", ("submit", "{plan.toml}"), "perhaps a plan", ".json"),
+    ("a plan in the place of a deployment", "offline", ("trust", "{plan.toml}"), "perhaps a plan", ".json"),
+    ("a photograph of the codes", "online", ("submit", "{photo.png}"), "perhaps a picture", ".json"),
+    ("one of a telephone", "online", ("submit", "{photo.jpg}"), "perhaps a picture", ".json"),
+    ("a printed sheet", "offline", ("trust", "{sheet.pdf}"), "perhaps a picture", ".json"),
     ("a picture in the place of a plan", "online", ("plan", "check", "{photo.png}"),
-     "this is a picture; a plan is needed", "plan"),
+     "perhaps a picture", "plan"),
     ("requests in the place of a plan", "online", ("prepare", "{requests.json}", "-o", "{x}"),
      "this is a requests document", "file"),
     ("requests in the place of signatures", "online", ("submit", "{requests.json}"),
-     "this is a requests document; a signatures document is needed", "name the signatures document"),
+     "this is a requests document; a signatures document is needed", "right file"),
     ("signatures in the place of a deployment", "offline", ("trust", "{signatures.json}"),
-     "this is a signatures document; a deployment document is needed", "name the deployment document"),
+     "this is a signatures document; a deployment document is needed", "which file this is"),
     ("a fingerprint without quotes", "offline", ("preflight", "--kit", ".", "--fingerprint", "0123", "abcd", "4567"),
      "words are left over: abcd 4567", '--fingerprint "abcd 1234 ..."'),
     ("a name without quotes", "online", ("ceremony", "begin", "--plan", "{plan.toml}", "--role", "signer=Ada", "Lovelace"),
@@ -111,7 +111,6 @@ def test_yesterdays_file_is_told_as_that(desk: BothMachines, ledger: Ledger) -> 
     assert "REFUSED TIME-REMAINING: too late: it was over 1 d 11 h ago" in told
     assert "Prepare again on the online machine." in told
     assert "who altered it" not in told
-    assert "give the same command again" not in told
 
 
 def test_keys_that_have_changed_places_are_told_as_that(desk: BothMachines, ledger: Ledger) -> None:
@@ -119,4 +118,4 @@ def test_keys_that_have_changed_places_are_told_as_that(desk: BothMachines, ledg
     words = ("sign", requests, "--plan", plan, "-o", desk.path("o.json"), "--emulator", ledger.port)
     ended = desk.offline(*words, typed="Zes\nYes\nYes\n")
     assert ended.code == 0, ended.err
-    assert "the keys Y and Z have changed places" in ended.err
+    assert "the keys Y and Z have changed places" in re.sub(r"\s+", " ", ended.err)

@@ -154,12 +154,10 @@ def sign(
             raise stopped from None
     if not signed:
         _say_results(results)
-        code = worst([result.code for result in results])
-        again = "" if code is not ExitCode.DECLINED else " To sign after all, give the same command again."
-        say(f"No signature was made, and no file was written.{again}")
+        say("No signature was made, and no file was written. What was declined is signed by the same command.")
         if as_json:
             show_json({"ok": False, "steps": _steps(results), "file": None})
-        finish(code)
+        finish(worst([result.code for result in results]))
         return
     record = state.transcript.entries()
     answer = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, record[-1].hash, now_ms(), machine_of(record))

@@ -16,7 +16,7 @@ import click
 from airlock_offline.ledger.ethereum_app import MINIMUM, EthereumApp
 from airlock_offline.ledger.models import MODELS
 from airlock_offline.ledger.status import SettingOff, WrongAnswer
-from airlock_shared.cli.console import led, say
+from airlock_shared.cli.console import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import read_typed_data
@@ -45,10 +45,6 @@ PROOF: dict[str, Any] = {
     "message": {"note": "Harmless. The signature is thrown away."},
 }
 _KEY = "airlock.raw-messages"
-_STATE_IT = (
-    "look it up in the app's settings and state it with --raw-messages on, or prove it with --prove-raw-messages"
-)
-_LOOK_IT_UP = "look in the Ledger's app, Settings: it must be on"  # where a ceremony is led, nobody gives options
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -165,7 +161,7 @@ def advice_for(name: str) -> str:
 def _raw_messages_line(raw: str) -> Observed:
     do = ""
     if raw == "not stated":
-        do = _LOOK_IT_UP if led() else _STATE_IT
+        do = "look in the Ledger's app, Settings: it must be on. By hand, also --raw-messages on, or --prove-raw-messages"
     elif raw.endswith(" off"):
         do = "switch it ON for intents"
     elif raw.startswith("not provable"):

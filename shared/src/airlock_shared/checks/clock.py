@@ -86,9 +86,9 @@ def time_is_stated(clock: Clock) -> Finding:
         return Finding(True, got, expected)
     what = f"{_REFUSAL}; {advice()}"
     if last is not None and clock.gap_ms is not None and clock.was_set:
-        by = f"{span_text(abs(clock.gap_ms) // 1000)} {'ahead' if clock.gap_ms > 0 else 'back'}"
-        what = f"the clock of this machine was moved {by} since you compared it; compare it again: {advice()}"
-        return Finding(False, f"stated at {utc_text(last.at_ms)}; since then it was set {by}", expected, "", what)
+        got = f"stated at {utc_text(last.at_ms)}; since then it was set {span_text(abs(clock.gap_ms) // 1000)} "
+        what = f"the clock of this machine was moved since you compared it: compare it again; {advice()}"
+        return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
     if last is None:
         return Finding(None, "no statement of the time", expected, "", what)
     said = "stated" if last.event == STATED else "a watch contradicts the clock"

@@ -22,8 +22,6 @@ _AT_A_TERMINAL = (
     "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
 )
 _YES = "Type Yes to go on, anything else to stop: "
-SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
-"""What is said where Y and Z are swapped, as on a keyboard that is set for another language."""
 _SLIPS = 3
 PATH = click.Path(path_type=Path)
 INPUT = click.Path(path_type=Path, dir_okay=False)
@@ -123,9 +121,11 @@ def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped
     """Ask by ``asking`` (as :func:`ask`), a few times more while the answer is a slip of ``Yes``; return the last answer."""
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
-        if answer == "Yes" or (slip := answer.strip(" .!\"'").casefold()) not in ("yes", "zes"):
+        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("yes", "zes"):
             break
-        say(SWAPPED if slip == "zes" else "Only the whole word Yes counts, with a capital Y and nothing else.")
+        say(
+            "Only the whole word Yes counts, with a capital Y and nothing else. Zes: the keys Y and Z have changed places."
+        )
         answer = asking(again, piped=piped)
     return answer
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.values import plan_error
-from airlock_shared.wire.saved_as import other_kind
 
 _DOCUMENT = re.compile(rb'\s*\{\s*"format":\s*"airlock/([a-z-]{1,40})@[0-9]')  # every writer of ours begins so
 _BETWEEN = re.compile(r"(?:[ \t\n,]|#[^\n]*)*")
@@ -66,8 +65,6 @@ def unreadable(data: bytes, error: Exception) -> PlanError:
     if found := _DOCUMENT.match(data):
         what, kind = f"this is a {found[1].decode()} document; a plan is needed", f"airlock/{found[1].decode()}"
         return plan_error("PLAN-FORM", what, "", got=kind, expected="a TOML file", do="check which file this is")
-    if (kind := other_kind(data)) == "a picture":
-        return plan_error("PLAN-FORM", f"this is {kind}; a plan is needed", "", do="name the plan's own file")
     return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
 
 

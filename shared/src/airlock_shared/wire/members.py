@@ -24,7 +24,7 @@ def other_format(found: object, needed: str, what: str, do: str = "check which f
     """Return the error of a document in another format than the one needed; of a newer version it says what to update."""
     told, wanted = (re.fullmatch(_FORMAT, str(name)) for name in (found, needed))
     if told and wanted and told[1] != wanted[1]:
-        what, do = f"this is a {told[1]} document; a {wanted[1]} document is needed", f"name the {wanted[1]} document"
+        what = f"this is a {told[1]} document; a {wanted[1]} document is needed"
     elif told and wanted and int(told[2]) > int(wanted[2]):
         what, do = "a document of a newer version", "update Airlock on this machine to the other machine's version"
     return DocumentError("DOC-FORMAT", what, got=repr(found)[:80], expected=needed, do=do)

@@ -5,8 +5,6 @@ A byte order mark is not skipped: a text has one form, in which everybody hashes
 
 from __future__ import annotations
 
-import re
-
 ONLY = "UTF-8 without a byte order mark (BOM)"
 
 _MARKS = {
@@ -16,19 +14,6 @@ _MARKS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-
-
-OWN_FILE = "name the document's own file, which ends in .json; pictures of codes are read by `scan`, or with --qr"
-_KINDS = {
-    "a picture": re.compile(rb"\x89PNG|\xff\xd8\xff|GIF8|%PDF|RIFF....WEBP", re.DOTALL),
-    "a plan": re.compile(rb'(?:\s|#[^\n]*\n)*format\s*=\s*"airlock/plan@'),
-}
-"""What people name in a document's place, and how it begins."""
-
-
-def other_kind(data: bytes) -> str:
-    """Return what somebody has named in the place of a document; empty for what may be one."""
-    return next((kind for kind, begins in _KINDS.items() if begins.match(data)), "")
 
 
 def other_form(data: bytes) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
-from airlock_shared.cli.console import SWAPPED, ask, say
+from airlock_shared.cli.console import ask, say
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, spoken
 
@@ -18,6 +18,7 @@ WRONG_AT_MOST = 9
 UNANSWERED_AT_MOST = 5
 """Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
+SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
 _Y_AND_Z = str.maketrans("yz", "zy")
 _FEWER = ("Enter alone is no answer", "The second word is missing")
 WITHOUT = "no paper"

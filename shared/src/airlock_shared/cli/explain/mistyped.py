@@ -9,6 +9,7 @@ import click
 
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.cli.ceremony.waits import MACHINES
+from airlock_shared.cli.console import say
 from airlock_shared.errors import UsageError
 
 OF_ONE: dict[Half, frozenset[str]] = {
@@ -27,8 +28,11 @@ _LEFT_OVER = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
 _GROUPS = re.compile(r"(?:[0-9a-fA-F]{4} ?)+")
 
 
-def mistyped(error: click.ClickException, context: click.Context) -> UsageError | None:
-    """Return the error that says which mistake it is; None where it is none of these."""
+def mistyped(error: click.ClickException) -> UsageError:
+    """Return the error that says which mistake it is."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return UsageError(error.format_message())
     see = f"see: {context.command_path} --help"
     if isinstance(error, click.exceptions.NoSuchCommand):
         path = " ".join((*context.command_path.split()[1:], error.command_name))
@@ -45,4 +49,5 @@ def mistyped(error: click.ClickException, context: click.Context) -> UsageError 
         return UsageError(
             f"words are left over: {left_over[1]}", do=f"a value with blanks stands in quotes: {quoted}; {see}"
         )
-    return None
+    say(context.get_usage())
+    return UsageError(error.format_message(), do=see)
