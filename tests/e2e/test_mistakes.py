@@ -61,7 +61,7 @@ MISTAKES: list[tuple[str, str, tuple[str, ...], str, str]] = [
     ("a plan in the place of a deployment", "offline", ("trust", "{plan.toml}"), "perhaps a plan", ".json"),
     ("a photograph of the codes", "online", ("submit", "{photo.png}"), "perhaps a picture", ".json"),
     ("one of a telephone", "online", ("submit", "{photo.jpg}"), "perhaps a picture", ".json"),
-    ("a printed sheet", "offline", ("trust", "{sheet.pdf}"), "perhaps a picture", ".json"),
+    ("a printed sheet", "offline", ("trust", "{sheet.pdf}"), "or a printed sheet", ".json"),
     ("a picture in the place of a plan", "online", ("plan", "check", "{photo.png}"),
      "perhaps a picture", "plan"),
     ("requests in the place of a plan", "online", ("prepare", "{requests.json}", "-o", "{x}"),

@@ -97,7 +97,8 @@ def _decode(text: str) -> tuple[Any, int]:
         return _decoder.raw_decode(text)
     except json.JSONDecodeError as error:
         raise damaged(
-            "DOC-JSON", f"no document, perhaps a plan: not JSON at character {error.pos}: {error.msg}"
+            "DOC-JSON",
+            f"no document, perhaps a plan or a printed sheet: not JSON at character {error.pos}: {error.msg}",
         ) from error
     except RecursionError as error:
         raise _too_deep() from error
