@@ -16,7 +16,7 @@ OF_ONE: dict[Half, frozenset[str]] = {
     "online": frozenset({
         "actions", "build", "call", "delegate proof", "delegation", "deployment", "descriptors", "export", "follow",
         "meta", "nonce", "pairs", "positions", "prepare", "ready", "referral", "rehearse", "relay", "resolve", "status",
-        "submit",
+        "submit", "venue",
     }),
     "offline": frozenset({
         "accounts", "address", "delegate check", "delegate prove", "digest", "plan draft", "preflight", "sign",
