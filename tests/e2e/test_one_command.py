@@ -81,10 +81,10 @@ class Day:
     def prove(self) -> None:
         """Have the delegate's server sign its challenge, and put the proof where the online machine hands it over."""
         plan = self.plans["online"]
-        text = self.desk.online("delegate", "challenge", "--plan", plan, "--json").json()["text"]
+        text = self.desk.online("delegate", "challenge", "--plan", plan, "--json").json()["challenges"][0]["text"]
         signed = "0x" + key_at(DELEGATE_PATH).sign_message(encode_defunct(text=text)).signature.hex()
         self.folder("online").mkdir(exist_ok=True)
-        output = self.folder("online") / "proof-delegate-key.json"
+        output = self.folder("online") / "proofs.json"
         assert self.desk.online("delegate", "proof", "--signature", signed, "--plan", plan, "-o", output).code == 0
 
 
@@ -146,7 +146,7 @@ def test_a_proof_that_comes_late_is_handed_over_at_once(unpinned: BothMachines, 
     screens = {half: day.start(half) for half in ("online", "offline")}
     lead(screens, until=bring)
     assert late
-    assert (day.folder("offline") / "proof-delegate-key.json").exists(), _told(screens)
+    assert (day.folder("offline") / "proofs.json").exists(), _told(screens)
     for screen in screens.values():
         kill(screen)
 

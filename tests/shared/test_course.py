@@ -108,13 +108,13 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     assert here.next() == "begin"
     here.begin()
     assert here.next() == "gather"
-    here.have(DEPLOYMENT, PEOPLE, "proof-key.json", deployment=D)
+    here.have(DEPLOYMENT, PEOPLE, "proofs.json", deployment=D)
     assert here.next() == "gather"  # the names there are others
     here.have(names=NAMES_HELD)
     assert here.next() == "ready rehearsal"
     here.hand(WAS_READY)
-    assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proof-key.json"
-    here.hand(DEPLOYMENT, PEOPLE, "proof-key.json")
+    assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proofs.json"
+    here.hand(DEPLOYMENT, PEOPLE, "proofs.json")
     assert here.next() == f"take {READY}"
     here.have(READY)
     assert here.next() == "prepare"
@@ -148,9 +148,9 @@ def test_a_proof_that_comes_late_is_handed_over_alone() -> None:
     here.have(DEPLOYMENT, PEOPLE, deployment=D, names=NAMES_HELD)
     here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
     assert here.next() == f"take {READY}"
-    here.have("proof-key.json")
-    assert here.next() == "hand proof-key.json"
-    here.hand("proof-key.json")
+    here.have("proofs.json")
+    assert here.next() == "hand proofs.json"
+    here.hand("proofs.json")
     assert here.next() == f"take {READY}"
 
 
@@ -176,9 +176,12 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     here.record("address", path="m", address=ADDRESS, confirmed=True)
     assert here.next() == "compare address"
     here.confirm("address", ADDRESS)
-    assert here.next() == "take key"
-    here.have("proof-key.json")
-    assert here.next() == "proof key"
+    assert here.next() == "take proofs"
+    here.have("proofs-desk.json", proofs={"proofs-desk.json": frozenset({"other"})})  # another step's: it is waited for
+    assert here.next() == "take proofs"
+    here.have("proofs.json", proofs={"proofs.json": frozenset({"key", "other"})})
+    assert here.next() == "proof proofs"
+    assert next_stop(here.stops()).brings == ("proofs.json",)  # type: ignore[union-attr]
     here.record("delegate-proved", ceremony="demo", step="key", delegate="0x", challenge=CHALLENGE)
     assert here.next() == "gather"
     here.have(READY)
@@ -350,7 +353,7 @@ GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("r
         {"brings": ["evidence/artefacts/../../x.json"]},
         {"brings": ["requests.json/x"]},
         {"brings": ["config.toml"]},
-        {"brings": ["requests.json"] * 41},
+        {"brings": ["requests.json"] * 1001},
         {"done": "no"},
         {"more": 1},
     ],

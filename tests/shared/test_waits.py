@@ -211,7 +211,7 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
     def bring(seconds: float) -> None:
         slept.append(seconds)
         assert len(slept) < 3
-        (lead.folder / "proof-key.json").touch()
+        (lead.folder / "proofs.json").touch()
 
     monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
     monkeypatch.setattr(run_module, "sleep", bring)

@@ -63,17 +63,38 @@ class ReviewPages:
         self._case: Case | None = None
         self._pages: list[list[str]] = []
         self._page = 0
+        self._step = ""
 
     def show(self, sections: list[list[str]], case: Case | None, pages: list[list[str]]) -> None:
         """Show the sections, screen by screen, until the last one was turned. Raises ``Declined`` without a terminal.
 
         Of what can be signed, ``case``, the last section stays on the screen, for the question comes below it.
         """
-        self._case, self._pages, self._page = case, pages, 0
+        self._case, self._pages, self._page, self._step = case, pages, 0, ""
         last = sections[-1:] if case is not None else []
         self._turn_all(sections[: len(sections) - len(last)])
         for line in lines_of(last):
             _say(line)
+
+    def show_page(self, lines: list[str], below: int) -> None:
+        """Show a page of a group alone on the screen, with so many rows left below it for the question.
+
+        Raises ``Declined`` where the screen cannot hold all of it: nobody is asked about what does not stand there.
+        """
+        self._case = None
+        rows, width = size = _size()
+        left = rows - below - _height(lines, width)
+        if width < WIDTH or left < 0:
+            raise Declined(
+                "the terminal is too small for a page and its question",
+                do=f"make it {WIDTH} columns wide and 24 rows high, and give the same command again",
+            )
+        _draw([*lines, *[""] * left], size, alone=False)
+        sleep(LOOK_S)
+
+    def show_beside(self, step: str, pages: list[list[str]]) -> None:
+        """Have these pages of a step shown while the Ledger waits."""
+        self._case, self._pages, self._page, self._step = None, pages, 0, f"{step}: "
 
     def _turn_all(self, sections: list[list[str]]) -> None:
         size = _size()
@@ -141,7 +162,7 @@ class ReviewPages:
         with keys:
             while key != ENDED:
                 count = len(self._pages)
-                lines = [f"THE LEDGER, page {self._page + 1} of {count}: compare it, then turn both", ""]
+                lines = [f"{self._step}THE LEDGER, page {self._page + 1} of {count}: compare it, then turn both", ""]
                 for line in self._pages[self._page]:
                     lines += beside("  ", safe(line.strip()))
                 _draw(lines, _size())

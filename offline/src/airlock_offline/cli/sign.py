@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airlock_offline.cli.group_pages import GroupPages
 from airlock_offline.cli.review_pages import ReviewPages
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
@@ -21,9 +22,18 @@ from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
 from airlock_offline.signing.replacement_rows import replacement_rows
-from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
+from airlock_offline.signing.review_groups import groups_of
+from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, judged, sign_item, to_sign
 from airlock_offline.signing.stopped import error_of, left_behind
-from airlock_shared.ceremony.sections import BY_WORDS, begun_note, people_of, proved_by_words, was_begun
+from airlock_shared.ceremony.sections import (
+    BY_WORDS,
+    PAGE_CONFIRMED,
+    begun_note,
+    confirmed_on_pages,
+    people_of,
+    proved_by_words,
+    was_begun,
+)
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -50,7 +60,7 @@ from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_out
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import valid_elsewhere
 from airlock_shared.documents.requests import FORMAT as REQUESTS
-from airlock_shared.documents.requests import Request, parse_requests
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
 from airlock_shared.documents.transcript import machine_of, proved
@@ -65,6 +75,7 @@ from airlock_shared.wire.codec import parse_json
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
+_RESULTS_AT_MOST = 20  # of which each is named; of more, those that are not signed
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
 RAW_MESSAGES_OFF = "Raw messages must be off; it cannot be read. On, the Ledger shows other pages: reject there."
@@ -121,9 +132,9 @@ def sign(
     clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
     known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
-    judged = judge_header(header, situation, known)
+    heading = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)
-    _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
+    _check_document([*heading.stopping(), *steps.stopping(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.is_rehearsal())
@@ -143,7 +154,16 @@ def sign(
             ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
-        results, stopped = _sign_all(items, situation, station)
+        examined = [judged(item, situation, station) for item in items]
+        document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
+        groups = GroupPages(
+            groups_of(examined, station.used, lambda case: _told_of_the_ledger(case, device.listed)[1]),
+            confirmed_on_pages(entries, plan, fingerprint),
+            pages,
+            ask,
+            lambda digests: station.record(PAGE_CONFIRMED, {**document, "digests": digests}),
+        )
+        results, stopped = _sign_all(examined, situation, station, groups)
     signed = any(result.signed.result == "signed" for result in results)
     if stopped is not None:
         if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
@@ -235,6 +255,13 @@ def _desk(
             told.append(setting)
             say(setting)
 
+    def beside(examined: Examined) -> None:
+        pages, _ = _told_of_the_ledger(examined.case, device.listed)
+        if on_screen:
+            on_screen.show_beside(examined.received.request.step, pages)
+        else:
+            say_all(review.screen_lines(pages, device.listed, device.version))
+
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.hinder() else examined.case
         pages, notes = _told_of_the_ledger(to_sign(examined, state), device.listed)
@@ -246,26 +273,43 @@ def _desk(
     proofs = proved(state.transcript.entries())
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
     asking = on_screen.ask if on_screen else ask
-    return SigningDesk(state, used, look, app, device.close, now_ms, clock, alone, show, asking, say, proofs)
+    return SigningDesk(
+        state, used, look, app, device.close, now_ms, clock, alone, show, asking, say, proofs, beside=beside
+    )
 
 
 def _sign_all(
-    items: list[Request], situation: Situation, station: SigningDesk
+    examined: list[Examined], situation: Situation, station: SigningDesk, groups: GroupPages
 ) -> tuple[list[ItemResult], AirlockError | None]:
     """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
-    for item in items:
+    items = {"0x" + each.digest.hex(): each.received.request for each in examined}
+    kept = sum(digest in groups.answers and bool(station.state.signed(digest)) for digest in items)
+    if kept:
+        say(f"{kept} of {len(examined)} steps were signed before; their kept signatures are used again.")
+    for each in examined:
+        item, digest = each.received.request, "0x" + each.digest.hex()
         fresh = situation._replace(now_ms=now_ms())
+
+        def waiting(other: str, fresh: Situation = fresh) -> bool:
+            return to_sign(judged(items[other], fresh, station), station.state) is not None
+
         try:
-            results.append(sign_item(item, fresh, station))
+            before = station.state.signed(digest) if groups.answers.get(digest) else None
+            groups.come_to(digest, waiting)
+            results.append(sign_item(item, fresh, station, groups.answers))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
                 station.state.transcript.record(
                     "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
                 )
-            say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
+            say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
             return results, error_of(error, item.step)
-        if results[-1].signed.result == "signed":
+        if results[-1].signed.result == "signed" and groups.answers.get(digest):
+            if before is None:
+                left = groups.signed(len(examined) - len(results))
+                say(f"Signed: {item.step}, {len(results)} of {len(examined)}{left}")
+        elif results[-1].signed.result == "signed":
             signer = results[-1].signed.signer
             say(f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal")
     return results, None
@@ -299,9 +343,12 @@ def sections_of(
 
 
 def _say_results(results: list[ItemResult]) -> None:
-    for result in results:
+    whole = len(results) <= _RESULTS_AT_MOST
+    for result in results if whole else [each for each in results if each.signed.result != "signed"]:
         outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
         say(f"  {result.signed.step:<24} {outcome}")
+    if not whole:
+        say(f"  {sum(each.signed.result == 'signed' for each in results)} of {len(results)} steps are signed")
 
 
 def _steps(results: list[ItemResult]) -> list[dict[str, str]]:

@@ -145,10 +145,16 @@ def _raw_value(decision: Decision) -> Iterator[str]:
     yield from row(name_of(decision), safe(raw_text(decision.raw), limit=_MOST_REFUSED))
 
 
+def warnings_of(case: Case) -> Iterator[str]:
+    """Yield what a reader of an item that can be signed is warned of."""
+    yield from text_suspicions(case)
+    yield from map(_sentence, odd_directions(case.step))
+    yield from delegate_warnings(case)
+
+
 def _warnings(case: Case, *, refused: bool) -> Iterator[str]:
-    suspicions, notes = list(text_suspicions(case)), []
+    suspicions, notes = text_suspicions(case) if refused else warnings_of(case), list[str]()
     if not refused:
-        suspicions += [*map(_sentence, odd_directions(case.step)), *delegate_warnings(case)]
         notes = [*map(_sentence, directions(case.step))]
         notes += _intent_warnings(case) if isinstance(case, IntentCase) else transaction_warnings(case)
         if case.step.signer.show == "hashes":

@@ -13,13 +13,20 @@ from airlock_shared.cli.ceremony.context import CeremonyMachine
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.transcript import Entry
 
+EACH_AT_MOST = 20
+"""Steps of which what was read back is shown in full; of more, what is not as promised."""
+
 
 def _shown(station: str, entries: Sequence[Entry]) -> Iterator[str]:
     """Yield what became of each step, and what was read back then, for the station at which people agree to it."""
     last = {str(entry.data.get("digest")): entry.data for entry in entries if entry.event == "outcome"}
     for outcome in last.values() if station == "outcome" else ():
-        yield from rows(f"step {outcome['step']}: ", str(outcome.get("state", "")) or f"not known: {outcome['error']}")
-        yield from expectation_lines(Expectation(**row) for row in outcome.get("read_back", ()))
+        read = [Expectation(**row) for row in outcome.get("read_back", ())]
+        said = str(outcome.get("state", "")) or f"not known: {outcome['error']}"
+        whole = len(last) <= EACH_AT_MOST or not all(each.kept for each in read)
+        said += "" if whole or not read else f", {len(read)} read back, each as promised"
+        yield from rows(f"step {outcome['step']}: ", said)
+        yield from expectation_lines(read) if whole else ()
 
 
 def _place(home: OnlineHome) -> CeremonyMachine:

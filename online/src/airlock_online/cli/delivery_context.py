@@ -60,6 +60,9 @@ requests_option = click.option(
 )
 
 
+_LAST_AT_MOST = 20  # orders of which it is shown
+
+
 class Desk:
     """This machine at work: its context, and the telling of it. One a command."""
 
@@ -163,7 +166,12 @@ class Desk:
         return code
 
     def show_last(self) -> None:
-        """Show the last event of each order in full, a screen at a time, where a ceremony is led."""
+        """Show the last event of each order in full, a screen at a time, where a ceremony is led.
+
+        Of many orders it is in the report alone.
+        """
+        if len(self._last) > _LAST_AT_MOST:
+            return
         lines = [row for step, rows_ in self._last.items() for row in (f"  {safe(step)}", *rows_)]
         with suppress(Declined):  # nobody reads on; what was sent is sent
             turn_page()

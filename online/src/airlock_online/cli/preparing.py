@@ -48,6 +48,9 @@ def prepare_plan(
     patience = Patience(count_down, now_ms)
     sources, used = sources._replace(patience=patience), UsedNonces(knows_signed=False)
     prepared: list[Prepared] = []
+    begun = Situation(
+        plan, deployment, now_ms()
+    )  # deadlines that the plan leaves open are asked for from here: one for all
     try:
         for number, step in enumerate(steps, start=1):
             label = f"[{number}/{len(steps)}]"
@@ -58,9 +61,8 @@ def prepare_plan(
             own = (asked or {}).get(step.id)
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:
-                situation = Situation(plan, deployment, now_ms())
-                require_known(step, situation)
-                own = own or planned_ask(step, situation, sources.config.speech)
+                require_known(step, begun)
+                own = own or planned_ask(step, begun, sources.config.speech)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
             else:

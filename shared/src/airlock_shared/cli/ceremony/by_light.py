@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.course import DEPLOYMENT
+from airlock_shared.ceremony.proofs import FILE as PROOFS
 from airlock_shared.cli.ceremony.put_files import put
 from airlock_shared.cli.console import json_option, plan_option, say, show_json
 from airlock_shared.cli.progress import working
@@ -20,7 +21,6 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 
 _INTO = click.Path(path_type=Path, file_okay=False)
-_PROOF = re.compile(r"proof-[a-z0-9-]{1,63}\.json", re.ASCII)
 _AGAIN = re.compile(r"(requests|signatures)(-[0-9]{1,2})?\.json", re.ASCII)
 
 
@@ -118,7 +118,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         for name in files
         if name not in names
         and not ((found := _AGAIN.fullmatch(name)) and found[1] in again)
-        and not (DEPLOYMENT in names and _PROOF.fullmatch(name))  # on the same page; it is checked at a stop of its own
+        and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked at a stop of its own
     ]
     if not unexpected:
         return None

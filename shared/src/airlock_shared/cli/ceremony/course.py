@@ -23,6 +23,8 @@ from airlock_shared.ceremony.course import (
     stop_as_json,
 )
 from airlock_shared.ceremony.people import MAX_BYTES, parse_people
+from airlock_shared.ceremony.proofs import FILE as PROOF_FILE
+from airlock_shared.ceremony.proofs import parse_proofs
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.times import SIGN_AGE_AT_MOST_MS
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
@@ -100,6 +102,11 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         signatures=mark,
         digests=tuple(item.digest for item in signed if item.result == "signed"),
         challenges=challenges,
+        proofs={
+            name: frozenset(proof.claimed.step for proof in parse_proofs(_read(folder, name, files)))
+            for name in files
+            if PROOF_FILE.fullmatch(name)
+        },
         clock_stated=clock_of(entries, place.now_ms()).uncertainty_ms is not None,
     )
 

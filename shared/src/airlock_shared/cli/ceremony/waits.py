@@ -26,7 +26,8 @@ _DOES = {
 }  # fmt: skip
 """What a machine is about at a stop, by the stop's name."""
 _NOTE = re.compile(
-    rf"(online|offline)-at-([1-9][0-9]?)-of-([1-9][0-9]?)-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
+    r"(online|offline)-at-([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})"
+    rf"-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
     re.ASCII,
 )
 _CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
