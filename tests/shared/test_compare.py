@@ -148,7 +148,9 @@ def test_places_are_drawn_and_not_known_before(table: Table, monkeypatch: pytest
     assert len(drawn) > 1
 
 
-@pytest.mark.parametrize("typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here"])
+@pytest.mark.parametrize(
+    "typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here", "zawn able"]
+)
 def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through(
     table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
@@ -169,6 +171,16 @@ def test_after_an_empty_line_or_one_word_the_words_are_still_right(
     shown = table.done("compare", "plan").stderr
     assert (len(questions), wrongs(table)) == (4, [])
     assert f"{said}: two words are needed." in shown
+
+
+def test_where_y_and_z_are_swapped_it_is_said_and_no_wrong_answer(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = count()
+    typing(monkeypatch, lambda question: "able yoom" if next(lines) % 2 == 0 else honest(question))
+    shown = table.done("compare", "plan").stderr
+    assert "keys Y and Z have changed places" in shown
+    assert wrongs(table) == []
 
 
 def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(

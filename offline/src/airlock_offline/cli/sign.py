@@ -65,7 +65,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
 from airlock_shared.documents.transcript import Entry, machine_of, proved
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
@@ -169,7 +169,7 @@ def sign(
         results, stopped = _sign_all(examined, situation, station, groups)
     signed = any(result.signed.result == "signed" for result in results)
     if stopped is not None:
-        if not signed:
+        if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
             raise stopped
         try:
             results += list(left_behind(items[len(results) :], stopped, state))
@@ -177,7 +177,7 @@ def sign(
             raise stopped from None
     if not signed:
         _say_results(results)
-        say("No signature was made, and no file was written. To sign after all, give the same command again.")
+        say("No signature was made, and no file was written. What was declined is signed by the same command.")
         if as_json:
             show_json({"ok": False, "steps": _steps(results), "file": None})
         finish(worst([result.code for result in results]))

@@ -139,9 +139,10 @@ def verdict_lines(report: Mapping[str, Any], *, whole: bool = True) -> Iterator[
     """Yield what is refused, and which lines need a person: on a ``whole`` page they stand some screens above."""
     yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No line is refused."
     if not whole:
-        yield "Know the reason for each line that stands here before you go on."
-    elif look := ", ".join(line.what for line in _lines_of(report) if line.verdict == LOOK):
-        yield from wrapped(safe_again(f"LOOK at: {look}. Know the reason for each before you go on."), WIDTH)
+        yield "Say the reason for each line that stands here aloud before you go on."
+    elif look := [line.what for line in _lines_of(report) if line.verdict == LOOK]:
+        named = ", ".join(f"{number} {what}" for number, what in enumerate(look, 1))
+        yield from wrapped(safe_again(f"LOOK: {len(look)} need a reason. Say each aloud: {named}."), WIDTH)
 
 
 def _lines_of(report: Mapping[str, Any]) -> list[Observed]:

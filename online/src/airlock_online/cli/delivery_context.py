@@ -348,5 +348,7 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
     """Say why a step has no signature, and return the exit code that this has."""
     why = safe(signed.why, limit=200)
     say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
-    say("  do:       if you still want it, sign it again on the air-gapped machine, into another file")
-    return ExitCode.REFUSED if signed.result == "refused" else ExitCode.DECLINED
+    refused = signed.result == "refused"
+    how = "prepare it again here" if refused else "sign it on the air-gapped machine, into another file"
+    say(f"  do:       if you still want it, {how}")
+    return ExitCode.REFUSED if refused else ExitCode.DECLINED

@@ -237,9 +237,13 @@ class _Walked(NamedTuple):
     def online(self) -> list[Stop]:
         """Return the stops of the online machine."""
         facts = self.facts
-        requests, signatures = newest("requests", facts.files), newest("signatures", facts.files)
+        requests = newest("requests", facts.files)
+        signatures = max(newest("signatures", facts.files), newest("signatures", facts.brought))
         prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
-        answered, attempt = signatures > 0, max(requests, 1) if prepared or not requests else requests + 1
+        answered, attempt = (
+            numbered("signatures", signatures) in facts.files,
+            max(requests, 1) if prepared or not requests else requests + 1,
+        )
         asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
         proofs = tuple(sorted(name for name in facts.files if PROOF_FILE.fullmatch(name)))
         first = (DEPLOYMENT, PEOPLE, *proofs)

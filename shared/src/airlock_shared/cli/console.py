@@ -132,9 +132,11 @@ def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped
     """Ask by ``asking`` (as :func:`ask`), a few times more while the answer is a slip of ``Yes``; return the last answer."""
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
-        if answer == "Yes" or answer.strip(" .!\"'").casefold() != "yes":
+        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("yes", "zes"):
             break
-        say("Only the whole word Yes counts, with a capital Y and nothing else.")
+        say(
+            "Only the whole word Yes counts, with a capital Y and nothing else. Zes: the keys Y and Z have changed places."
+        )
         answer = asking(again, piped=piped)
     return answer
 

@@ -88,6 +88,8 @@ def scan_hand_over(
 
     plan = _plan(plan_file)
     told = ""
+    if any(map(CAMERA.fullmatch, sources)):
+        say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
     while True:  # nothing is kept between two pages: half of the one before would keep the next one out
         document = scan_document(sources, FORMAT, kept=KeptFrames(), known=None)
         ceremony, files = parse_hand_over(document.data)

@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
+from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
 from airlock_shared.ceremony.sections import CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import record_lines, word_lines
 from airlock_shared.cli.ceremony.typed_words import FIND_THEM, FROM_PAPER, LOOK_AT_PAPER, SIGN_AGAIN, Asked, type_words
+from airlock_shared.cli.ceremony.waits import MACHINES
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.console import (
     INPUT,
@@ -71,7 +73,9 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
                          do="give it with --file" if file is None else "leave --file out")  # fmt: skip
     roles = here.needs(place.half, plan)
     if not roles:
-        raise UsageError(f"station {station} is compared on the other machine", do="run the command there")
+        there: Half = "offline" if place.half == "online" else "online"
+        raise UsageError(f"station {station} is compared on {MACHINES[there]}",
+                         do=f"type it there: airlock-{there} ceremony compare {station} ...")  # fmt: skip
     for role in roles:
         check_holder(role, stands.names, plan)
     compared = fingerprint_of(place, plan, station, file)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
 from airlock_shared.cli.console import ask, opening, say
 from airlock_shared.errors import Declined, Refusal
-from airlock_shared.text.fingerprint_words import SPOKEN_BYTES, spoken
+from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, spoken
 
 ASKED_AT_MOST = 3
 """Wrong answers that end the command."""
@@ -18,6 +18,8 @@ WRONG_AT_MOST = 9
 UNANSWERED_AT_MOST = 5
 """Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
+SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
+_Y_AND_Z = str.maketrans("yz", "zy")
 _FEWER = ("Enter alone is no answer", "The second word is missing")
 WITHOUT = "no paper"
 FIND_THEM = "Find the words on the other machine's screen. Each person types two of them."
@@ -86,12 +88,20 @@ def _typed(question: str, asking: Callable[..., str], *, piped: bool) -> list[st
     """Return two words that a person types; after any other number of words the same is asked again, a few times."""
     for _ in range(UNANSWERED_AT_MOST):
         given = asking(question, piped=piped).casefold().split()
-        if len(given) == WORDS_ASKED:
+        if len(given) == WORDS_ASKED and not any(map(_is_swapped, given)):
             return given
+        if len(given) == WORDS_ASKED:
+            say(SWAPPED)
+            continue
         say(f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
     raise Declined(
         "not answered: two words were never typed", do="type both words that are asked, with a blank between"
     )
+
+
+def _is_swapped(word: str) -> bool:
+    """Tell whether a word is in the list of all words once y and z change places, and not before: no word is given away."""
+    return word not in BYTEWORDS and word.translate(_Y_AND_Z) in BYTEWORDS
 
 
 def _drawn(used: Collection[int]) -> list[int]:
