@@ -67,7 +67,7 @@ def test_a_rehearsal_is_told_by_its_chain_and_not_by_what_the_venue_says(chain_i
 
 OWN = {
     "encode_type": "MoveReq(address trader,uint256 nonce,uint256 deadline)",
-    "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadline"},
+    "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"},
     "domain": "trading",
     "signer_rule": "trader-only",
 }

@@ -226,7 +226,7 @@ def test_a_zero_that_is_not_zero_is_refused() -> None:
 
 
 def test_a_kind_names_the_unit_and_the_plan_still_gives_the_raw_value() -> None:
-    kinds = _own()["depositLp"]["leaves"] | {"amount": "collateral"}
+    kinds = _own()["depositLp"]["leaves"] | {"amount": "collateralUsdc"}
     found = examined_of(_document(), _situation(WHOLE, _own(leaves=kinds)))
     assert found.verdicts.stopping() == []
     assert _deployed(_own(leaves=kinds)).calls.by_name["depositLp"].fields[0].unit.name == "USDC"

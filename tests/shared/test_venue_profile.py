@@ -14,6 +14,7 @@ import pytest
 from eth_utils.crypto import keccak
 
 from airlock_shared.catalogue import profile as profiles
+from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calldata import decode_call, encode_call
 from airlock_shared.catalogue.calls import CALLS, selector_of, selectors
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
@@ -30,7 +31,7 @@ from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes
 
-_CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadline"}
+_CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadlineMs"}
 CANCEL: dict[str, Any] = {
     "encode_type": "CancelReq(address trader,uint64 order,uint256 nonce,uint64 deadline)",
     "leaves": _CANCEL_LEAVES,
@@ -147,6 +148,27 @@ def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> No
         "deadline": ("builder", "deadline"),
     }  # fmt: skip
     assert (intent.trader, intent.nonce, intent.deadline) == ("trader", "nonce", "deadline")
+
+
+def test_a_leaf_has_the_name_of_the_plan_s_member_that_decides_it_and_five_kinds_alone_have_a_name_of_their_own() -> None:
+    members = {member.name: member for action in ACTIONS.values() for member in action.parameters}
+    own = {name for name in KINDS if name not in members}
+    assert own == {"opened-ms", "signed-at", "terms", "zero", "raw"}
+    assert len(own) <= 25
+    assert all(KINDS[name].rule.parameter == name for name in KINDS.keys() - own)
+    units = {name: {p.unit for a in ACTIONS.values() for p in a.parameters if p.name == name} for name in members}
+    assert {name for name in KINDS.keys() - own if KINDS[name].unit not in units[name]} == {"side"}
+
+
+@pytest.mark.parametrize("old", ["order-price", "trigger-price", "collateral", "pair", "deadline", "opened"])
+def test_a_name_beside_the_plan_s_is_no_kind(old: str) -> None:
+    with pytest.raises(DocumentError, match="no kind of the list"):
+        resolve(with_struct("DelegateReq", leaves={**_LEAVES, "expiry": old}))
+
+
+def test_a_price_that_the_plan_leaves_open_is_zero_where_a_plan_may_leave_it_open_alone() -> None:
+    wanted = {a.name: p.required for a in ACTIONS.values() for p in a.parameters if p.name == "price"}
+    assert wanted == {"tpsl-partial": False, "limit-update": True}
 
 
 @pytest.mark.parametrize("name", [*CATALOGUE, *CALLS])
@@ -289,7 +311,7 @@ _MANY = (
     ).replace("AA(", "Aa(")
     + "MM(uint8 x)"
 )
-_APPROVE = {"spender": "spender", "amount": "allowance"}
+_APPROVE = {"spender": "spender", "amount": "amountUsdc"}
 
 BAD: dict[str, dict[str, Any]] = {
     "another format": {**PROFILE, "format": "airlock/venue-signed@2"},
@@ -310,7 +332,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a leaf too many": with_struct("DelegateReq", leaves={**_LEAVES, "fee": "raw"}),
     "an expiry shown raw": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "raw"}),
     "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
-    "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "opened"}),
+    "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "openTimestamp"}),
     "a deadline taken for an expiry": with_struct("DelegateReq", leaves={**_LEAVES, "deadline": "expiry"}),
     "no deadline": with_struct(
         "DelegateReq", encode_type="DelegateReq(address trader,address delegate,uint64 expiry,uint256 nonce)",
@@ -318,8 +340,8 @@ BAD: dict[str, dict[str, Any]] = {
     "two nonces": _delegate("uint256 nonce", "uint256 nonce,uint256 salt", salt="nonce"),
     "a text that nobody decides": _delegate("uint256 nonce", "uint256 nonce,bytes32 extra", extra="raw"),
     "a price that the builder chooses by slippage": with_struct(
-        "CloseTradeReq", leaves={**_CLOSE["leaves"], "worst": "slippage"}),
-    "an amount in another unit": with_struct("CloseTradeReq", leaves={**_CLOSE["leaves"], "amount": "exposure"}),
+        "CloseTradeReq", leaves={**_CLOSE["leaves"], "worst": "slippagePercent"}),
+    "an amount in another unit": with_struct("CloseTradeReq", leaves={**_CLOSE["leaves"], "amount": "coinExposure"}),
     "an address as a number": _delegate("address delegate", "uint256 delegate"),
     "a signed amount": _close("uint128 amount", "int128 amount"),
     "an array": _delegate("address delegate", "address[] delegate"),

@@ -33,8 +33,6 @@ from airlock_shared.catalogue.kinds import (
     KINDS,
     MAY_BE_LEFT_OUT,
     NONCE_KIND,
-    OPENED,
-    OPENED_MS,
     SEVERAL,
     SIGNED_AT,
     SLIPPAGE,
@@ -42,6 +40,7 @@ from airlock_shared.catalogue.kinds import (
     Field,
     Rule,
     field,
+    one_of,
     path_of,
 )
 from airlock_shared.catalogue.services import PINNABLE
@@ -272,9 +271,9 @@ def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> 
             raise wrong_profile(
                 f"{where}.leaves.{path}", f"a {kind} is not of this type", solidity, KINDS[kind].solidity
             )
-        if _one(kind) in seen and kind not in SEVERAL:
+        if one_of(kind) in seen and kind not in SEVERAL:
             raise wrong_profile(f"{where}.leaves.{path}", "this kind twice", kind, "each once")
-        seen.add(_one(kind))
+        seen.add(one_of(kind))
         fields.append(field(path, kind)._replace(label=label))
     return tuple(fields)
 
@@ -300,7 +299,7 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
     """Return the fields with the meanings that ship. Raises ``DocumentError`` for too few kinds, or too many."""
     own = {(each.path, each.kind): each.meaning for each in shipped}
     usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
-    have, known = {_one(each.kind) for each in fields}, {_one(each.kind) for each in shipped}
+    have, known = {one_of(each.kind) for each in fields}, {one_of(each.kind) for each in shipped}
     if missing := sorted(known - have - MAY_BE_LEFT_OUT):
         raise wrong_profile(
             f"{where}.leaves", "a leaf that Airlock judges is left out", "no " + ", ".join(missing), "each of them"
@@ -313,10 +312,6 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
         each._replace(meaning=own.get((each.path, each.kind)) or usual.get(each.kind) or each.meaning)
         for each in fields
     )
-
-
-def _one(kind: str) -> str:
-    return OPENED if kind == OPENED_MS else kind
 
 
 def _own_intent(

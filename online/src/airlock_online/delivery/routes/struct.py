@@ -28,7 +28,7 @@ from airlock_online.speech.sections import (
 )
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
+from airlock_shared.catalogue.kinds import value_of
 from airlock_shared.catalogue.services import CORE_API, TWAP
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode
@@ -78,9 +78,6 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
         return {}
     message, fields = members_of(delivery), struct_of(delivery).fields
     found = {each.path: value_of(fields, message, each.kind) for each in shipped.fields}
-    for each in shipped.fields:
-        if each.kind == OPENED and found[each.path] is None:
-            found[each.path] = value_of(fields, message, OPENED_MS)
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
 
