@@ -20,14 +20,15 @@ import pytest
 
 from airlock_online.clients.builder import shaped
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.executing import WITH_SIG, executing_call
 from airlock_online.delivery.outcome import error_of
+from airlock_online.delivery.routes.struct import executing_call
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
 from airlock_online.speech.reader import resolve_services
 from airlock_online.speech.sections import BODIES, PARTS, PATHS, REPLIES, SHIPPED, Speech
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import UsageError
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
@@ -77,7 +78,7 @@ def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once
 @pytest.mark.parametrize("way", ["twap", "core-api-post", "batched-market"])
 def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> None:
     delivery = order(way, "https://venue.example")
-    assert delivery.primary_type not in WITH_SIG
+    assert not CATALOGUE[delivery.primary_type].executing
     with pytest.raises(UsageError, match="no contract call is known"):
         executing_call(delivery)
 

@@ -17,7 +17,7 @@ from eth_account import Account
 from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 from eth_account.messages import encode_defunct
 
-from airlock_shared.catalogue.profile import shipped
+from airlock_shared.catalogue.profile_differences import shipped
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.text.fingerprint_words import spoken

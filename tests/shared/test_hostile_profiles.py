@@ -17,8 +17,8 @@ from airlock_shared.catalogue.calldata import decode_call, encode_call
 from airlock_shared.catalogue.calls import CALLS, Call, indexed, selector_of
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import field
-from airlock_shared.catalogue.profile import FORMAT, shipped, text_of
-from airlock_shared.catalogue.profile_differences import resolve
+from airlock_shared.catalogue.profile import FORMAT
+from airlock_shared.catalogue.profile_differences import resolve, shipped, text_of
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal

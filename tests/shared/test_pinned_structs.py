@@ -195,7 +195,7 @@ def test_a_pin_is_the_entry_of_a_profile_whose_other_leaves_are_raw() -> None:
     others = dict.fromkeys(("to.account", "to.slot", "urgent", "tag", "note", "delta"), "raw")
     entry = {name: PIN[name] for name in ("encode_type", "domain", "signer_rule", "route")}
     leaves = {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"} | others
-    of_profile = intent_of("MoveReq", entry | {"leaves": leaves, "abi_order": []})
+    of_profile = intent_of("MoveReq", entry | {"leaves": leaves, "abi_order": [], "executing": ""})
     assert custom_intent(PIN) == of_profile._replace(title="MoveReq, a struct that was pinned on this machine")
 
 

@@ -20,8 +20,8 @@ from airlock_shared.catalogue.calls import CALLS, selector_of, selectors
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import KINDS, leaf
-from airlock_shared.catalogue.profile import FORMAT, NEVER, text_of, venue_of
-from airlock_shared.catalogue.profile_differences import resolve
+from airlock_shared.catalogue.profile import FORMAT, NEVER, venue_of
+from airlock_shared.catalogue.profile_differences import resolve, text_of
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.checks.case import Situation
 from airlock_shared.cli.comparison_lines import deployment_lines
@@ -150,7 +150,7 @@ def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> No
     assert (intent.trader, intent.nonce, intent.deadline) == ("trader", "nonce", "deadline")
 
 
-def test_a_leaf_has_the_name_of_the_plan_s_member_that_decides_it_and_five_kinds_alone_have_a_name_of_their_own() -> None:
+def test_a_leaf_has_the_name_of_the_plan_s_member_that_decides_it_and_five_kinds_alone_have_their_own() -> None:
     members = {member.name: member for action in ACTIONS.values() for member in action.parameters}
     own = {name for name in KINDS if name not in members}
     assert own == {"opened-ms", "signed-at", "terms", "zero", "raw"}

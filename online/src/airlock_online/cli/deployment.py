@@ -92,7 +92,7 @@ def fetch(
         pairs = read_pairs(client, config.speech)
     fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.speech.replies)
-    document = document if profile is None else add_venue_profile(document, profile)
+    document = document if profile is None else add_venue_profile(document, profile, safe(str(venue_profile)))
     data = to_json(add_device_metadata(document, *records))
     fetched = parse_deployment(data)
     require_deliverable(fetched, config.speech)

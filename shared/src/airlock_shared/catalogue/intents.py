@@ -30,6 +30,7 @@ class Intent(NamedTuple):
     fields: tuple[Field, ...]
     abi_order: tuple[str, ...] = ()  # top-level members in ABI order, when it is not the order of encodeType
     order_types: tuple[int, int] | None = None  # batched orderType on an ordinary pair, and on a PnL pair (-1: none)
+    executing: str = ""  # the contract's call that executes it for whoever sends it; empty when none is known
 
 
 _OWNER = "the account that owns the position; collateral is pulled from it and paid out to it"
@@ -44,9 +45,7 @@ def _intent(
     paths, words = [path for path, _ in leaves_of(types_of_text(SHIPPED[name]), name)], kinds.split()
     told = {"trader": _OWNER, **meanings}
     fields = tuple(
-        field(
-            path, kind, told.get(path.rpartition(".")[2].strip("_") if kind == "zero" else kind, "")
-        )
+        field(path, kind, told.get(path.rpartition(".")[2].strip("_") if kind == "zero" else kind, ""))
         for path, kind in zip(paths, words, strict=True)
     )
     account = path_of(fields, "trader") or path_of(fields, "referee") or path_of(fields, "referrer")
@@ -62,6 +61,8 @@ _POSITION = "trader pairIndex tradeIndex openTimestamp"
 _ADDED = "trader pairIndex tradeIndex openPrice additionalCollateralUsdc leverage"
 _COINS = "coinExposure minLeverage maxLeverage"
 _ADDS = {"leverage": "leverage of the added collateral"}
+
+_WITH_SIG = "bytes signature,bytes intent"  # the order of the public client programs of comparable venues
 
 _ALL = (
     _intent("OpenTradeReq", "Open a position, sized in USDC", f"{_OPEN} slippagePercent {_TIMED}", **_TRADE)._replace(
@@ -93,9 +94,13 @@ _ALL = (
     ),
     _intent(
         "SetTraderReferralCodeByUserReq", "Adopt a referral code", f"code referee {_TIMED}", RELAYER, "referral"
+    )._replace(
+        executing=f"setTraderReferralCodeByUserWithSig({_WITH_SIG})",
     ),
     _intent(
         "RegisterCodeReq", "Register a referral code of one's own", f"code referrer {_TIMED}", RELAYER, "referral"
+    )._replace(
+        executing=f"registerCodeWithSig({_WITH_SIG})",
     ),
     _intent(
         "TwapCancelReq", "Cancel a pending TWAP order", "trader twapId nonce deadlineMs", TWAP,
@@ -106,6 +111,7 @@ _ALL = (
         "trading", "trader-only", trader="the account that the delegate may trade for",
     )._replace(
         abi_order=("trader", "delegate", "expiry", "tnc", "deadline", "nonce"),
+        executing=f"setDelegateWithSig({_WITH_SIG})",
     ),
 )  # fmt: skip
 
