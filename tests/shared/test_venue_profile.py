@@ -140,6 +140,38 @@ def test_arguments_in_another_order_are_read_under_their_own_names() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "text", ["go(bytes intent,bytes signature)", "setDelegateWithSig(bytes intent,bytes signature)", ""]
+)
+def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(text: str) -> None:
+    ships = CATALOGUE["DelegateReq"]
+    pinned = deployed({"format": FORMAT, "structs": {"DelegateReq": {"executing": text}}})
+    assert pinned.structs["DelegateReq"] == ships._replace(executing=text)
+    assert pinned.fingerprint != deployment().fingerprint
+    told = f"DelegateReq: the contract executes it by {text or 'no call that is known'} (ships: {ships.executing})"
+    assert list(profile_words(pinned.signed)) == [told]
+    assert "".join(told.split()) in "".join("".join(deployment_lines(pinned, words=False)).split())
+
+
+def test_the_call_that_executes_a_struct_of_the_venue_alone_is_said_by_the_profile_and_told() -> None:
+    own = CANCEL | {"executing": "cancelWithSig(bytes signature,bytes intent)"}
+    pinned = deployed({"format": FORMAT, "structs": {"CancelReq": own}})
+    assert pinned.structs["CancelReq"].executing == own["executing"]
+    assert f"CancelReq: the contract executes it by {own['executing']}" in list(profile_words(pinned.signed))
+    silent = deployed({"format": FORMAT, "structs": {"CancelReq": CANCEL}})
+    assert silent.structs["CancelReq"].executing == ""
+    assert not any("executes" in line for line in profile_words(silent.signed))
+
+
+def test_what_executes_an_intent_has_the_two_parts_each_once_wherever_it_ships() -> None:
+    executed = {name: intent.executing for name, intent in CATALOGUE.items() if intent.executing}
+    order = "(bytes signature,bytes intent)"
+    assert executed == {
+        "SetTraderReferralCodeByUserReq": f"setTraderReferralCodeByUserWithSig{order}",
+        "RegisterCodeReq": f"registerCodeWithSig{order}", "DelegateReq": f"setDelegateWithSig{order}",
+    }  # fmt: skip
+
+
 def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> None:
     intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).signed).structs["CancelReq"]
     decided = {field.path: (field.rule.kind, field.rule.parameter) for field in intent.fields}
@@ -350,6 +382,18 @@ BAD: dict[str, dict[str, Any]] = {
     "a struct that nothing refers to": with_struct("DelegateReq", encode_type=_DELEGATE["encode_type"] + "Zed(uint256 a)"),
     "a struct within, named as another intent": _close("Position", "TpSlReq"),
     "the domain within": _close("Position", "EIP712Domain"),
+    "an executing call of one argument": with_struct("DelegateReq", executing="setDelegateWithSig(bytes signature)"),
+    "an executing call of three arguments": with_struct("DelegateReq", executing="go(bytes signature,bytes intent,bytes a)"),
+    "an executing call with a part twice": with_struct("DelegateReq", executing="go(bytes signature,bytes signature)"),
+    "an executing call of other names": with_struct("DelegateReq", executing="go(bytes sig,bytes intent)"),
+    "an executing call of other types": with_struct("DelegateReq", executing="go(bytes32 signature,bytes intent)"),
+    "an executing call without names": with_struct("DelegateReq", executing="go(bytes,bytes)"),
+    "an executing call with blanks": with_struct("DelegateReq", executing="go(bytes signature, bytes intent)"),
+    "an executing call without a function": with_struct("DelegateReq", executing="(bytes signature,bytes intent)"),
+    "two executing calls": with_struct("DelegateReq", executing="a(bytes signature,bytes intent)" * 2),
+    "an executing call and a line": with_struct("DelegateReq", executing="go(bytes signature,bytes intent)\n"),
+    "an executing call that is no text": with_struct("DelegateReq", executing={"function": "go", "order": []}),
+    "an executing call of a call": changed(lambda p: p["calls"]["claimTokens"].update(executing="")),
     "an order that lacks a member": with_struct("TpSlReq", abi_order=PROFILE["structs"]["TpSlReq"]["abi_order"][1:]),
     "an order with a member twice": with_struct("TpSlReq", abi_order=["salt"] * 12),
     "a text that is longer than people read": _delegate(")", f",{_ZEROS})", **{f"z{n}": "zero" for n in range(400)}),

@@ -61,7 +61,7 @@ def resolve(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[st
     """
     require_form(profile)
     wrong: list[DocumentError] = []
-    read_each([("signed", profile)], _sections, wrong)
+    read_each([("", profile)], _sections, wrong)
     ships = shipped()
     whole = dict(ships)
     for part, read in (("structs", _struct), ("calls", _call)):
@@ -84,32 +84,31 @@ def _sections(where: str, profile: Any) -> Any:
 
 def _struct(name: str, entry: Any) -> dict[str, Any]:
     where, ships = f"structs.{name}", shipped()["structs"].get(name)
-    own = {} if ships else dict.fromkeys(FIXED, str)
-    if type(entry) is dict and own and not own.keys() & entry.keys():
+    needed = {} if ships else dict.fromkeys(("encode_type", *FIXED), str)
+    if needed and type(entry) is dict and entry.keys().isdisjoint(FIXED):
         expected = "one that ships, or domain, signer_rule and route beside it"
         raise wrong_profile(where, "it does not ship, and says not who signs it", name, expected, CATALOGUE)
-    read_members(entry, where, {"encode_type": str, **own}, {"abi_order": list, "leaves": dict, "executing": str})
-    types = struct_types(where, name, entry["encode_type"])
+    read_members(entry, where, needed, {"encode_type": str, "abi_order": list, "leaves": dict, "executing": str})
     known: dict[str, Any] = ships or {"leaves": {}, "executing": "", "abi_order": []}
-    same = sorted(known["abi_order"]) == sorted(member["name"] for member in types[name])
-    paths = [path for path, _ in leaves_of(types, name)]
-    return {
-        **known,
-        "abi_order": known["abi_order"] if same else [],
-        **entry,
-        "leaves": _inherited(paths, entry, known),
-    }
+    whole: dict[str, Any] = {**known, **entry}
+    types = struct_types(where, name, whole["encode_type"])
+    if "abi_order" not in entry and sorted(known["abi_order"]) != sorted(member["name"] for member in types[name]):
+        whole["abi_order"] = []
+    return {**whole, "leaves": _inherited((path for path, _ in leaves_of(types, name)), entry, known)}
 
 
 def _call(name: str, entry: Any) -> dict[str, Any]:
-    where = f"calls.{name}"
-    read_members(entry, where, {"signature": str}, {"leaves": dict, "value": str, "contract": str})
-    if name not in CALLS and "contract" not in entry:
+    where, ships = f"calls.{name}", shipped()["calls"].get(name)
+    needed = {} if ships else {"signature": str, "contract": str}
+    if needed and type(entry) is dict and "contract" not in entry:
         expected = "one that ships, or its contract beside it"
         raise wrong_profile(where, "it does not ship, and says not which contract it is for", name, expected, CALLS)
-    require_harmless(where, entry["signature"], CALLS.get(name))
-    paths = [path for each in arguments_of(entry["signature"]) for path, _ in argument_leaves(each)]
-    return {**entry, "leaves": _inherited(paths, entry, shipped()["calls"].get(name, {"leaves": {}}))}
+    read_members(entry, where, needed, {"signature": str, "leaves": dict, "value": str, "contract": str})
+    known: dict[str, Any] = ships or {"leaves": {}}
+    whole: dict[str, Any] = {**known, **entry}
+    require_harmless(where, whole["signature"], CALLS.get(name))
+    paths = (path for each in arguments_of(whole["signature"]) for path, _ in argument_leaves(each))
+    return {**whole, "leaves": _inherited(paths, entry, known)}
 
 
 def _inherited(paths: Iterable[str], entry: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
