@@ -87,7 +87,7 @@ WRONG: dict[str, tuple[Change, tuple[str, ...]]] = {
     "a domain": (own(domain="tradin"), ("structs.CancelReq.domain: not one of these", "did you mean trading?")),
     "a signer's rule": (own(signer_rule="trader_only"), ("structs.CancelReq.signer_rule", "did you mean trader-only?")),
     "a route": (own(route="core-ap"), ("structs.CancelReq.route", "did you mean core-api?")),
-    "a text of types": (own(encode_type="CancelReq(address trader, uint256 nonce)"), ("structs.CancelReq: not an encodeType",)),
+    "a text of types": (own(encode_type="CancelReq(address trader, uint256 nonce)"), ("CancelReq: not an encodeType",)),
     "a function": (in_calls("claimTokens", signature="go"), ("calls.claimTokens: not a signature",)),
     "the name of a call that ships": (in_calls("claimToken", signature="claimToken()"),
                                       ("calls.claimToken: it does not ship", "did you mean claimTokens?")),
@@ -95,7 +95,7 @@ WRONG: dict[str, tuple[Change, tuple[str, ...]]] = {
                    ("calls.go.contract: no contract of this deployment", "did you mean tradingStorage?")),
     "the token": (in_calls("go", signature="go()", contract="usdc"), ("calls.go.contract: this is the token",)),
     "a word for what is sent": (in_calls("claimTokens", value="free"), ("calls.claimTokens.value", "expected fee")),
-    "bytes": (in_calls("go", signature="go(bytes a)", contract="referral", leaves={"a": "raw"}), ("calls.go: bytes can hide",)),
+    "bytes": (in_calls("go", signature="go(bytes a)", contract="referral", leaves={"a": "raw"}), ("calls.go: bytes can",)),
 }  # fmt: skip
 
 
