@@ -56,6 +56,14 @@ def in_leaves(name: str, **leaves: Any) -> Change:
     return lambda profile: profile["structs"][name]["leaves"].update(leaves)
 
 
+def leaf_renamed(name: str, old: str, new: str) -> Change:
+    def change(profile: dict[str, Any]) -> None:
+        leaves = profile["structs"][name]["leaves"]
+        leaves[new] = leaves.pop(old)
+
+    return change
+
+
 def in_calls(name: str, **members: Any) -> Change:
     return lambda profile: profile["calls"].setdefault(name, {}).update(members)
 
@@ -71,26 +79,25 @@ WRONG: dict[str, tuple[Change, tuple[str, ...]]] = {
     "a member of a struct": (in_struct("DelegateReq", encodetype="x"),
                              ("structs.DelegateReq: unknown members", "did you mean encode_type?")),
     "a member of another type": (in_struct("DelegateReq", abi_order="nonce"),
-        ("structs.DelegateReq.abi_order: of the wrong",)),
+                                 ("structs.DelegateReq.abi_order: of the wrong",)),
     "a struct that is no object": (lambda p: p["structs"].update(DelegateReq=7), ("structs.DelegateReq: not an object",)),
     "the name of a struct that ships": (in_struct("DelegateRequ", encode_type="x"),
                                         ("structs.DelegateRequ: it does not ship", "did you mean DelegateReq?")),
     "a kind": (in_leaves("DelegateReq", expiry="expirry"),
                ("structs.DelegateReq.leaves.expiry: no kind", "did you mean expiry?", "opened-ms")),
     "a kind's earlier name": (in_leaves("CloseTradeReq", amount="collateral-to-close"),
-        ("leaves.amount", "did you mean coll")),
- 
-          "a leaf": (lambda p: p["structs"]["CloseTradeReq"]["leaves"].update(worse=p["structs"]["CloseTradeReq"]["leaves"].pop("worst")),
- 
-                     ("structs.CloseTradeReq.leaves: not every leaf once: missing ['worst'], unknown ['worse']", "did you mean worst?")),
+                              ("leaves.amount", "did you mean coll")),
+    "a leaf": (leaf_renamed("CloseTradeReq", "worst", "worse"),
+               ("structs.CloseTradeReq.leaves: not every leaf once: missing ['worst'], unknown ['worse']",
+                "did you mean worst?")),
     "a type that cannot hold it": (in_leaves("DelegateReq", expiry="delegate"),
-        ("leaves.expiry: a delegate is not of this type",)),
+                                   ("leaves.expiry: a delegate is not of this type",)),
     "a member beside a label": (in_leaves("DelegateReq", expiry={"kind": "expiry", "lable": "x"}),
                                 ("leaves.expiry: unknown members: ['lable']", "did you mean label?")),
     "an order": (in_struct("DelegateReq", abi_order=["nonce"]),
-        ("structs.DelegateReq.abi_order: not the struct's members",)),
+                 ("structs.DelegateReq.abi_order: not the struct's members",)),
     "an executing call": (in_struct("DelegateReq", executing="x(bytes a)"),
-        ("structs.DelegateReq.executing", "either order")),
+                          ("structs.DelegateReq.executing", "either order")),
     "a domain": (own(domain="tradin"), ("structs.CancelReq.domain: not one of these", "did you mean trading?")),
     "a signer's rule": (own(signer_rule="trader_only"), ("CancelReq.signer_rule", "did you mean trader-only?")),
     "a route": (own(route="core-ap"), ("structs.CancelReq.route", "did you mean core-api?")),
