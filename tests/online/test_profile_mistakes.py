@@ -143,7 +143,9 @@ def test_a_mistake_of_one_part_is_not_told_a_second_time_as_what_follows_from_it
 def test_of_many_mistakes_the_first_forty_are_told_and_how_many_more_there_are() -> None:
     leaves = {f"m{n}": "expirry" for n in range(50)}
     text = f"ManyReq(address trader,{','.join(f'uint256 m{n}' for n in range(50))},uint256 nonce)"
-    many = in_struct("ManyReq", **OWN | {"encode_type": text, "leaves": {**OWN["leaves"], **leaves}})
+    many = in_struct(
+        "ManyReq", **OWN | {"encode_type": text, "leaves": leaves | {"trader": "trader", "nonce": "nonce"}}
+    )
     error = refused(changed(many))
     assert error.what.startswith("venue.json has 50 mistakes, ")
     assert error.what.count("did you mean expiry?") == 40
