@@ -24,9 +24,11 @@ from airlock_shared.catalogue.profile import FORMAT, NEVER, venue_of
 from airlock_shared.catalogue.profile_differences import resolve, text_of
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.checks.case import Situation
+from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
+from airlock_shared.plan.model import Exact
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes
@@ -594,6 +596,17 @@ def _decides_every_leaf(pinned: Deployment) -> None:
         assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)
     for call in pinned.calls.by_name.values():
         assert all(field.rule == KINDS[field.kind].rule for field in call.fields)
+
+
+@pytest.mark.parametrize(("opened_s", "refused"), [
+    (NOW_MS // 1000 - 60, set()), (NOW_MS // 1000, set()), (NOW_MS // 1000 + 3600, {"TIME-OPENED"}),
+])  # fmt: skip
+def test_a_plan_s_time_of_opening_is_foreseen_in_the_venue_s_milliseconds(opened_s: int, refused: set[str]) -> None:
+    agreed = plan("requests")
+    (step,) = [step for step in agreed.steps.values() if step.action.name == "close"]
+    step = step._replace(values={**step.values, "openTimestamp": Exact(opened_s, str(opened_s))})
+    told = foreseen(Situation(agreed._replace(steps={step.id: step}), deployed(PROFILE), NOW_MS))
+    assert {error.check for error in told} == refused
 
 
 def test_a_leaf_is_found_at_any_depth() -> None:
