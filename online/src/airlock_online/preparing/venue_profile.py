@@ -30,7 +30,7 @@ def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the pr
     try:
         profile = parse_json(data, max_bytes=MAX_BYTES)
         refuse_floats(profile)
-        return {**document, "signed": resolve(profile, document["contracts"])}
+        return {**document, "signed": resolve(profile, document.get("contracts"))}
     except DocumentError as error:
         what = told_at_once(file, [_told(each) for each in (error, *error.more)])
         do = "correct the file; docs/reference/venue-profile.md has its members and kinds"
