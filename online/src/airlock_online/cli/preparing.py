@@ -17,6 +17,7 @@ from airlock_online.preparing.prepare import (
     planned_ask,
     require_known,
 )
+from airlock_online.preparing.venue_profile import by_the_profile
 from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.case import Situation
@@ -115,7 +116,7 @@ def _require_in_time(patience: Patience) -> None:
 
 def accepted(prepared: Prepared) -> Prepared:
     """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
-    for verdict in prepared.verdicts.refused():
+    for verdict in map(by_the_profile, prepared.verdicts.refused()):
         refusal = Refusal(
             verdict.check,
             f"step {prepared.request.step}: {verdict.what}",

@@ -10,9 +10,8 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.trade_tuple import whole
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
+from airlock_shared.catalogue.kinds import value_of
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
@@ -74,11 +73,6 @@ class Scene(NamedTuple):
         """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""
         payload = self.request.payload
         return value_of(self.structs[payload["primaryType"]].fields, payload["message"], kind)
-
-    def opened(self) -> int | None:
-        """Return when the position was opened to which the intent is bound: unix time, in the unit that is signed."""
-        seconds = whole(self.signed(OPENED))
-        return whole(self.signed(OPENED_MS)) if seconds is None else seconds
 
     def ask_about(self, read: str, fields: Mapping[str, str]) -> Read:
         """Return a read by the builder, and whether its reply names what was asked for."""

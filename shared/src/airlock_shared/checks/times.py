@@ -6,7 +6,7 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, value_of
+from airlock_shared.catalogue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
 from airlock_shared.checks.case import (
     AGAIN,
     PLAN,
@@ -116,10 +116,10 @@ def expiry_is_ahead(case: Read) -> Finding | None:
 @check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
 def position_is_past(case: ReadIntent) -> Finding | None:
     """The position's open time is not in the future."""
-    seconds = value_of(case.fields, case.message, OPENED)
-    opened_ms = seconds * 1000 if type(seconds) is int else value_of(case.fields, case.message, OPENED_MS)
-    if type(opened_ms) is not int:
+    opened = value_of(case.fields, case.message, OPENED)
+    if type(opened) is not int:
         return None
+    opened_ms = opened if path_of(case.fields, OPENED_MS) else opened * 1000
     latest_ms = case.situation.now_ms + _ahead_ms(case)
     return Finding(opened_ms <= latest_ms, utc_text(opened_ms), "in the past")
 
