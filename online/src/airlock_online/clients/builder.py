@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from airlock_online.clients.echo import require_named
 from airlock_online.clients.http_messages import HttpCall, Reply, code_of, json_of, reason_text, unexpected
+from airlock_online.clients.pages import joined, read_pages
 from airlock_online.clients.spacing import spacing_of
 from airlock_online.clients.urls import join, segment
 from airlock_online.error_codes import known_code
-from airlock_online.speech.sections import MARK, NOT_SENT, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import MARK, NEXT, NOT_SENT, PAGED, SHIPPED, Speech, is_part
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -103,11 +105,30 @@ class BuilderClient:
     def read(self, name: str, fields: Fields | None = None, asked: str = "") -> Any:
         """Return the ``data`` of a read by its name in ``[paths]``, whatever JSON it is; ``asked`` is the id in its path.
 
-        The specification does not show their shapes.
+        One that comes in pages is read whole. The specification does not show their shapes.
         """
+        if name in PAGED:
+            pages = self.pages(name, fields)
+            for page in pages[1:]:
+                require_named(PAGED[name], page, **{member: str(value) for member, value in (fields or {}).items()})
+            return joined(pages, self.named(name))
         path = self._speech.paths[name]
         path = path.replace("{id}", segment(asked)) if asked else path
         return _data_of(*self._ask(path, fields or {}, "GET", self._speech.request(name)))
+
+    def pages(self, name: str, fields: Fields | None = None) -> list[Any]:
+        """Return every page of a read that may come in pages. Raises ``ServiceError`` where one may be missing."""
+        path, members = self._speech.paths[name], self._speech.request(name)
+        marks = [source[len(MARK) :] for source in members.values() if str(source).startswith(MARK + NEXT)]
+
+        def ask(which: dict[str, Any]) -> Any:
+            return _data_of(*self._ask(path, {**(fields or {}), **which}, "GET", members))
+
+        return read_pages(ask, marks[0] if marks else "", self.named(name))
+
+    def named(self, name: str) -> str:
+        """Return a read that may come in pages by what it is and where it is asked for."""
+        return f"the {PAGED[name]} at {self._speech.paths[name]}"
 
     def read_or_error(self, name: str, fields: Fields) -> Any:
         """Return a read's data, or the ``ServiceError`` that stands in its way."""

@@ -6,6 +6,7 @@ file may say what such a word means; it cannot say what follows from it (:mod:`a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -34,16 +35,13 @@ OF_EVENTS = frozenset(
 )  # fmt: skip
 """The market's events, whose meanings are the specification's: no file has them."""
 
-_FAILURE = ("fail", "revert", "error", "reject", "drop", "expire", "abort", "declin", "invalid", "denied", "timeout",
-            "timedout", "unsuccess", "notconfirm", "notexecut", "replaced")  # fmt: skip
-_PENDING = ("pending", "queue", "submit", "sent", "sending", "broadcast", "processing", "inprogress", "progress", "wait",
-            "accept", "receiv", "schedul", "mempool", "unconfirm", "unmined", "notyet", "notmined", "inflight")  # fmt: skip
-_SUCCESS = ("success", "succeed", "confirm", "complet", "execut", "finali", "mined", "done")
-_PLAIN = (
-    (_FAILURE, frozenset({REVERTED, FAILED})),
-    (_PENDING, frozenset({PENDING})),
-    (_SUCCESS, frozenset({CONFIRMED, PENDING})),
-)
+_PLAIN = {
+    "fail|revert|error|reject|drop|expire|abort|declin|invalid|denied|timeout|timedout|unsuccess|notconfirm|notexecut"
+    "|replaced": frozenset({REVERTED, FAILED}),
+    "pending|queue|submit|sent|sending|broadcast|processing|progress|wait|accept|receiv|schedul|mempool|unconfirm|unmined"
+    "|notyet|notmined|inflight": frozenset({PENDING}),
+    "success|succeed|confirm|complet|execut|finali|mined|done": frozenset({CONFIRMED, PENDING}),
+}
 """What a word plainly says in English, by a part of it; the first row that fits decides what it may mean."""
 
 
@@ -57,7 +55,7 @@ def may_mean(word: str) -> frozenset[str]:
     letters = plain(word)
     if letters in _OWN:
         return frozenset({_OWN[letters]})
-    return next((means for parts, means in _PLAIN if any(part in letters for part in parts)), frozenset(MEANINGS))
+    return next((means for said, means in _PLAIN.items() if re.search(said, letters)), frozenset(MEANINGS))
 
 
 def mistakes_in(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
