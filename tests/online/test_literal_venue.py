@@ -96,7 +96,7 @@ def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_si
 def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"
-    for route in (core_api, twap):
+    for route in (core_api.ROUTE, twap.ROUTE):
         with pytest.raises(UsageError, match="no body of it is known"):
             route.parcel(delivery._replace(primary_type="MoveReq"), desk.world)
 

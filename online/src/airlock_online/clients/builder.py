@@ -54,7 +54,7 @@ class Readiness(NamedTuple):
 
 
 class Meta(NamedTuple):
-    """The meta document, and the bytes of the reply that it came in."""
+    """An object such as the meta document, and the bytes of the reply that it came in."""
 
     data: dict[str, Any]
     raw: bytes
@@ -73,25 +73,21 @@ class BuilderClient:
         self._speech = speech
         self._spacing = spacing_of(base_url, speech.limits["builder"])
 
-    def call(self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME) -> dict[str, Any]:
-        """Return the ``data`` object of a builder endpoint, asked once; ``members`` are what differs of its request.
+    def call(
+        self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME, patient: bool = False
+    ) -> dict[str, Any]:
+        """Return the ``data`` object of a builder endpoint; ``members`` are what differs of its request.
 
+        It is asked once, or when ``patient``, told 429, again: the builder stores nothing, so that to build is to read.
         Raises ``BuilderError`` when the builder says no, ``ServiceError`` when it answers anything else.
         """
-        return self._object(path, fields, method, members, patient=False)
-
-    def build(self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME) -> dict[str, Any]:
-        """Return the payload that an endpoint such as ``/v2/intents/close`` builds; told 429, wait and ask again.
-
-        The builder stores nothing, so that to build is to read. Raises as :meth:`call`.
-        """
-        return self._object(path, fields, method, members, patient=True)
+        return self._object(path, fields, method, members, patient=patient).data
 
     def ask(self, path: str, fields: Fields, *, method: Method) -> Any:
         """Return the ``data`` of any endpoint, whatever JSON it is; only a GET is asked again when told 429."""
         return _data_of(*self._ask(path, fields, method, patient=method == "GET"))
 
-    def _object(self, path: str, fields: Fields, method: Method, members: Members, *, patient: bool) -> dict[str, Any]:
+    def _object(self, path: str, fields: Fields, method: Method, members: Members, *, patient: bool) -> Meta:
         url, reply = self._ask(path, fields, method, members, patient=patient)
         try:
             data = _data_of(url, reply)
@@ -100,7 +96,7 @@ class BuilderClient:
             raise
         if type(data) is not dict:
             raise _unknown_shape(url, reply, "data is not an object")
-        return data
+        return Meta(data, reply.body)
 
     def read(self, name: str, fields: Fields | None = None, asked: str = "") -> Any:
         """Return the ``data`` of a read by its name in ``[paths]``, whatever JSON it is; ``asked`` is the id in its path.
@@ -139,11 +135,7 @@ class BuilderClient:
 
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
-        url, reply = self._ask(self._speech.paths["meta"], {}, "GET")
-        data = _data_of(url, reply)
-        if type(data) is not dict:
-            raise _unknown_shape(url, reply, "data is not an object")
-        return Meta(data, reply.body)
+        return self._object(self._speech.paths["meta"], {}, "GET", _SAME, patient=True)
 
     def ready(self) -> Readiness:
         """Return what the readiness probe says, asked once. Raises ``ServiceError`` when it says neither."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from airlock_online.clients.reply_values import id_told, value_at
+from airlock_online.clients.reply_values import first_of, id_told, value_at
 from airlock_online.speech.sections import NEXT
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -35,7 +35,7 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
     if type(pages[0]) is not dict:
         return pages
     asked: list[object] = []
-    count, first = _number(pages[0], _PAGES) or 1, _number(pages[0], _PAGE)
+    count, first = first_of(pages[0], _PAGES, int) or 1, first_of(pages[0], _PAGE, int)
     start = 1 if first is None else first
     if count > PAGES_AT_MOST:
         raise _not_whole(what, f"it counts {count} pages, and at most {PAGES_AT_MOST} are read")
@@ -53,8 +53,8 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
         pages.append(_page(ask({mark: text}), what))
     for page in range(start + 1, start + count) if not mark else ():
         pages.append(_page(ask({"page": page}), what))
-        if _number(pages[-1], _PAGE) not in (page, None):
-            raise _not_whole(what, f"page {page} was asked for, and page {_number(pages[-1], _PAGE)} came")
+        if first_of(pages[-1], _PAGE, int) not in (page, None):
+            raise _not_whole(what, f"page {page} was asked for, and page {first_of(pages[-1], _PAGE, int)} came")
     _require_last(pages[-1], len(pages) < count, asked, what)
     return pages
 
@@ -73,7 +73,7 @@ def require_count(pages: Sequence[Any], number: int, what: str) -> None:
     """Raise ``ServiceError`` unless the pages have so many entries as they count, and no more than are read."""
     if number > ENTRIES_AT_MOST:
         raise _not_whole(what, f"it has more than {ENTRIES_AT_MOST} entries")
-    counted = _number(pages[0], _COUNT)
+    counted = first_of(pages[0], _COUNT, int)
     if counted is not None and counted > number:
         raise _not_whole(what, f"it counts {counted} entries and told {number}")
 
@@ -86,10 +86,6 @@ def _page(told: Any, what: str) -> dict[str, Any]:
 
 def _entries(value: Any) -> list[Any]:
     return value if type(value) is list else [] if value is None else [value]
-
-
-def _number(told: dict[str, Any], names: tuple[str, ...]) -> int | None:
-    return next((told[name] for name in names if type(told.get(name)) is int), None)
 
 
 def _require_last(told: dict[str, Any], fewer: bool, asked: list[object], what: str) -> None:

@@ -6,16 +6,18 @@ A word that is not known here is no end, and never passed over in silence: it is
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from airlock_online.speech.meanings import KNOWN
 from airlock_online.speech.sections import REPLIES
 from airlock_shared.text.safe import safe
 
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+_DIGITS_AT_MOST = 78  # of a uint256
 HASH_NAMES = ("hash", "transactionHash", "txHash")
 """Under which a service names a transaction. Each that is there is compared; none is followed instead of our own."""
 
@@ -45,6 +47,11 @@ def block_number(value: object) -> int | None:
     return int(value, 16) if type(value) is str and _HEX.fullmatch(value) else None
 
 
+def is_hash(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a transaction's hash, in any case."""
+    return type(value) is str and bool(_HASH.fullmatch(value))
+
+
 def value_at(data: object, place: str) -> Any:
     """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
     value: Any = data
@@ -54,6 +61,20 @@ def value_at(data: object, place: str) -> Any:
         else:
             value = value.get(name) if type(value) is dict else None
     return value
+
+
+def whole(value: object) -> int | None:
+    """Return a number from 0 on that came as an integer or a decimal text, or None."""
+    if type(value) is int:
+        return value if 0 <= value < 10**_DIGITS_AT_MOST else None
+    if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= _DIGITS_AT_MOST:
+        return int(value)
+    return None
+
+
+def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> Any:
+    """Return the first value under one of these names that is of this type; None without one."""
+    return next((members[name] for name in names if type(members.get(name)) is kind), None)
 
 
 def id_told(value: object) -> object:
@@ -115,9 +136,8 @@ def _unix_s(value: object, form: str) -> object:
         return _iso_s(value)
     if form == "unix-s":
         return value
-    text = str(value) if type(value) in (int, str) else ""
-    whole = text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) % 1000 == 0
-    return int(text) // 1000 if whole else None
+    number = whole(value)
+    return None if number is None or number >= 10**16 or number % 1000 else number // 1000
 
 
 def _iso_s(value: object) -> int | None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
+from airlock_online.clients.reply_values import whole
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.trade_tuple import whole
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
 from airlock_shared.cli.console import rows

@@ -29,7 +29,6 @@ from airlock_online.speech.sections import (
     REPLIES,
     SHIPPED_LEAF,
     STATUS,
-    TIMES,
     is_part,
 )
 from airlock_shared.catalogue.actions import ACTIONS
@@ -78,7 +77,7 @@ _NAMED = {
     "expiry": ("expir|until", _NEVER),
 }
 """What the last name of a place must say, and what it must not, so that no other value is taken for it."""
-_CHOICES: Mapping[str, tuple[str, ...]] = {"time": TIMES, "enum_first": ("", "0", "1")}
+_CHOICES: Mapping[str, tuple[str, ...]] = {"time": ("unix-s", "unix-ms", "iso"), "enum_first": ("", "0", "1")}
 _MAY_BE_NONE = ("taken", "pnl", "busy")
 _NO_PLACE = (*_CHOICES, "beside", "busy")
 _OF_ANY_PROXY = re.compile("unavailable|upstream|gateway|timeout|timedout|overload|connect|error|tryagain")

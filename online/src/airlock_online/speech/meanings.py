@@ -24,9 +24,6 @@ MEANINGS = {
 KNOWN = {PENDING: PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
 """The words that are known without any file."""
 
-_OWN = KNOWN | {FAILED: FAILED}
-"""Words that have one meaning in every file; ``failed`` is the specification's own ("Events", row ``Error``)."""
-
 OF_EVENTS = frozenset(
     {
         "MarketOrderAccepted", "AttemptFailed", "MarketOrderInitiated", "IncreasePositionRequested", "MarketOrderExecuted",
@@ -51,10 +48,13 @@ def plain(word: str) -> str:
 
 
 def may_mean(word: str) -> frozenset[str]:
-    """Return what a file may say that a word means: a word that says something plainly means that, and nothing else."""
+    """Return what a file may say that a word means: a word that says something plainly means that, and nothing else.
+
+    The meanings' own names have one meaning in every file; ``failed`` is the specification's ("Events", row ``Error``).
+    """
     letters = plain(word)
-    if letters in _OWN:
-        return frozenset({_OWN[letters]})
+    if letters in MEANINGS:
+        return frozenset({letters})
     return next((means for said, means in _PLAIN.items() if re.search(said, letters)), frozenset(MEANINGS))
 
 

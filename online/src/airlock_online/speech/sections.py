@@ -45,13 +45,6 @@ CARRIERS = ("signature", "executing.data", "raw_transaction")
 ALL = "all"
 """The name in ``[requests]`` of what holds for every request."""
 
-TIMES = ("unix-s", "unix-ms", "iso")
-
-_READS = {
-    "meta": "/v2/meta", "pairs": "/v2/pairs", "nonce": "/v2/nonce", "delegation": "/v2/reads/delegation",
-    "positions": "/v2/positions", "referral": "/v2/reads/referral",
-}  # fmt: skip
-
 
 def _documented(route: str, *names: str) -> dict[str, str]:
     """Return the paths of a route's endpoints by their names in the file, with ``{id}`` for what is asked about."""
@@ -60,7 +53,8 @@ def _documented(route: str, *names: str) -> dict[str, str]:
 
 
 PATHS: Mapping[str, str] = {
-    **_READS,
+    "meta": "/v2/meta", "pairs": "/v2/pairs", "nonce": "/v2/nonce", "delegation": "/v2/reads/delegation",
+    "positions": "/v2/positions", "referral": "/v2/reads/referral",
     **_documented(BATCHED_MARKET, MARKET, MARKET + STATUS),
     **_documented(RELAYER, RELAYER, RELAYER + STATUS),
     **_documented(RELAY, RELAY, RELAY + STATUS),
@@ -181,7 +175,7 @@ class Speech(NamedTuple):
     def differences(self) -> set[tuple[str, str]]:
         """Table and name of each value that is not what ships."""
         ships = SHIPPED.rows
-        return {row for row, value in self.rows.items() if row not in ships or ships[row] != value}
+        return {row for row, value in self.rows.items() if ships.get(row) != value}
 
     @property
     def fingerprint(self) -> str:

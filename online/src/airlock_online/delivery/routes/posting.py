@@ -15,7 +15,7 @@ from airlock_online.clients.http_messages import code_of
 from airlock_online.clients.reply_values import id_told, value_at
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.tracker import Tracker, given_id
-from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
+from airlock_online.journal.order_states import MAX_TRACKING_ID, Anomaly, OrderEvent, OrderState
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.wire.codec import parse_json
 
@@ -38,6 +38,22 @@ class UnusableId(ServiceError):
         self.given = given_id(name, value)
 
 
+class Taken(NamedTuple):
+    """What an answer to the POST says: its event, the ids with it, the states that it leads through, and what is odd."""
+
+    event: OrderEvent
+    tracking_id: str = ""
+    entity_id: str = ""
+    path: tuple[OrderState, ...] = (OrderState.ACCEPTED,)
+    odd: Anomaly | None = None
+
+    def write(self, tracker: Tracker) -> None:
+        """Make it durable, then show it."""
+        tracker.write(self.event, tracking_id=self.tracking_id, entity_id=self.entity_id, path=self.path)
+        if self.odd is not None:
+            tracker.odd(self.odd)
+
+
 def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> Parcel:
     """Return a request that can be built. Raises ``UsageError``: after the claim that would be too late to find out."""
     context.http.require(HttpCall(method, url, body=body))
@@ -52,12 +68,21 @@ def post_once(
     None when there was no such answer: the journal has the state that this leaves. ``read`` raises ``ServiceError``.
     ``busy`` is the service's word, in its 503, for that it has taken nothing.
     """
-    try:
+
+    def post() -> _Read | None:
         with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
             if refused(opened, tracker, busy=busy):
                 return None
             reply = opened.with_body(b"".join(opened.chunks))
         return read(reply)
+
+    return settled(post, tracker)
+
+
+def settled(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | None:
+    """Return what ``post``, which sends once, makes of its answer; None without one: the journal has the state of that."""
+    try:
+        return post()
     except NotSent as error:
         tracker.settle(OrderState.PREPARED, error.what)
     except UnusableId as error:

@@ -31,9 +31,9 @@ class RouteModule(Protocol):
 
 MODULES: Mapping[str, RouteModule] = {
     services.BATCHED_MARKET: batched,
-    services.RELAYER: relayer,
-    services.CORE_API: core_api,
-    services.TWAP: twap,
-    services.RELAY: relay,
+    services.RELAYER: relayer.ROUTE,
+    services.CORE_API: core_api.ROUTE,
+    services.TWAP: twap.ROUTE,
+    services.RELAY: relay.ROUTE,
     services.RPC: rpc,
 }
