@@ -78,7 +78,7 @@ def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(
         ([paged({"trades": []}, "a"), {"trades": [], "nextCursor": "b"}], "'nextCursor' says that there is more"),
         ([paged({"trades": []}, "a"), {"trades": [], "hasMore": True}], "'hasMore' says that there is more"),
         ([paged({"trades": [], "total": 1}, "a"), {"trades": []}], "counts 1 entries and told 0"),
-        ([{"trades": [], "pages": 2}], "counts more pages"),
+        ([{"trades": [], "pages": 2}], "'pages' says that there is more"),
         ([paged({"trades": []}, "a"), {"trades": [], "trader": DESK}], DESK),
     ],
 )

@@ -100,7 +100,8 @@ def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) ->
         points.reach("tell-after")
 
     def nonce_used(_record: Record, _account: str) -> bool:
-        return bool(http.read_json(run["venue"] + "/nonce")["used"])
+        url = run["venue"] + "/nonce"
+        return bool(json_of(http.exchange(HttpCall("GET", url)), url)["used"])
 
     return DeliveryContext(
         journal=journal,

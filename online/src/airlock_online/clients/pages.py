@@ -31,31 +31,36 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
     ``mark`` is ``next.`` and the place of the next page's mark in a reply, empty where no file says it; ``what`` names the
     read. Raises ``ServiceError`` where the pages may not be all.
     """
-    pages = [ask({})]
-    if type(pages[0]) is not dict:
+    pages, asked = [ask({})], list[object]()
+    first = pages[0]
+    if type(first) is not dict:
         return pages
-    asked: list[object] = []
-    count, first = first_of(pages[0], _PAGES, int) or 1, first_of(pages[0], _PAGE, int)
-    start = 1 if first is None else first
-    if count > PAGES_AT_MOST:
-        raise _not_whole(what, f"it counts {count} pages, and at most {PAGES_AT_MOST} are read")
+    count, start = first_of(first, _PAGES, int) or 1, first_of(first, _PAGE, int)
+    start = 1 if start is None else start
     if count > 1 and not mark and start not in (0, 1):
         raise _not_whole(what, f"the first reply calls itself page {start}")
-    while mark and (told := value_at(pages[-1], mark.removeprefix(NEXT))) not in (None, "", False):
+    while True:
+        counted = start + len(pages) if len(pages) < count else None
+        told = value_at(pages[-1], mark.removeprefix(NEXT)) if mark else counted
+        if told in (None, "", False):
+            break
         text = id_told(told)
-        if type(text) is not str or len(text) > _MARK_AT_MOST:
-            raise _not_whole(what, f"its mark of the next page, at {mark.removeprefix(NEXT)}, cannot be asked for")
-        if text in asked:
-            raise _not_whole(what, f"its mark of the next page {safe(text, limit=80)!r} came twice")
-        if len(pages) == PAGES_AT_MOST:
+        if type(text) is not str or len(text) > _MARK_AT_MOST or text in asked:
+            raise _not_whole(what, f"its next page {safe(str(told), limit=80)!r} came twice, or cannot be asked for")
+        if max(count, len(pages) + 1) > PAGES_AT_MOST:
             raise _not_whole(what, f"at most {PAGES_AT_MOST} pages are read, and there are more")
         asked.append(text)
-        pages.append(_page(ask({mark: text}), what))
-    for page in range(start + 1, start + count) if not mark else ():
-        pages.append(_page(ask({"page": page}), what))
-        if first_of(pages[-1], _PAGE, int) not in (page, None):
-            raise _not_whole(what, f"page {page} was asked for, and page {first_of(pages[-1], _PAGE, int)} came")
-    _require_last(pages[-1], len(pages) < count, asked, what)
+        pages.append(ask({mark or "page": told}))
+        if type(pages[-1]) is not dict:
+            raise _not_whole(what, "one of its pages is no object")
+        if not mark and first_of(pages[-1], _PAGE, int) not in (told, None):
+            raise _not_whole(what, f"page {told} was asked for, and page {first_of(pages[-1], _PAGE, int)} came")
+    last = pages[-1]
+    more = [name for name in _CURSORS if last.get(name) and id_told(last[name]) not in asked]
+    more += [name for name in _MORE if last.get(name) is True]
+    more += [name for name in _PAGES if type(first.get(name)) is int and first[name] > len(pages)]
+    if more:
+        raise _not_whole(what, f"its member {safe(more[0])!r} says that there is more")
     return pages
 
 
@@ -78,24 +83,8 @@ def require_count(pages: Sequence[Any], number: int, what: str) -> None:
         raise _not_whole(what, f"it counts {counted} entries and told {number}")
 
 
-def _page(told: Any, what: str) -> dict[str, Any]:
-    if type(told) is not dict:
-        raise _not_whole(what, "one of its pages is no object")
-    return told
-
-
 def _entries(value: Any) -> list[Any]:
     return value if type(value) is list else [] if value is None else [value]
-
-
-def _require_last(told: dict[str, Any], fewer: bool, asked: list[object], what: str) -> None:
-    """Raise ``ServiceError`` for a last page that says that there is more; it may name a mark that was ``asked`` for."""
-    named = [name for name in _CURSORS if told.get(name) and id_told(told[name]) not in asked]
-    named += [name for name in _MORE if told.get(name) is True]
-    if named or fewer:
-        raise _not_whole(
-            what, f"its member {safe(named[0])!r} says that there is more" if named else "it counts more pages"
-        )
 
 
 def _not_whole(what: str, why: str) -> ServiceError:
