@@ -18,7 +18,7 @@ from typing import Any
 from airlock_online.cli import follow as _follow  # noqa: F401 (loaded before the first fork)
 from airlock_online.cli import main as cli
 from airlock_online.cli import submit as _submit  # noqa: F401
-from airlock_online.clients.http import Http, Timeouts
+from airlock_online.clients.http import Http, HttpCall, Timeouts, json_of
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.submit import follow, submit

@@ -21,7 +21,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from math import ceil
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urljoin, urlsplit
 
 import httpcore
