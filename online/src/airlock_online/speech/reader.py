@@ -14,7 +14,7 @@ from airlock_online.speech.meanings import mistakes_in
 from airlock_online.speech.sections import FORMAT, REPLIES, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.toml_positions import line_of
+from airlock_shared.plan.toml_positions import TomlPosition, nearest, places
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.toml import parse_toml
 
@@ -34,7 +34,9 @@ def read_services(file: Path) -> Speech:
 
 def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Speech:
     """Return how services speak with a file's table; ``text`` is the file's. Raises ``UsageError``."""
-    if wrong := [f"{_line(text, *place)}{_named(*place)}{told}" for place, told in _mistakes(table)]:
+    if mistakes := [*_mistakes(table)]:
+        found = places(text)
+        wrong = [f"{_where(found, *place)}{told}" for place, told in mistakes]
         raise _refused(file, wrong)
     whole = {
         section: {**getattr(SHIPPED, section), **values} for section, values in table.items() if section != "format"
@@ -66,8 +68,10 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]
                 yield from (((section, name), told) for told in IN_TABLE[section](name, value, tables))
 
 
-def _named(section: str, name: str) -> str:
-    return f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} "
+def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:
+    """Return where a member stands: the line of it, or of the table that it is missing in, and its name."""
+    line = f"line {nearest(found, f'{section}.{name}'.strip('.'))[1].name.line}: " if found else ""
+    return line + (f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} ")
 
 
 def _refused(file: str, wrong: list[str]) -> UsageError:
@@ -78,8 +82,3 @@ def _refused(file: str, wrong: list[str]) -> UsageError:
         f"{file} has {count}, and nothing of it is used. {told}",
         do="correct the file; docs/reference/venue-services.md has its members and meanings",
     )
-
-
-def _line(text: str, section: str, name: str) -> str:
-    """Return the line on which a member stands, or the table that it is missing in, as ``line N: ``; empty without text."""
-    return f"line {line_of(text.encode(), '.'.join(filter(None, (section, name))))}: " if text else ""
