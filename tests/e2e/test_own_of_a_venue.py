@@ -18,7 +18,7 @@ from second_venue.other_types import OTHER, PROFILE
 from second_venue.venue import STORAGE, second_venue
 
 EXAMPLES = Path(__file__).parents[2] / "docs/reference/examples"
-EXAMPLE: dict[str, Any] = json.loads((EXAMPLES / "venue-signed.json").read_text())
+EXAMPLE: dict[str, Any] = json.loads((EXAMPLES / "venue.json").read_text())
 _CANCEL = EXAMPLE["structs"]["CancelReq"]["encode_type"].partition("(")[2].rstrip(")")
 LABEL = EXAMPLE["structs"]["CancelReq"]["leaves"]["order"]["label"]
 AMOUNT = EXAMPLE["calls"]["depositLp"]["leaves"]["amount"]["label"]
@@ -164,7 +164,7 @@ def test_a_call_that_the_profile_does_not_have_is_told_before_the_venue_is_asked
     assert "/v2/lp/deposit" not in [each.path for each in desk.venue.asked[asked:]]
 
 
-ENDPOINTS = (EXAMPLES / "venue-services.toml").read_text().partition("\n")[2]
+ENDPOINTS = (EXAMPLES / "services.toml").read_text().partition("\n")[2]
 
 
 def _with_endpoints(desk: Desk, text: str = ENDPOINTS) -> Desk:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from airlock_offline import airgap
-from airlock_offline.device_connection import require_rehearsal
+from airlock_offline.device_connection import require_ledger
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.readiness import require_ready
@@ -328,11 +328,12 @@ def test_the_word_yes_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_software_ledger_signs_in_a_rehearsal_alone() -> None:
+    production, rehearsal = (situation().deployment._replace(rehearsal=flag) for flag in (False, True))
     with pytest.raises(Refusal) as caught:
-        require_rehearsal(9999, rehearsal=False)
+        require_ledger(9999, production)
     assert caught.value.check == "PIN-REHEARSAL"
-    require_rehearsal(9999, rehearsal=True)
-    require_rehearsal(None, rehearsal=False)
+    require_ledger(9999, rehearsal)
+    require_ledger(None, production)
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,44 @@ def test_the_configured_relay_is_no_way_around() -> None:
     require_harmless("GET", "/v2/relay/0xab", "/v2/relay")
 
 
+RENAMED = """\
+format = "airlock/venue-services@1"
+
+[paths]
+relay = "/v9/forward"
+relay-status = "/v9/forward/{id}"
+relayer = "PUT /relays"
+market = "/orders/submit"
+twap-TwapOpenOrder = "/twaps/open"
+core-api-UpdateTpSlReq = "PUT /triggers/global-{trader}-{index}"
+
+[bodies.twap-TwapOpenOrder]
+signature = "$signature"
+
+[bodies.core-api-UpdateTpSlReq]
+signature = "$signature"
+"""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v9/forward", "/V9/forward/", "/v9/%66orward", "/v2/relay", "/relays", "/api/relays", "/orders/submit",
+        "/twaps/cancel", "/twaps/open", "/triggers/global-0xab-7", "/price-triggers",
+    ],
+)  # fmt: skip
+def test_nothing_is_sent_by_call_wherever_a_services_file_has_signatures_go(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    with Wire({}) as wire:
+        command = steps.PlannedCommand(tmp_path, wire.url, "approve")
+        (command.home / "services.toml").write_text(RENAMED)
+        (command.home / "config.toml").write_text('[venue]\nservices = "services.toml"\n')
+        assert command.call("POST", path, "rawTransaction=0x02") == 2
+        assert wire.seen == []
+    assert "submit" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

@@ -65,6 +65,15 @@ def test_a_rehearsal_is_told_by_its_chain_and_not_by_what_the_venue_says(chain_i
     assert ("worth everything" in notes) is (said is True and chain_id not in (31337, 1337))
 
 
+def test_a_venue_that_calls_itself_a_test_network_makes_none() -> None:
+    said = {"test_network": "sepolia", "testNetwork": "sepolia", "rehearsal": True, "simulator": True}
+    document = document_of(steps.meta() | said)
+    assert "test_network" not in document
+    assert document["rehearsal"] is False
+    named = deployment_document("v", steps.meta() | said, b"", [PAIR], {}, "2026-01-01", REPLIES, "fork")
+    assert named == {**document, "test_network": "fork"}
+
+
 OWN = {
     "encode_type": "MoveReq(address trader,uint256 nonce,uint256 deadline)",
     "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadline"},

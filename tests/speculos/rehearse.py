@@ -46,7 +46,7 @@ def main(elf: Path, folder: Path) -> int:
 
         with Person(app), RehearsalServices(trader=TRADER) as services:
             on_chain = ChainRecord(services.state, (DELEGATE,)).since
-            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, True, print, "file", on_chain)
+            stage = Play(folder, ONLINE, OFFLINE, services.urls, port, app.file.model, print, "file", on_chain)
             rows = rehearse(stage)
             _seal(folder, app)
         app.configure(raw_messages=True, blind_signing=True)

@@ -1,4 +1,4 @@
-"""Which Ledger a command talks to: one on USB, or the software Ledger, and that in a rehearsal only."""
+"""Which Ledger a command talks to: one on USB, or the software Ledger, and that where nothing of worth is signed only."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from airlock_offline.ledger.status_words import LIST_AGAIN, OtherVersion, no_pag
 from airlock_offline.ledger.transport import REVIEW_S, LoopbackTransport, Transport
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
 from airlock_shared.cli.console import say
+from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import DeviceError, Refusal
 from airlock_shared.host.files import require_new
 
@@ -72,9 +73,17 @@ def which_ledger(command: _Command) -> _Command:
     return _model_option(_emulator_option(_ledger_option(command)))
 
 
-def require_rehearsal(emulator_port: int | None, rehearsal: bool) -> None:
-    """Refuse the software Ledger outside a rehearsal: ``Refusal("PIN-REHEARSAL")``."""
-    if emulator_port is not None and not rehearsal:
+def require_ledger(emulator_port: int | None, deployment: Deployment) -> None:
+    """Refuse the kind of Ledger that does not sign for a deployment: ``Refusal("PIN-REHEARSAL")``."""
+    if emulator_port is None and deployment.test_network:
+        raise Refusal(
+            "PIN-REHEARSAL",
+            "no real Ledger signs on a test network: its signature may be worth something elsewhere",
+            got="a real Ledger",
+            expected="the software Ledger",
+            do="give --emulator PORT; for what is real, fetch the deployment without --test-network",
+        )
+    if emulator_port is not None and not deployment.by_software_ledger:
         raise Refusal(
             "PIN-REHEARSAL",
             "a software Ledger signs in a rehearsal only",

@@ -57,6 +57,14 @@ def _refused(files: dict[str, bytes]) -> Refusal:
 # ---- what is in it --------------------------------------------------------------------------------------------------
 
 
+def test_a_test_network_is_the_first_thing_to_look_at() -> None:
+    evidence = read_evidence(online_files())
+    named = evidence._replace(deployment=evidence.deployment._replace(test_network="fork"))
+    told = report_of(named, judge(evidence))
+    assert told["look"][0] == "TEST NETWORK fork: signed by the software Ledger alone"
+    assert told["look"][1:] == report_of(evidence, judge(evidence))["look"]
+
+
 def test_the_same_artefacts_give_the_same_bytes() -> None:
     for files in (offline_files(), online_files()):
         one, other = make(files, judge), make(dict(reversed(files.items())), judge)

@@ -8,7 +8,7 @@ import click
 
 from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import opened, require_rehearsal, signing_device_options
+from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.commands.message_screens import MESSAGE, message_fields
 from airlock_offline.ledger.readiness import Need, require_ready
@@ -103,7 +103,7 @@ def prove_command(
     require_new(output)
     plan = parse_plan(read_input(plan_file))
     challenge = _challenge(state, plan, step_id)
-    require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
+    require_ledger(emulator_port, state.require_pinned(plan.deployment))
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))

@@ -12,7 +12,7 @@ import click
 
 from airlock_offline.cli.review_pages import ReviewPages
 from airlock_offline.clock import now_ms, uptime
-from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
+from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.drawing.not_shown import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
@@ -107,7 +107,7 @@ def sign(
     data = incoming(state.home, source, REQUESTS, "sign", known=state.pins, qr=qr, restart=restart)
     header, items, fingerprint = parse_requests(data)
     deployment = state.require_pinned(header.deployment_name)
-    require_rehearsal(emulator_port, deployment.rehearsal)
+    require_ledger(emulator_port, deployment)
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     entries = state.transcript.entries()

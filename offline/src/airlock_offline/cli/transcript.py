@@ -12,7 +12,7 @@ import click
 from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.cli.plan_signers import choose_signer, signer_option
 from airlock_offline.clock import now_ms
-from airlock_offline.device_connection import Device, opened, require_rehearsal, signing_device_options
+from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.commands.message_screens import MESSAGE, message_fields
 from airlock_offline.ledger.readiness import Need, require_ready
@@ -88,7 +88,7 @@ def seal_transcript(
       airlock-offline transcript seal --plan plan.toml
     """
     plan = parse_plan(read_input(plan_file))
-    require_rehearsal(emulator_port, state.require_pinned(plan.deployment).rehearsal)
+    require_ledger(emulator_port, state.require_pinned(plan.deployment))
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)

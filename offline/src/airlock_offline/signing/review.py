@@ -153,8 +153,11 @@ def _warnings(case: Case, *, refused: bool) -> Iterator[str]:
         notes += _intent_warnings(case) if isinstance(case, IntentCase) else transaction_warnings(case)
         if case.step.signer.show == "hashes":
             notes.append("The device will show two hashes only, not the fields: compare them digit by digit.")
-    if case.situation.deployment.rehearsal:
+    deployment = case.situation.deployment
+    if deployment.rehearsal:
         notes.append("REHEARSAL: nothing here is worth anything.")
+    if deployment.test_mark:
+        notes.append(f"{deployment.test_mark}.")
     for kind, texts in (("WARNING", suspicions), ("NOTE", notes)):
         for text in texts:
             yield from noted(kind, text)

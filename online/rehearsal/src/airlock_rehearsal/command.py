@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from airlock_rehearsal.day import LED, Day, begin, join
 from airlock_rehearsal.machines import Play
 from airlock_rehearsal.play import rehearse as play_all
 from airlock_rehearsal.play import summary_lines
 from airlock_rehearsal.processes import find_command, software_ledger
 from airlock_rehearsal.scenarios import DELEGATE, TRADER
 from airlock_shared.cli.console import say, show
-from airlock_shared.errors import Refusal
+from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import require_new
 
 if TYPE_CHECKING:
@@ -35,30 +36,41 @@ _CHAIN = click.option(
 )
 
 
+_MODEL = click.option("--model", default="flex", show_default=True, help="Which Ledger to simulate: flex or nanosp.")
+_OFFLINE = click.option(
+    "--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use."
+)
+_CEREMONY = click.option("--ceremony", type=click.Choice(LED), default=LED[0], show_default=True,
+                         help="Which one people lead.")  # fmt: skip
+
+
 @click.group("rehearse", invoke_without_command=True)
-@click.option("--yes", is_flag=True, help="Run unattended: every question is answered with Yes.")
+@click.option("--yes", is_flag=True, help="Unattended: six ceremonies, every question answered with Yes.")
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where to keep the artefacts (default: rehearsals/TIME)."
 )
-@click.option("--model", default="flex", show_default=True, help="Which Ledger to simulate: flex or nanosp.")
+@_CEREMONY
+@_MODEL
 @click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
-              help="How documents cross the gap: as files, or by QR codes on pictures.")  # fmt: skip
-@click.option("--offline-command", type=click.Path(path_type=Path), help="The airlock-offline program to use.")
+              help="How documents cross the gap unattended: as files, or by QR codes on pictures.")  # fmt: skip
+@_OFFLINE
 @_CHAIN
 @click.pass_context
 def rehearse(
     context: click.Context,
     yes: bool,
     folder: Path | None,
+    ceremony: str,
     model: str,
     channel: str,
     offline_command: Path | None,
     chain: str | None,
 ) -> None:
-    r"""Play whole ceremonies on this machine, with simulated services and a software Ledger.
+    r"""Rehearse a ceremony's day on this machine, with simulated services and a software Ledger.
 
-    On a terminal you confirm with Yes and see the Ledger's screens; with --yes, or when standard input is not a terminal,
-    it runs unattended. Nothing stays running at the end or after Ctrl-C.
+    On a terminal: this one is the online machine, a second one the air-gapped machine, and people are led as on the day.
+    With --yes, or when standard input is not a terminal, six ceremonies are played unattended. Nothing stays running at
+    the end or after Ctrl-C.
 
     \b
     Example:
@@ -70,31 +82,44 @@ def rehearse(
     from airlock_rehearsal.services.venue.chain_record import ChainRecord
 
     unattended = yes or not sys.stdin.isatty()
+    if channel == "qr" and not unattended:
+        raise UsageError("people rehearse by files: two cameras need two machines", do="give --yes for --channel qr")
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     require_new(folder)
     online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)
     signal.signal(signal.SIGTERM, _interrupt)
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
-    ledger_words = ["--model", model, *([] if unattended else ["--ask"])]
-    with (
-        _outside_chain(chain) as evm,
-        RehearsalServices(trader=TRADER, evm=evm) as services,
-        software_ledger(offline, ledger_words) as port,
-        software_ledger(offline, [*ledger_words, "--blind-signing"]) as blind_port,
-    ):
+    with _outside_chain(chain) as evm, RehearsalServices(trader=TRADER, evm=evm) as services:
+        if not unattended:
+            begin(Day(folder, online, offline, model, ceremony), services.urls)
+            return
+        with (
+            software_ledger(offline, ["--model", model]) as port,
+            software_ledger(offline, ["--model", model, "--blind-signing"]) as blind_port,
+        ):
 
-        def ledger(blind: bool) -> int:
-            return blind_port if blind else port
+            def ledger(blind: bool) -> int:
+                return blind_port if blind else port
 
-        on_chain = ChainRecord(services.state, (DELEGATE,)).since
-        play = Play(folder, online, offline, services.urls, ledger, model, unattended, show, channel, on_chain)
-        rows = play_all(play)
+            on_chain = ChainRecord(services.state, (DELEGATE,)).since
+            rows = play_all(Play(folder, online, offline, services.urls, ledger, model, show, channel, on_chain))
     for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):
         raise Refusal(
             "DOC-CHAIN", "the two screens showed different fingerprints", do="this must never happen: report it"
         )
+
+
+@rehearse.command("air-gapped", hidden=True)
+@click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@_CEREMONY
+@_MODEL
+@_OFFLINE
+def air_gapped(folder: Path, ceremony: str, model: str, offline_command: Path | None) -> None:
+    """Be the air-gapped machine of the rehearsal in FOLDER, and its Ledger; the rehearsal writes a script that does this."""
+    online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)
+    join(Day(folder, online, offline, model, ceremony))
 
 
 @contextmanager

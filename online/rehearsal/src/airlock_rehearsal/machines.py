@@ -14,7 +14,7 @@ from airlock_rehearsal.processes import Ended, run_command
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.text.safe import WIDTH
 
-_ANSWERS = "Yes\n" * 8
+ANSWERS = "Yes\n" * 8
 _PLACES = re.compile(r"word (\d+) and word (\d+): $")
 
 
@@ -32,7 +32,6 @@ class Play(NamedTuple):
     urls: dict[str, str]
     ledger_port: Callable[[bool], int]
     model: str
-    unattended: bool
     say: Callable[[str], None]
     channel: str
     on_chain: Callable[[], tuple[tuple[str, str], ...]]
@@ -64,8 +63,8 @@ def _run(play: Play, machine: str, words: list[str | Path], reading: str = "") -
     shown = [Path(words[0]).name, *(_short(play, str(word)) for word in words[3:])]
     play.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", WIDTH, subsequent_indent="      ",
                                    break_long_words=False, break_on_hyphens=False))  # fmt: skip
-    answers = partial(_two_words, reading) if reading else _ANSWERS
-    ended = run_command(words, answers if play.unattended else None)
+    answers = partial(_two_words, reading) if reading else ANSWERS
+    ended = run_command(words, answers)
     if ended.code != 0:
         raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {ended.code}", ended.code)
     return ended

@@ -79,13 +79,12 @@ Typist = Callable[[str], str]
 """Types at a question: it gets what stands on the screen so far, and gives what is typed, empty where nothing is asked."""
 
 
-def run_command(words: Sequence[str | Path], answers: str | Typist | None) -> Ended:
+def run_command(words: Sequence[str | Path], answers: str | Typist) -> Ended:
     """Run a command to its end, its output passing through.
 
-    ``answers`` is what is typed, at once or at each question; None leaves the keyboard to the person.
+    ``answers`` is what is typed, at once or at each question.
     """
-    stdin = subprocess.PIPE if answers is not None else None
-    with _running(words, stdin, subprocess.STDOUT) as process:
+    with _running(words, subprocess.PIPE, subprocess.STDOUT) as process:
         if isinstance(answers, str) and process.stdin is not None:
             process.stdin.write(answers.encode())
             process.stdin.close()

@@ -40,12 +40,13 @@ class Ceremony(NamedTuple):
     recorded: bool = False
 
 
-def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[Ceremony]:
-    """Return the rehearsal's ceremonies for a deployment whose trading storage has this address."""
+def ceremonies(deployment: str, now: datetime, *, trading_storage: str, led: bool = False) -> list[Ceremony]:
+    """Return the ceremonies for a deployment whose trading storage has this address; ``led``: each by three people."""
     expiry = (now.astimezone(UTC) + timedelta(days=130)).strftime("%Y-%m-%dT00:00:00Z")
     trader = f'trader = "{TRADER}"\n'
 
-    def ceremony(name: str, title: str, action: str, fields: str, roles: tuple[str, ...] = ()) -> Ceremony:
+    def ceremony(name: str, title: str, action: str, fields: str) -> Ceremony:
+        roles = ("signer", "facilitator", "witness") if led or action == "close" else ()
         plan = _PLAN.format(
             id=name, title=title, deployment=deployment, action=action, fields=fields, roles=json.dumps(roles),
             witness='\nwitness = "required"' if "witness" in roles else "",
@@ -77,7 +78,6 @@ def ceremonies(deployment: str, now: datetime, *, trading_storage: str) -> list[
             "market-close", "Close the BTC position at the market", "close",
             f'{trader}pair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
             'expectedPrice = { at_least = "63000", at_most = "65000" }\n',
-            ("signer", "facilitator", "witness"),
         ),
     ]  # fmt: skip
 

@@ -73,7 +73,7 @@ def build(
     if as_json and not wrong:
         show_json({"ok": True} | prepared.request.as_json())
     elif not as_json:
-        for line in _payload_lines(prepared, deployment.calls):
+        for line in payload_lines(prepared, deployment.calls):
             show(line)
         show(f"checks: {len(prepared.verdicts.found) - len(wrong)} not refused, {len(wrong)} refused")
     accepted(prepared)
@@ -94,7 +94,7 @@ def one_step(action_name: str, values: tuple[str, ...]) -> Step:
     return Step(action_name, action, Signer("account", account.raw, "m/44'/60'/0'/0/0"), read)
 
 
-def _payload_lines(prepared: Prepared, calls: Calls) -> Iterator[str]:
+def payload_lines(prepared: Prepared, calls: Calls) -> Iterator[str]:
     """Yield a payload for a person: an intent's message as it came, a transaction's arguments read from its calldata."""
     payload = prepared.request.payload
     if prepared.request.transaction is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -70,7 +71,7 @@ def call(
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
     asked_method: Method = "GET" if method.upper() == "GET" else "POST"
-    require_harmless(asked_method, path, home.config().speech.paths["relay"])
+    require_harmless(asked_method, path, *sending_paths(home.config().speech))
     asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
     fees = read_fee_options(fee_values)
@@ -130,10 +131,19 @@ def _tell_kept(plan: Plan, step: Step, payloads: KeptPayloads, speech: Speech, *
         say("Then write the requests: airlock-online prepare PLAN -o FILE")
 
 
-def require_harmless(method: Method, path: str, relay: str) -> None:
-    """Raise ``UsageError`` for a call that would send a signed transaction, past the journal that keeps it single."""
-    plain = unquote(unquote(path)).lower().rstrip("/")
-    if method == "POST" and (plain == relay.lower().rstrip("/") or plain.endswith("/relay")):
+def sending_paths(speech: Speech) -> Iterator[str]:
+    """Yield each path at which a signature is sent, as a pattern: of every body that is known."""
+    for name in speech.bodies.keys() & speech.paths.keys():
+        yield re.sub(r"\{\w+\}", "[^/]+", speech.paths[name].rpartition(" ")[2])
+
+
+def require_harmless(method: Method, path: str, *sent: str) -> None:
+    """Raise ``UsageError`` for a call that would send a signature, past the journal that keeps it single.
+
+    ``sent`` are patterns of where signatures go; the builder's own address may have a part of such a path in it.
+    """
+    plain = unquote(unquote(path)).rstrip("/")
+    if method == "POST" and re.search(f"(?i:/relay|{'|'.join(sent)})$", plain):
         raise UsageError(
             "call does not send a signed transaction: the journal would have no record of it",
             do="run: airlock-online submit FILE",

@@ -18,6 +18,7 @@ from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
+from airlock_online.speech.sections import Speech
 from airlock_shared.catalogue.services import BUILDER, SERVICES
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.cli.console import json_option, say, show, show_json
@@ -45,6 +46,7 @@ def _service_options(command: F) -> F:
 @deployment.command("fetch")
 @click.option("--name", required=True, help="Its name in plans, such as mainnet.")
 @_service_options
+@click.option("--test-network", metavar="NAME", help="It is a test network: the software Ledger alone may sign for it.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The document to write.")
 @click.option(
     "--device-metadata",
@@ -64,6 +66,7 @@ def fetch(
     /,
     name: str,
     builder: str,
+    test_network: str | None,
     output: Path,
     device_metadata: tuple[Path, ...],
     venue_profile: Path | None,
@@ -88,10 +91,7 @@ def fetch(
         join(url, "/v2")  # what carries a password would be carried to the other machine
     with connections(home) as http:
         client = BuilderClient(builder, http, config.speech)
-        meta = client.meta()
-        pairs = read_pairs(client, config.speech)
-    fetched_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    document = deployment_document(name, meta.data, meta.raw, pairs, urls, fetched_at, config.speech.replies)
+        document, meta = fetch_document(client, config.speech, name, urls, test_network)
     document = document if profile is None else add_venue_profile(document, profile)
     data = to_json(add_device_metadata(document, *records))
     fetched = parse_deployment(data)
@@ -104,10 +104,22 @@ def fetch(
         return
     for line in deployment_lines(fetched):
         show(line)
-    for line in _said_only(fetched, meta.data, config.speech.replies["meta"]["simulator"], home.deployments()):
+    for line in _said_only(fetched, meta, config.speech.replies["meta"]["simulator"], home.deployments()):
         say(line)
     say(f"Wrote {safe(str(output))}")
     say(f"Carry it to the air-gapped machine: airlock-offline trust {safe(output.name)}")
+
+
+def fetch_document(
+    client: BuilderClient, speech: Speech, name: str, urls: Mapping[str, str], test_network: str | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the deployment document of a builder, and its meta document as it came.
+
+    Raises ``ServiceError``, as ``deployment_document`` and ``read_pairs``.
+    """
+    meta, pairs = client.meta(), read_pairs(client, speech)
+    at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return deployment_document(name, meta.data, meta.raw, pairs, urls, at, speech.replies, test_network), meta.data
 
 
 def _said_only(

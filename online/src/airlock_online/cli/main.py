@@ -23,6 +23,7 @@ STATIONS = {
     },
     "The venue": {
         "deployment": "Fetch a venue's deployment, to be pinned offline.",
+        "venue": "Try a venue's files against its builder; nothing is sent.",
         "ready": "Ask the builder whether it is ready.",
         "meta": "Compare the venue's own description with the pinned one.",
         "pairs": "List the venue's pairs.",

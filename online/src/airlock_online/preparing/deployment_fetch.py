@@ -27,8 +27,9 @@ def deployment_document(
     urls: Mapping[str, str],
     fetched_at: str,
     replies: Replies,
+    test_network: str | None = None,
 ) -> dict[str, Any]:
-    """Return the deployment document of a meta document and a pair catalogue.
+    """Return the deployment document of a meta document and a pair catalogue; ``test_network`` is the operator's name.
 
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
@@ -38,6 +39,7 @@ def deployment_document(
         "format": FORMAT,
         "name": name,
         "rehearsal": (chain_id := told.part("chain_id", _integer, meta)) in REHEARSAL_CHAINS,
+        **({} if test_network is None else {"test_network": test_network}),
         "chain_id": chain_id,
         "domains": {
             "trading": told.part("trading_domain", _domain, meta),

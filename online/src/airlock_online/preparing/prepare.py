@@ -122,14 +122,14 @@ def examine(
     return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, beside)
 
 
-def _name(step: Step) -> str:
+def build_name(step: Step) -> str:
     """Return by which name the services file knows how a step is built."""
     return step.action.result if step.action.name == CUSTOM else step.action.name
 
 
 def is_built(step: Step, speech: Speech) -> bool:
     """Tell whether there is an endpoint for a step: a documented one, or one of the services file."""
-    return bool(speech.paths.get(_name(step)))
+    return bool(speech.paths.get(build_name(step)))
 
 
 def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> BuildRequest:
@@ -143,7 +143,7 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP; or name it in the "
             "services file, section [paths]",
         )
-    at, members = speech.paths[_name(step)], request_members(step, speech)
+    at, members = speech.paths[build_name(step)], request_members(step, speech)
     if step.action.name == CUSTOM:
         leaves = {member: source for member, source in members.items() if is_part(source)}
         rest = {member: source for member, source in members.items() if member not in leaves}
@@ -161,7 +161,7 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
 def request_members(step: Step, speech: Speech) -> dict[str, Any]:
     """Return what differs of a step's request to the builder; the account is whom the step is for."""
     account = checksum_address(step.signer.delegate_of or step.signer.address)
-    said = speech.requests.get(_name(step), {}) if step.action.name == CUSTOM else speech.request(_name(step))
+    said = speech.requests.get(build_name(step), {}) if step.action.name == CUSTOM else speech.request(build_name(step))
     return {member: account if source == MARK + ACCOUNT else source for member, source in said.items()}
 
 

@@ -25,6 +25,7 @@ from airlock_shared.checks.case import (
     check,
 )
 from airlock_shared.checks.times import registration_is_live
+from airlock_shared.documents.deployment import TEST_ACCOUNTS
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
@@ -142,9 +143,12 @@ def rule_is_ours(case: Named) -> Finding:
 
 @check("SIGNER-PLANNED", PLANNED, "the signer or its path is not that of the plan", "The wrong key.", PLAN)
 def signer_is_planned(case: Planned) -> Finding:
-    """The signer and its derivation path are those of the plan's step."""
+    """The signer and its derivation path are those of the plan's step; on a test network its key is a public one."""
     signer = case.step.signer
     address = checksum_address(signer.address)
+    if case.situation.deployment.test_network and address not in TEST_ACCOUNTS:
+        what = "on a test network the software Ledger's accounts sign, and no other"
+        return Finding(False, address, " or ".join(TEST_ACCOUNTS), "", what)
     return Finding(
         case.request.signer == address and case.request.path == signer.path,
         f"{case.request.signer} {case.request.path}",

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
     """Yield everything in a deployment that decides whether a payload is genuine, with its fingerprint if ``words``."""
     yield f"deployment {deployment.name}" + (" (REHEARSAL: worth nothing)" if deployment.rehearsal else "")
+    if deployment.test_mark:
+        yield deployment.test_mark
     yield f"chain id   {deployment.chain_id}"
     for name, domain in deployment.domains.items():
         yield f"{name} domain: {domain.name}, version {domain.version}"

@@ -26,7 +26,7 @@ def read_deployments(paths: Iterable[Path], *, first: str) -> tuple[list[Deploym
             lines.append(_refused("deployments", path.stem, error, f"damaged: {error.what}")._replace(do=do))
             continue
         found.append(one)
-        kind = "REHEARSAL" if one.rehearsal else "production"
+        kind = "REHEARSAL" if one.rehearsal else one.test_mark or "production"
         digits = one.fingerprint
         told = f"{kind}, {digits[:32]} {digits[32:]} {spoken(digits)}"
         lines.append(Observed("deployments", one.name, told))

@@ -62,12 +62,14 @@ class Pair(NamedTuple):
 class Deployment(NamedTuple):
     """A pinned deployment and its fingerprint; ``token`` is what a Ledger is told of USDC, None when nothing is.
 
+    ``test_network`` is the name that the operator gave to a public test network, empty for everything else.
     ``filters`` are what it is told of messages, by struct. ``signed`` is the venue's whole profile as one text;
     ``structs``, by primary type, and ``calls`` are what it describes.
     """
 
     name: str
     rehearsal: bool
+    test_network: str
     chain_id: int
     domains: dict[str, Domain]
     contracts: dict[str, bytes]
@@ -85,6 +87,16 @@ class Deployment(NamedTuple):
     token: TokenMetadata | None
     filters: Mapping[str, MessageFilters]
 
+    @property
+    def by_software_ledger(self) -> bool:
+        """Whether the software Ledger signs here: in a rehearsal, and on a test network, where no other Ledger does."""
+        return self.rehearsal or bool(self.test_network)
+
+    @property
+    def test_mark(self) -> str:
+        """What every screen says of a test network; empty for everything else."""
+        return f"TEST NETWORK {self.test_network}: signed by the software Ledger alone" if self.test_network else ""
+
     def pair_at(self, number: object) -> Pair | None:
         """Return the pair of this index, or None."""
         return self.pairs.get(number) if type(number) is int else None
@@ -100,6 +112,13 @@ REHEARSAL_CHAINS = (31337, 1337)
 
 A rehearsal has one of them, so that a signature made in it is valid nowhere else, whatever a venue says of itself.
 """
+
+TEST_ACCOUNTS = (
+    "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D",
+    "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2",
+    "0x5DD37a819253D52EC6c31f0323bd17C20c1B4CC2",
+)
+"""The software Ledger's first accounts, at ``m/44'/60'/0'/0/0`` and the same with 1' and 2'. Their seed is public."""
 
 
 def valid_elsewhere(deployment: Deployment, others: Iterable[Deployment]) -> list[str]:
@@ -118,8 +137,8 @@ def valid_elsewhere(deployment: Deployment, others: Iterable[Deployment]) -> lis
 
 
 def only_rehearsals(deployments: Iterable[Deployment]) -> bool:
-    """Tell whether a machine that knows these deployments rehearses: it knows one, and none is of production."""
-    known = [deployment.rehearsal for deployment in deployments]
+    """Tell whether a machine that knows these deployments rehearses: it knows one, and the software Ledger signs for all."""
+    known = [deployment.by_software_ledger for deployment in deployments]
     return bool(known) and all(known)
 
 
@@ -150,8 +169,12 @@ def read_deployment(value: Any) -> Deployment:
             "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
             "fetched_at": str, "signed": dict,
         },
-        {"device_metadata": dict},
+        {"device_metadata": dict, "test_network": str},
     )  # fmt: skip
+    if "test_network" in value:
+        named = read_matching(value["test_network"], "test_network", NAME, "a name in lower case")
+        if value["rehearsal"]:
+            raise _contradiction("test_network", "a rehearsal is no test network", named, "one of the two")
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
     contracts = {name: _read_contract(name, text) for name, text in value["contracts"].items()}
@@ -170,6 +193,7 @@ def read_deployment(value: Any) -> Deployment:
     deployment = Deployment(
         name=read_matching(value["name"], "name", NAME, "a name in lower case"),
         rehearsal=value["rehearsal"],
+        test_network=value.get("test_network", ""),
         chain_id=value["chain_id"],
         domains=domains,
         contracts=contracts,

@@ -64,7 +64,8 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "artefacts": artefact_rows(evidence.files),
     }
     missing = list(_missing(evidence, judged, report))
-    return report | {"complete": not missing, "missing": missing, "look": list(_look(plan, report))}
+    look = [*filter(None, [deployment.test_mark]), *_look(plan, report)]
+    return report | {"complete": not missing, "missing": missing, "look": look}
 
 
 def _part(evidence: Evidence, steps: Sequence[Row]) -> Row | None:

@@ -1,0 +1,137 @@
+"""The day, rehearsed: ``ceremony run`` on two machines, in two terminals, with the questions and pages of the real day."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from airlock_rehearsal.machines import ANSWERS, RehearsalFailed
+from airlock_rehearsal.processes import software_ledger
+from airlock_rehearsal.scenarios import DELEGATE_PATH, ceremonies, service_words
+from airlock_shared.cli.console import say, show
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.host.files import read_input, write_new
+
+DEPLOYMENT = "rehearsal"
+LED = ("market-close", "delegate-key", "referral-code")
+"""Which ceremonies a day can have: those that three people lead."""
+
+SECOND = "air-gapped-machine"
+"""The script in the rehearsal's folder that a second terminal runs."""
+_WORDS = """
+# The papers
+Signer and witness each write down two papers: the twenty-four words of the plan
+and those of the deployment, as they stand above, numbered 1 to 24. In earnest
+they do so days before, each on a machine of their own.
+
+# The second terminal
+It is the air-gapped machine, and shows the Ledger's screens. Open it, and give
+this command there:
+
+  sh {second}
+
+# This terminal
+It is the online machine.
+"""
+
+
+class Day(NamedTuple):
+    """A rehearsed day: a folder with one for each machine and the stick, both programs, the Ledger's model, what is led."""
+
+    folder: Path
+    online: Path
+    offline: Path
+    model: str
+    ceremony: str
+
+    def machine(self, half: str, *words: str) -> int:
+        """Run a command of a machine in this terminal, and return its exit code; Ctrl-C is that command's alone."""
+        program = self.online if half == "online" else self.offline
+        place = self.folder / half
+        with _left_to_the_command():
+            return subprocess.run([program, "--home", place / "home", *words], cwd=place, check=False).returncode  # noqa: S603
+
+    @property
+    def plan(self) -> str:
+        """The name of the plan in each machine's folder."""
+        return f"{self.ceremony}.plan.toml"
+
+    def lead(self, half: str, *words: str) -> int:
+        """Lead a machine's people through the ceremony, from where it stands; return the exit code."""
+        return self.machine(half, "ceremony", "run", self.plan, "--exchange", str(self.folder / "stick"), *words)
+
+
+def begin(day: Day, urls: dict[str, str]) -> None:
+    """Make both machines' folders and the plan, show the papers, and lead the people of the online machine to the end."""
+    for place in ("online", "offline", "stick"):
+        (day.folder / place).mkdir(parents=True)
+    fetched = ("deployment", "fetch", "--name", DEPLOYMENT, *service_words(urls), "-o", "deployment.json")
+    if code := day.machine("online", *fetched):
+        raise RehearsalFailed("the deployment was not fetched", code)
+    deployment = parse_deployment(read_input(day.folder / "online" / "deployment.json"))
+    storage = checksum_address(deployment.contracts["tradingStorage"])
+    known = ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=True)
+    for half in ("online", "offline"):
+        write_new(day.folder / half / day.plan, next(each.plan for each in known if each.id == day.ceremony).encode())
+    words = [sys.argv[0], "rehearse", "air-gapped", day.folder, "--model", day.model, "--ceremony", day.ceremony,
+             "--offline-command", day.offline]  # fmt: skip
+    second = day.folder / SECOND
+    write_new(second, f"#!/bin/sh\nexec {shlex.join(map(str, words))}\n".encode())
+    if day.ceremony == "delegate-key":
+        _bring_proof(day)
+    day.machine("online", "plan", "show", day.plan)
+    show(_WORDS.format(second=second))
+    _to_the_end(lambda: day.lead("online"))
+
+
+def join(day: Day) -> None:
+    """Lead the people of the air-gapped machine to the end, with the software Ledger's screens among what they see."""
+
+    def go_on() -> int:
+        with software_ledger(day.offline, ["--model", day.model, "--ask"]) as port:
+            return day.lead("offline", "--emulator", str(port), "--model", day.model)
+
+    _to_the_end(go_on)
+
+
+def _bring_proof(day: Day) -> None:
+    """Bring the proof of the delegate's key, from the desk that holds it: another machine, with a Ledger of its own."""
+    desk = day.folder / "desk"
+    proof = day.folder / "online" / day.plan.replace(".toml", ".ceremony") / f"proof-{day.ceremony}.json"
+    for folder in (desk, proof.parent):
+        folder.mkdir()
+    with software_ledger(day.offline, ["--model", day.model]) as port:
+        asked = ("--plan", day.plan, "--path", DELEGATE_PATH, "-o", proof, "--emulator", port)
+        for words in (("trust", "deployment.json"), ("delegate", "prove", *asked)):
+            command = [str(word) for word in (day.offline, "--home", desk / "home", *words)]
+            ended = subprocess.run(  # noqa: S603  (our own programs)
+                command, input=ANSWERS, text=True, cwd=day.folder / "online", capture_output=True, check=False
+            )
+            if ended.returncode:
+                raise RehearsalFailed(ended.stderr, ended.returncode)
+
+
+def _to_the_end(work: Callable[[], int]) -> None:
+    """Do the work until it succeeds; between two tries a person presses Enter."""
+    while code := work():
+        say(f"It ended with exit code {code}. Enter goes on with the same command; Ctrl-C ends the rehearsal.")
+        if not sys.stdin.readline():
+            raise RehearsalFailed("the rehearsal was not led to its end", code)
+
+
+@contextmanager
+def _left_to_the_command() -> Iterator[None]:
+    """Leave Ctrl-C to the command in the foreground; a handler, since a child inherits what is ignored."""
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

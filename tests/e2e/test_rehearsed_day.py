@@ -1,0 +1,90 @@
+"""A ceremony's day rehearsed by people: one terminal for each machine, the questions and pages of the real day."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from e2e.conftest import OFFLINE, ONLINE
+from e2e.led import Asked, Screen, lead
+
+_APPROVE = "approve on the software Ledger?"
+_GOES_ON = "Enter goes on with the same command"
+
+
+class RehearsedDay:
+    """Both terminals of a rehearsal: the second runs the script that the first one names."""
+
+    def __init__(self, folder: Path, ceremony: str) -> None:
+        words = (ONLINE, "rehearse", "--folder", folder, "--ceremony", ceremony, "--offline-command", OFFLINE)
+        online = Screen(*words)
+        while "It is the online machine." not in online.shown:
+            assert online.more(), online.shown
+        named = re.search(r"\n  sh (\S+)", online.shown)
+        assert named is not None
+        offline = Screen("/bin/sh", named[1])
+        online.papers = offline.papers = {name: self._paper(online, name) for name in ("plan", "deployment")}
+        self.screens = {"online": online, "offline": offline}
+        self.approved = 0
+        self.stopped: list[str] = []
+
+    @staticmethod
+    def _paper(screen: Screen, name: str) -> str:
+        found = re.search(rf"{name} fingerprint\n.*\n.*\n +1 (.*)\n +13 (.*)\n", screen.plain())
+        assert found is not None
+        return f"{found[1]} {found[2]}"
+
+    def approve(self, _screens: dict[str, Screen], _asked: list[Asked]) -> bool:
+        """Approve what the Ledger shows, on the terminal that shows it."""
+        if (count := self.screens["offline"].shown.count(_APPROVE)) > self.approved:
+            self.approved = count
+            time.sleep(0.3)  # it forgets what was typed before it asked
+            self.screens["offline"].press("Yes\n")
+        return False
+
+    def interrupt(self, screens: dict[str, Screen], asked: list[Asked]) -> bool:
+        """Stop each machine once, by Ctrl-C after its third answer, and go on by Enter."""
+        for half, screen in screens.items():
+            if half not in self.stopped and sum(each.machine == half for each in asked) == 3:
+                self.stopped.append(half)
+                screen.press("\x03")
+                while _GOES_ON not in screen.shown[screen.answered :]:
+                    assert screen.more(), screen.shown[-800:]
+                screen.answer("")
+        return self.approve(screens, asked)
+
+
+@pytest.mark.parametrize("ceremony", ["market-close", "delegate-key"])
+def test_people_rehearse_the_day_in_two_terminals(tmp_path: Path, ceremony: str) -> None:
+    day = RehearsedDay(tmp_path / "day", ceremony)
+    lead(day.screens, until=day.interrupt if ceremony == "market-close" else day.approve)
+    shown = {half: screen.shown[-2000:] for half, screen in day.screens.items()}
+    assert {half: screen.code for half, screen in day.screens.items()} == {"online": 0, "offline": 0}, shown
+    evidence = tmp_path / "day" / "online" / f"{ceremony}.plan.ceremony" / "evidence"
+    report = json.loads((evidence / "report.json").read_text())
+    assert report["complete"], report["missing"]
+    assert day.approved
+    assert ceremony != "market-close" or sorted(day.stopped) == ["offline", "online"]
+    wide = [line for line in day.screens["online"].plain().splitlines() if len(line) > 80 and str(tmp_path) not in line]
+    assert wide == []
+
+
+def test_people_do_not_rehearse_by_light_on_one_machine(tmp_path: Path) -> None:
+    screen = Screen(ONLINE, "rehearse", "--channel", "qr", "--folder", tmp_path / "day", "--offline-command", OFFLINE)
+    assert screen.end() == 2
+    assert "--yes" in screen.plain()
+    assert not (tmp_path / "day").exists()
+
+
+def test_a_second_terminal_without_the_first_says_so(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [ONLINE, "rehearse", "air-gapped", tmp_path, "--offline-command", OFFLINE],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert ended.returncode == 2
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,81 @@
+"""A public test network, which has the main one's chain id and contracts, rehearsed with the software Ledger by its name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands import FinishedCommand
+from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.test_second_venue import PLAN, outcome
+from e2e.test_third_venue import DELEGATE, DELEGATION, ThirdDesk
+from third_venue import venue as third
+from third_venue.venue import ThirdVenue, third_venue
+
+TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+MAIN_CHAIN = 8453
+
+
+class NamedDesk(ThirdDesk):
+    """A desk whose operator says at `deployment fetch` which test network it is."""
+
+    def online(self, *words: object, typed: str | None = None) -> FinishedCommand:
+        named = ("--test-network", "sepolia-fork") if words[:2] == ("deployment", "fetch") else ()
+        return super().online(*words, *named, typed=typed)
+
+
+@pytest.fixture
+def venue(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdVenue]:
+    monkeypatch.setattr(third, "CHAIN_ID", MAIN_CHAIN)
+    for domain in (third.TRADING, third.REFERRING):
+        monkeypatch.setitem(domain, "chainId", MAIN_CHAIN)
+    with third_venue(TRADER) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def ledger() -> Iterator[Ledger]:
+    started = start_ledger()
+    yield started
+    stop_ledger(started)
+
+
+def test_a_test_network_is_rehearsed_to_its_end_under_its_own_name(
+    tmp_path: Path, venue: ThirdVenue, ledger: Ledger
+) -> None:
+    desk = NamedDesk(tmp_path, venue)
+    desk.pin()
+    document = json.loads(desk.path("deployment.json").read_text())
+    assert (document["chain_id"], document["rehearsal"], document["test_network"]) == (8453, False, "sepolia-fork")
+    assert (ended := desk.prepare("delegate", DELEGATION)).code == 0, ended.err
+    ended = desk.sign(ledger)
+    assert ended.code == 0, ended.err
+    assert "TEST NETWORK sepolia-fork: signed by the software Ledger alone" in " ".join(ended.err.split())
+    assert "worth nothing" not in ended.err
+    ended = desk.submit("--json")
+    assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
+    assert set(venue.delegates) == {DELEGATE}
+
+
+def test_without_the_name_the_software_ledger_signs_nothing_there(
+    tmp_path: Path, venue: ThirdVenue, ledger: Ledger
+) -> None:
+    desk = ThirdDesk(tmp_path, venue)
+    assert (ended := desk.fetch()).code == 0, ended.err
+    refused = desk.offline("trust", desk.path("deployment.json"), typed="Yes\n")
+    assert (refused.code, "answers come from a terminal" in refused.err) == (6, True), refused.err
+
+
+def test_a_plan_with_a_key_that_is_not_public_is_refused_before_it_is_written(
+    tmp_path: Path, venue: ThirdVenue
+) -> None:
+    desk = NamedDesk(tmp_path, venue)
+    desk.pin()
+    own = "0x5c886862AAbA7e342c8708190c42C14BD63e9058"
+    venue.trader = own
+    ended = desk.prepare("delegate", DELEGATION.replace(TRADER, own), plan=PLAN.replace("{trader}", own))
+    assert (ended.code, "SIGNER-PLANNED" in ended.err) == (3, True), ended.err
+    assert not desk.path("requests.json").exists()

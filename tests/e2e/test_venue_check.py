@@ -1,0 +1,144 @@
+"""`venue check` against a venue in the shapes of the public services: what it understands, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import FinishedCommand, run_command
+from e2e.conftest import ONLINE, ROOT
+from e2e.test_second_venue import PLAN
+from e2e.test_third_venue import CODE, DELEGATE, DELEGATION
+from third_venue.venue import PROFILE, SERVICES, STORAGE, STRUCTS, USDC, ThirdVenue, third_venue
+
+OWN: Any = PROFILE["structs"]
+TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+
+
+@pytest.fixture
+def venue() -> Iterator[ThirdVenue]:
+    with third_venue(TRADER) as running:
+        yield running
+
+
+def write(folder: Path, services: str = SERVICES, profile: object = PROFILE, **plans: str) -> Path:
+    files = folder / "venue"
+    files.mkdir()
+    (files / "services.toml").write_text(services)
+    (files / "venue.json").write_text(json.dumps(profile))
+    for number, (action, fields) in enumerate(plans.items(), start=1):
+        text = PLAN.format(trader=TRADER, action=action.replace("_", "-"), fields=fields, number=number)
+        (files / f"{number}.plan.toml").write_text(text)
+    return files
+
+
+def check(folder: Path, files: Path, venue: ThirdVenue, *words: object) -> FinishedCommand:
+    return run_command(ONLINE, "--home", folder / "home", "venue", "check", files, venue.address("builder"), *words)
+
+
+def told(ended: FinishedCommand) -> dict[tuple[str, str], str]:
+    """Return what is found, by group and name."""
+    return {(line["group"], line["what"]): line["found"] for line in ended.json()["lines"]}
+
+
+def test_what_would_be_signed_is_shown_and_nothing_is_sent_or_written(tmp_path: Path, venue: ThirdVenue) -> None:
+    approve = f'trader = "{TRADER}"\nspender = "{STORAGE}"\namountUsdc = "2500"\n'
+    files = write(tmp_path, delegate=DELEGATION, referral_set_code=CODE, token_approve=approve)
+    ended = check(tmp_path, files, venue, "--json")
+    assert ended.code == 0, ended.out + ended.err
+    found = told(ended)
+    for step, words in (
+        (("1.plan.toml", "step-1"), ("DelegateReq under", f"delegate {DELEGATE}", "digest 0x")),
+        (("2.plan.toml", "step-2"), ("SetTraderReferralCodeByUserReq under", "_code 0x5448495244")),
+        (("3.plan.toml", "step-3"), (f"to {USDC}", "approve", "raw 2500000000")),
+        (("reads", "nonce"), ("False",)),
+        (("reads", "delegation"), ("False",)),
+    ):
+        assert all(word in found[step] for word in words), found[step]
+    rest = found[("builds", "not tried")]
+    assert "TwapOpenOrder (/v2/intents/twap-open)" in rest
+    assert "open-coin (no path is known)" in rest
+    assert "delegate (" not in rest
+    assert not (tmp_path / "home").exists()
+    posted = {asked.path for asked in venue.asked if asked.method != "GET"}
+    assert posted == {"/v2/intents/delegate-set", "/v2/intents/referral-set-code", "/v2/token/approve"}
+
+
+def test_no_other_command_believes_what_was_checked(tmp_path: Path, venue: ThirdVenue) -> None:
+    files = write(tmp_path, delegate=DELEGATION)
+    assert check(tmp_path, files, venue).code == 0
+    words = ("prepare", files / "1.plan.toml", "-o", tmp_path / "requests.json")
+    ended = run_command(ONLINE, "--home", tmp_path / "home", *words)
+    assert (ended.code, "no deployment named 'second' was fetched" in " ".join(ended.err.split())) == (2, True), (
+        ended.err
+    )
+
+
+def test_every_mistake_of_every_file_is_told_with_its_place_and_the_venue_is_not_asked(
+    tmp_path: Path, venue: ThirdVenue
+) -> None:
+    wrong = SERVICES.replace("[words]", '[words]\nTaken = "perhaps"').replace(
+        "referral-register =", "referal-register ="
+    )
+    profile = {**PROFILE, "structs": {"DelegateReq": {"encode_type": "DelegateReq(address trader,uint256 nonce)"}}}
+    files = write(tmp_path, wrong, profile, delegate="trader = 7\n")
+    ended = check(tmp_path, files, venue)
+    shown = " ".join(ended.out.split())
+    assert ended.code in (2, 4), ended.out
+    for words in (
+        "line 5: [paths] referal-register",
+        "did you mean referral-register?",
+        "[words] Taken",
+        "DOC-VENUE",
+        "PLAN-",
+    ):
+        assert words in shown, (words, ended.out)
+    assert venue.asked == []
+
+
+def test_what_the_venue_does_not_tell_is_named(tmp_path: Path, venue: ThirdVenue) -> None:
+    ended = check(tmp_path, write(tmp_path, SERVICES.replace('delegation = "/v2/delegation"\n', "")), venue)
+    assert (ended.code, "/v2/reads/delegation" in ended.out) == (8, True), ended.out
+    silent = SERVICES.replace("[replies.pairs]", '[replies.delegation]\nenabled = "isActive"\n[replies.pairs]')
+    (tmp_path / "venue/services.toml").write_text(silent.replace('pnl = "isPnlTypeAllowed"', 'pnl = "isPnl"'))
+    ended = check(tmp_path, tmp_path / "venue", venue)
+    assert (ended.code, "[replies.pairs] pnl = 'isPnl'" in " ".join(ended.out.split())) == (8, True), ended.out
+
+
+def test_what_a_check_refuses_is_told_by_its_id(tmp_path: Path, venue: ThirdVenue) -> None:
+    other = STRUCTS["DelegateReq"].replace("string tnc,", "")
+    delegate = {"encode_type": f"DelegateReq({other})"}
+    profile = {**PROFILE, "structs": {**OWN, "DelegateReq": delegate}}
+    ended = check(tmp_path, write(tmp_path, SERVICES, profile, delegate=DELEGATION), venue, "--json")
+    assert ended.code == 3, ended.out
+    found = told(ended)[("1.plan.toml", "step-1")]
+    assert "TYPES-PINNED" in found, found
+    assert "correct them, or ask the venue" in found
+    assert "altered" not in found
+
+
+def test_without_an_example_plan_every_build_is_named(tmp_path: Path, venue: ThirdVenue) -> None:
+    ended = check(tmp_path, write(tmp_path), venue, "--json")
+    assert ended.code == 0, ended.out
+    assert "delegate (/v2/intents/delegate-set), " in told(ended)[("builds", "not tried")]
+    assert not [asked for asked in venue.asked if asked.method != "GET"]
+
+
+def test_a_folder_with_none_of_the_files_is_told(tmp_path: Path, venue: ThirdVenue) -> None:
+    ended = check(tmp_path, tmp_path, venue)
+    assert (ended.code, "services.toml, venue.json and *.plan.toml" in " ".join(ended.err.split())) == (2, True), (
+        ended.err
+    )
+
+
+def test_the_examples_of_the_reference_are_understood(tmp_path: Path, venue: ThirdVenue) -> None:
+    """Their plan is for a venue that has these structs; this one has not, and that is what is told."""
+    ended = check(tmp_path, ROOT / "docs/reference/examples", venue, "--json")
+    found = told(ended)
+    assert [found[("files", name)] for name in ("services.toml", "venue.json", "custom-steps.plan.toml")] == [
+        "understood"
+    ] * 3
