@@ -12,7 +12,7 @@ import pytest
 from airlock_online.cli.deployment import _said_only
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import block_number
 from airlock_online.delivery.routes import core_api, twap
 from airlock_online.delivery.routes.struct import body_of

@@ -12,8 +12,7 @@ import pytest
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.clients.pages import PAGES_AT_MOST
-from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.pages import PAGES_AT_MOST, read_pairs
 from airlock_online.speech.reader import resolve_services
 from airlock_online.speech.sections import FORMAT, SHIPPED, Speech
 from airlock_shared.cli.program import run

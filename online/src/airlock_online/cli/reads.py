@@ -32,7 +32,7 @@ from airlock_online.clients.builder_reads import (
 )
 from airlock_online.clients.echo import named, require_named
 from airlock_online.clients.nonce_reads import flag_told, question_of, to_name
-from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import delegation_told, hashes_named, is_hash, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms

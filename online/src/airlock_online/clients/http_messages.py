@@ -8,7 +8,7 @@ front of a service answers with a page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
 from typing import Any, NamedTuple
 
@@ -170,3 +170,24 @@ def _said(value: Any, depth: int) -> Iterator[str]:
         else:
             for name, each in list(value.items())[:_ENTRIES]:
                 yield from (f"{name}: {text}" for text in _said(each, depth - 1))
+
+
+def value_at(data: object, place: str) -> Any:
+    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
+    value: Any = data
+    for name in place.split("."):
+        if type(value) is list and name.isdecimal():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = value.get(name) if type(value) is dict else None
+    return value
+
+
+def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> Any:
+    """Return the first value under one of these names that is of this type; None without one."""
+    return next((members[name] for name in names if type(members.get(name)) is kind), None)
+
+
+def id_told(value: object) -> object:
+    """Return an id as a text where it came as a whole number; else as it came."""
+    return str(value) if type(value) is int and value >= 0 else value

@@ -1,18 +1,22 @@
 """Reads that may come in pages, whole: by a count of pages, or by the mark of the next one, whose place a services file has.
 
 The specification shows no pages. A part is never taken for the whole: a reply that counts more than it tells, that names a
-next page in a way that is not known here, or whose marks go round in a circle, is refused.
+next page in a way that is not known here, or whose marks go round in a circle, is refused. The pair catalogue is a list, an
+object with one list in it, or an object of pairs by index: "Response envelope" says that ``data`` is an object.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airlock_online.clients.reply_values import first_of, id_told, value_at
-from airlock_online.speech.sections import NEXT
+from airlock_online.clients.http_messages import first_of, id_told, value_at
+from airlock_online.speech.sections import NEXT, SHIPPED, Speech
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
+
+if TYPE_CHECKING:
+    from airlock_online.clients.builder import BuilderClient
 
 PAGES_AT_MOST = 200
 ENTRIES_AT_MOST = 10_000
@@ -62,6 +66,45 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
     if more:
         raise _not_whole(what, f"its member {safe(more[0])!r} says that there is more")
     return pages
+
+
+def read_pairs(builder: BuilderClient, speech: Speech = SHIPPED) -> list[Any]:
+    """Return every entry of the venue's pair catalogue, page by page; the entries are not looked at.
+
+    Where entries stand under their index, it is put into them.
+    Raises ``ServiceError`` for a catalogue that has no list, or that may not be whole.
+    """
+    path, number = speech.paths["pairs"], speech.replies["pairs"]["id"]
+    pages = builder.pages("pairs")
+    if type(pages[0]) is list:
+        return pages[0]
+    entries = [entry for page in pages for entry in _pairs_in(page, path, number)]
+    require_count(pages, len(entries), builder.named("pairs"))
+    return entries
+
+
+def _pairs_in(told: Any, path: str, number: str) -> list[Any]:
+    """Return the entries of an object that has each pair under its index, or of one with one list in it.
+
+    Raises ``ServiceError`` for an entry that has another index of its own, and for an object with no list or several.
+    """
+    members = list(told.values()) if type(told) is dict else []
+    for held in [told, *members]:
+        if type(held) is dict and held and all(k.isdecimal() and type(v) is dict for k, v in held.items()):
+            if wrong := next((key for key, entry in held.items() if str(entry.get(number, key)) != key), None):
+                raise ServiceError(
+                    f"the pair under {safe(wrong, limit=20)} says that its {safe(number, limit=40)} is another one",
+                    do="ask the venue which of the two is the pair's index",
+                )
+            return [{number: int(key), **entry} for key, entry in held.items()]
+    lists = [value for value in members if type(value) is list]
+    if len(lists) != 1:
+        found = "no list" if not lists else f"{len(lists)} lists"
+        raise ServiceError(
+            f"the pair catalogue at {path} has {found} in its data, where one was expected",
+            do="look at `airlock-online call GET` on it; the path is `pairs` in the services file, [paths]",
+        )
+    return list(lists[0])
 
 
 def joined(pages: Sequence[Any], what: str) -> Any:

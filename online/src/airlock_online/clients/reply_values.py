@@ -6,11 +6,12 @@ A word that is not known here is no end, and never passed over in silence: it is
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeGuard
 
+from airlock_online.clients.http_messages import value_at
 from airlock_online.speech.meanings import KNOWN
 from airlock_online.speech.sections import REPLIES
 from airlock_shared.text.safe import safe
@@ -52,17 +53,6 @@ def is_hash(value: object) -> TypeGuard[str]:
     return type(value) is str and bool(_HASH.fullmatch(value))
 
 
-def value_at(data: object, place: str) -> Any:
-    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
-    value: Any = data
-    for name in place.split("."):
-        if type(value) is list and name.isdecimal():
-            value = value[int(name)] if int(name) < len(value) else None
-        else:
-            value = value.get(name) if type(value) is dict else None
-    return value
-
-
 def whole(value: object) -> int | None:
     """Return a number from 0 on that came as an integer or a decimal text, or None."""
     if type(value) is int:
@@ -70,16 +60,6 @@ def whole(value: object) -> int | None:
     if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= _DIGITS_AT_MOST:
         return int(value)
     return None
-
-
-def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> Any:
-    """Return the first value under one of these names that is of this type; None without one."""
-    return next((members[name] for name in names if type(members.get(name)) is kind), None)
-
-
-def id_told(value: object) -> object:
-    """Return an id as a text where it came as a whole number; else as it came."""
-    return str(value) if type(value) is int and value >= 0 else value
 
 
 def flag_of(entry: Mapping[str, Any], place: str) -> object:

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.reply_values import flag_of, value_at, whole
+from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.reply_values import flag_of, whole
 from airlock_online.preparing.meta_forms import address, contracts_of, enums_of, missing
 from airlock_online.preparing.unit_scales import one_spelling
 from airlock_shared.catalogue.profile import shipped

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_online.clients.reply_values import first_of, whole
+from airlock_online.clients.http_messages import first_of
+from airlock_online.clients.reply_values import whole
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address

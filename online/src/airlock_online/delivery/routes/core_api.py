@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import id_told, value_at
+from airlock_online.clients.http_messages import id_told, value_at
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posted import Posted
-from airlock_online.delivery.routes.posting import Taken, UnusableId, told_by, usable_id
+from airlock_online.delivery.routes.posting import Posted, PostTaken, UnusableId, told_by, usable_id
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.speech.sections import REPLACE
 from airlock_shared.catalogue.services import CORE_API
@@ -23,13 +22,13 @@ STORED = "TriggerStored"
 _WHO = "the core API"
 
 
-def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Taken:
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
     """Return the outcome: the answer is it, and the new id is durable before anybody sees it."""
     stored = context.speech.reply(CORE_API, delivery.primary_type)
     data, _ = told_by(_WHO, url, reply, (200, 201))
     payload = _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
     path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
-    return Taken(OrderEvent(0, STORED, payload), entity_id=payload["entityId"], path=path)
+    return PostTaken(OrderEvent(0, STORED, payload), entity_id=payload["entityId"], path=path)
 
 
 def _stored(

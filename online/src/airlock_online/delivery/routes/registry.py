@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from airlock_online.delivery.routes import batched, core_api, relay, relayer, rpc, twap
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
 from airlock_shared.catalogue import services

@@ -11,12 +11,12 @@ import json
 
 from airlock_online.clients.echo import require_named
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import block_number, hashes_named, status_word, value_at
+from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.reply_values import block_number, hashes_named, status_word
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posted import Posted, Told
-from airlock_online.delivery.routes.posting import Taken, UnusableId, told_by
+from airlock_online.delivery.routes.posting import Posted, PostTaken, StatusTold, UnusableId, told_by
 from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Record
@@ -27,7 +27,7 @@ from airlock_shared.text.safe import safe
 _WHO = "the relay"
 
 
-def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Taken:
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
     told = hashes_named(told_by(_WHO, url, reply)[0], context.speech.replies[RELAY]["transaction"])
     if not told:
         raise ServiceError(f"{_WHO} gave no transaction hash")
@@ -38,7 +38,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return transaction.sent(tx_hash, named)
 
 
-def _answer(told: Told, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(told: StatusTold, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write a final status down, and return what it says."""
     data, places, tx_hash = told.data, told.places, told.asked
     hashes = hashes_named(data, places["transaction"])

@@ -7,14 +7,14 @@ an id that is polled until the transaction is confirmed or reverted.
 from __future__ import annotations
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import block_number, hashes_named, is_hash, status_word, value_at
+from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.reply_values import block_number, hashes_named, is_hash, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posted import Posted, Told
-from airlock_online.delivery.routes.posting import Taken, told_by, usable_id
+from airlock_online.delivery.routes.posting import Posted, PostTaken, StatusTold, told_by, usable_id
 from airlock_online.delivery.routes.said import as_said, by_word_alone, signs_of_failure, unproven
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -28,12 +28,12 @@ WHO = "the relayer"
 _ENDS = ("confirmed", "reverted")
 
 
-def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Taken:
+def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
     relay_id = usable_id(WHO, told_by(WHO, url, reply)[0], context.speech.replies[RELAYER]["id"])
-    return Taken(OrderEvent(0, ACCEPTED, {"id": relay_id}), relay_id)
+    return PostTaken(OrderEvent(0, ACCEPTED, {"id": relay_id}), relay_id)
 
 
-def _answer(told: Told, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write a final status down, and return what it says."""
     data, places = told.data, told.places
     names = value_at(data, places["id"]) is not None

@@ -9,9 +9,9 @@ from __future__ import annotations
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.routes import transaction
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel, settled
+from airlock_online.delivery.routes.posting import settled
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record, Submission

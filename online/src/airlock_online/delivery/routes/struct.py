@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from airlock_online.clients.http_messages import HttpCall
 from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.executing import executing_call
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, parcel_of
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.speech.sections import (
     AS_NUMBER,
     EXECUTING,
@@ -82,6 +82,12 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
         if each.kind == OPENED and found[each.path] is None:
             found[each.path] = value_of(fields, message, OPENED_MS)
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
+
+
+def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> Parcel:
+    """Return a request that can be built. Raises ``UsageError``: after the claim that would be too late to find out."""
+    context.http.require(HttpCall(method, url, body=body))
+    return Parcel(method, url, body)
 
 
 def request_of(route: str, delivery: Delivery, context: DeliveryContext) -> Parcel:

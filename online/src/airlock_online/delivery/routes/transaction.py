@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.posting import Taken
+from airlock_online.delivery.routes.posting import PostTaken
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_shared.catalogue.calls import CALLS
@@ -30,9 +30,9 @@ def hash_of(delivery: Delivery) -> str:
     return "0x" + transaction_hash(bytes.fromhex(delivery.raw_transaction[2:])).hex()
 
 
-def sent(tx_hash: str, named: str) -> Taken:
+def sent(tx_hash: str, named: str) -> PostTaken:
     """Return that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
-    taken = Taken(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tx_hash)
+    taken = PostTaken(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tx_hash)
     if named.lower() != tx_hash:
         told = OrderEvent(None, SENT, {"transactionHash": safe(named, limit=80)})
         return taken._replace(odd=Anomaly("other-transaction-hash", told))

@@ -8,12 +8,12 @@ cancellation, a services file may name its read of a TWAP.
 from __future__ import annotations
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named, is_hash, value_at
+from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named, is_hash
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posted import Posted, Told
-from airlock_online.delivery.routes.posting import Taken, UnusableId, told_by, usable_id
+from airlock_online.delivery.routes.posting import Posted, PostTaken, StatusTold, UnusableId, told_by, usable_id
 from airlock_online.delivery.routes.said import by_word_alone, unproven
 from airlock_online.delivery.routes.struct import leaves_by_shipped_path
 from airlock_online.delivery.routes.tracker import Tracker
@@ -29,13 +29,13 @@ CANCELLED, QUEUED, EXECUTED = "TwapCancelled", "TwapCancelQueued", "TwapExecuted
 _WHO = "the TWAP service"
 
 
-def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Taken:
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
     signed, places = leaves_by_shipped_path(delivery).get("twapId"), context.speech.reply(TWAP, delivery.primary_type)
     told = told_by(_WHO, url, reply, (200, 201, *([202] if places["taken"] else [])))[0]
     named = value_at(told, places["id"])
     twap_id = usable_id(_WHO, told, places["id"]) if signed is None else signed
     if places["taken"] and value_at(told, places["taken"]) is True and named in (None, twap_id, str(twap_id)):
-        return Taken(OrderEvent(0, QUEUED, {"twapId": twap_id}))
+        return PostTaken(OrderEvent(0, QUEUED, {"twapId": twap_id}))
     tx_hash = next(iter(hashes_named(told, places["transaction"])), None)
     block = block_number(value_at(told, places["block"]))
     if str(named) != str(twap_id):
@@ -46,10 +46,10 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return _done(0, twap_id, tx_hash, block, own=signed is None)
 
 
-def _done(seq: int, twap_id: object, tx_hash: str, block: int, *, own: bool) -> Taken:
+def _done(seq: int, twap_id: object, tx_hash: str, block: int, *, own: bool) -> PostTaken:
     payload = {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
     event = OrderEvent(seq, EXECUTED if own else CANCELLED, payload)
-    return Taken(event, path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
+    return PostTaken(event, path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
 
 
 def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
@@ -58,7 +58,7 @@ def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
     return str(taken[-1].payload["twapId"]) if taken else ""
 
 
-def _answer(told: Told, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(told: StatusTold, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write down that it was executed, when its transaction, its block and its nonce say so, and return what is said."""
     data, places, twap_id = told.data, told.places, told.asked
     named = value_at(data, places["id"])
