@@ -12,7 +12,8 @@ from typing import Any
 from airlock_online.clients.http import Reply
 from airlock_online.clients.http_messages import id_told, value_at
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Posted, PostTaken, UnusableId, told_by, usable_id
+from airlock_online.delivery.routes.posting import Posted, UnusableId, told_by, usable_id
+from airlock_online.delivery.routes.tracker import PostTaken
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.speech.sections import REPLACE
 from airlock_shared.catalogue.services import CORE_API

@@ -16,8 +16,8 @@ from airlock_online.clients.urls import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
 from airlock_online.delivery.routes.struct import request_of
-from airlock_online.delivery.routes.tracker import Tracker, given_id
-from airlock_online.journal.order_states import MAX_TRACKING_ID, Anomaly, OrderEvent, OrderState
+from airlock_online.delivery.routes.tracker import PostTaken, Tracker, given_id
+from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.speech.sections import STATUS
 from airlock_shared.errors import DocumentError, ServiceError
@@ -33,22 +33,6 @@ class UnusableId(ServiceError):
     def __init__(self, what: str, name: str, value: object) -> None:
         super().__init__(what, do="ask the service's operator, with the id that the journal keeps")
         self.given = given_id(name, value)
-
-
-class PostTaken(NamedTuple):
-    """What an answer to the POST says: its event, the ids with it, the states that it leads through, and what is odd."""
-
-    event: OrderEvent
-    tracking_id: str = ""
-    entity_id: str = ""
-    path: tuple[OrderState, ...] = (OrderState.ACCEPTED,)
-    odd: Anomaly | None = None
-
-    def write(self, tracker: Tracker) -> None:
-        """Make it durable, then show it."""
-        tracker.write(self.event, tracking_id=self.tracking_id, entity_id=self.entity_id, path=self.path)
-        if self.odd is not None:
-            tracker.odd(self.odd)
 
 
 def post_once(

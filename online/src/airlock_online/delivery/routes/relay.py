@@ -16,9 +16,9 @@ from airlock_online.clients.reply_values import block_number, hashes_named, stat
 from airlock_online.delivery.routes import transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posting import Posted, PostTaken, StatusTold, UnusableId, told_by
+from airlock_online.delivery.routes.posting import Posted, StatusTold, UnusableId, told_by
 from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.tracker import PostTaken, Tracker
 from airlock_online.journal.schema import Record
 from airlock_shared.catalogue.services import RELAY
 from airlock_shared.errors import ServiceError

@@ -14,9 +14,9 @@ from airlock_online.delivery.chain_evidence import confirmed_block, require_chai
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posting import Posted, PostTaken, StatusTold, told_by, usable_id
+from airlock_online.delivery.routes.posting import Posted, StatusTold, told_by, usable_id
 from airlock_online.delivery.routes.said import as_said, by_word_alone, signs_of_failure, unproven
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.tracker import PostTaken, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_shared.catalogue.services import RELAYER

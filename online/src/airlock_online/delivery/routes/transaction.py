@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.posting import PostTaken
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.tracker import PostTaken, Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.eip1559 import transaction_hash

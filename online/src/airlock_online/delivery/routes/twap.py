@@ -13,10 +13,10 @@ from airlock_online.clients.reply_values import StatusWord, block_number, hashes
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posting import Posted, PostTaken, StatusTold, UnusableId, told_by, usable_id
+from airlock_online.delivery.routes.posting import Posted, StatusTold, UnusableId, told_by, usable_id
 from airlock_online.delivery.routes.said import by_word_alone, unproven
 from airlock_online.delivery.routes.struct import leaves_by_shipped_path
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.tracker import PostTaken, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
 from airlock_online.speech.meanings import CONFIRMED
