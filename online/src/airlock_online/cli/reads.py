@@ -31,9 +31,10 @@ from airlock_online.clients.builder_reads import (
     relayed,
 )
 from airlock_online.clients.echo import named, require_named
+from airlock_online.clients.http_messages import is_hash
 from airlock_online.clients.nonce_reads import flag_told, question_of, to_name
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_told, hashes_named, is_hash, status_word
+from airlock_online.clients.reply_values import delegation_told, hashes_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig

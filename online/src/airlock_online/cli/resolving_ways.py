@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airlock_online.clients.reply_values import is_hash
+from airlock_online.clients.http_messages import is_hash
 from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.chain_search import search as search_blocks
 from airlock_online.delivery.chain_search import settle_by_transaction

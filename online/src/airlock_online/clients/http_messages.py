@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
@@ -19,6 +19,7 @@ from airlock_shared.wire.codec import parse_json
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 MAX_JSON_BYTES = 8 << 20
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 MAX_REASON_BYTES = 16 << 10
 _LOOKED_AT_BYTES = 8 << 10  # of a body are looked at
 _ENTRIES = 8  # of a list or an object are looked at
@@ -191,3 +192,8 @@ def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> An
 def id_told(value: object) -> object:
     """Return an id as a text where it came as a whole number; else as it came."""
     return str(value) if type(value) is int and value >= 0 else value
+
+
+def is_hash(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a transaction's hash, in any case."""
+    return type(value) is str and bool(_HASH.fullmatch(value))

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 from airlock_online.clients.http_messages import value_at
 from airlock_online.speech.meanings import KNOWN
@@ -17,7 +17,6 @@ from airlock_online.speech.sections import REPLIES
 from airlock_shared.text.safe import safe
 
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _DIGITS_AT_MOST = 78  # of a uint256
 HASH_NAMES = ("hash", "transactionHash", "txHash")
 """Under which a service names a transaction. Each that is there is compared; none is followed instead of our own."""
@@ -46,11 +45,6 @@ def block_number(value: object) -> int | None:
     if type(value) is int:
         return value if value >= 0 else None
     return int(value, 16) if type(value) is str and _HEX.fullmatch(value) else None
-
-
-def is_hash(value: object) -> TypeGuard[str]:
-    """Tell whether a value is a transaction's hash, in any case."""
-    return type(value) is str and bool(_HASH.fullmatch(value))
 
 
 def whole(value: object) -> int | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 
-from airlock_online.clients.reply_values import hashes_named, is_hash
+from airlock_online.clients.http_messages import is_hash
+from airlock_online.clients.reply_values import hashes_named
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.order_status import read_history
 from airlock_online.delivery.routes.posting import usable_id

@@ -7,8 +7,8 @@ an id that is polled until the transaction is confirmed or reverted.
 from __future__ import annotations
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.http_messages import value_at
-from airlock_online.clients.reply_values import block_number, hashes_named, is_hash, status_word
+from airlock_online.clients.http_messages import is_hash, value_at
+from airlock_online.clients.reply_values import block_number, hashes_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.chain_search import settle_by_transaction

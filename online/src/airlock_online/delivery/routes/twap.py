@@ -8,8 +8,8 @@ cancellation, a services file may name its read of a TWAP.
 from __future__ import annotations
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.http_messages import value_at
-from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named, is_hash
+from airlock_online.clients.http_messages import is_hash, value_at
+from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
