@@ -12,7 +12,7 @@ import pytest
 from airlock_online.cli.deployment import _said_only
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import block_number
 from airlock_online.delivery.routes import core_api, twap
 from airlock_online.delivery.routes.struct import body_of
@@ -105,7 +105,7 @@ def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_si
 def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"
-    for route in (core_api, twap):
+    for route in (core_api.ROUTE, twap.ROUTE):
         with pytest.raises(UsageError, match="no body of it is known"):
             route.parcel(delivery._replace(primary_type="MoveReq"), desk.world)
 

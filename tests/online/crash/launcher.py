@@ -18,7 +18,7 @@ from typing import Any
 from airlock_online.cli import follow as _follow  # noqa: F401 (loaded before the first fork)
 from airlock_online.cli import main as cli
 from airlock_online.cli import submit as _submit  # noqa: F401
-from airlock_online.clients.http import Http, Timeouts
+from airlock_online.clients.http import Http, HttpCall, Timeouts, json_of
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.submit import follow, submit
@@ -100,7 +100,8 @@ def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) ->
         points.reach("tell-after")
 
     def nonce_used(_record: Record, _account: str) -> bool:
-        return bool(http.read_json(run["venue"] + "/nonce")["used"])
+        url = run["venue"] + "/nonce"
+        return bool(json_of(http.exchange(HttpCall("GET", url)), url)["used"])
 
     return DeliveryContext(
         journal=journal,

@@ -11,7 +11,7 @@ import click
 
 from airlock_online.cli.connections import connections
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.urls import join
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document

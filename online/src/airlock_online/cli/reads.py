@@ -31,8 +31,9 @@ from airlock_online.clients.builder_reads import (
     relayed,
 )
 from airlock_online.clients.echo import named, require_named
+from airlock_online.clients.http_messages import is_hash
 from airlock_online.clients.nonce_reads import flag_told, question_of, to_name
-from airlock_online.clients.pair_catalogue import read_pairs
+from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import delegation_told, hashes_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
@@ -53,7 +54,6 @@ from airlock_shared.text.confusables import code_points
 from airlock_shared.text.safe import safe
 
 _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _VERDICTS = {True: "yes", False: "NO", None: "not known"}
 
 
@@ -397,7 +397,7 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     Example:
       airlock-online relay 0xb10e…27
     """
-    if not _HASH.fullmatch(tx_hash):
+    if not is_hash(tx_hash):
         raise UsageError("that is not a transaction hash", do="give 0x and 64 hex digits")
     asked = tx_hash.lower()
     reply = at.ask("relay-status", asked=asked)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from airlock_online.clients.http_messages import is_hash
 from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.chain_search import search as search_blocks
 from airlock_online.delivery.chain_search import settle_by_transaction
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from airlock_online.cli.delivery_context import Desk
     from airlock_online.clients.rpc import ChainBlock
 
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _NOTE_AT_MOST, _NAME_AT_MOST = 500, 80
 
 
@@ -51,7 +50,7 @@ def take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, contex
         tell(settle_by_transaction(record, told, block, context))
         desk.journal.name(record.digest, ways["tracking_id"])
     if "transaction" in ways:
-        if not _HASH.fullmatch(ways["transaction"]):
+        if not is_hash(ways["transaction"]):
             raise UsageError("that is no transaction hash", do="give 0x and 64 hex digits")
         block = _block(record, desk, context)
         tell(settle_by_transaction(record, ways["transaction"].lower(), block, context))

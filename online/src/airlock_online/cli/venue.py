@@ -17,8 +17,9 @@ from airlock_online.cli.doctor import PATIENCE
 from airlock_online.cli.preparing import accepted
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.builder_reads import entries
+from airlock_online.clients.http_messages import value_at
 from airlock_online.clients.nonce_reads import flag_told, question_of
-from airlock_online.clients.reply_values import delegation_told, value_at
+from airlock_online.clients.reply_values import delegation_told
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.health_lines import service_lines

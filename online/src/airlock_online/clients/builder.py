@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from airlock_online.clients.echo import require_named
 from airlock_online.clients.http_messages import HttpCall, Reply, code_of, json_of, reason_text, unexpected
+from airlock_online.clients.pages import joined, read_pages
 from airlock_online.clients.spacing import spacing_of
 from airlock_online.clients.urls import join, segment
 from airlock_online.error_codes import known_code
-from airlock_online.speech.sections import MARK, NOT_SENT, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import MARK, NEXT, NOT_SENT, PAGED, SHIPPED, Speech, is_part
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -52,7 +54,7 @@ class Readiness(NamedTuple):
 
 
 class Meta(NamedTuple):
-    """The meta document, and the bytes of the reply that it came in."""
+    """An object such as the meta document, and the bytes of the reply that it came in."""
 
     data: dict[str, Any]
     raw: bytes
@@ -71,25 +73,21 @@ class BuilderClient:
         self._speech = speech
         self._spacing = spacing_of(base_url, speech.limits["builder"])
 
-    def call(self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME) -> dict[str, Any]:
-        """Return the ``data`` object of a builder endpoint, asked once; ``members`` are what differs of its request.
+    def call(
+        self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME, patient: bool = False
+    ) -> dict[str, Any]:
+        """Return the ``data`` object of a builder endpoint; ``members`` are what differs of its request.
 
+        It is asked once, or when ``patient``, told 429, again: the builder stores nothing, so that to build is to read.
         Raises ``BuilderError`` when the builder says no, ``ServiceError`` when it answers anything else.
         """
-        return self._object(path, fields, method, members, patient=False)
-
-    def build(self, path: str, fields: Fields, *, method: Method = "POST", members: Members = _SAME) -> dict[str, Any]:
-        """Return the payload that an endpoint such as ``/v2/intents/close`` builds; told 429, wait and ask again.
-
-        The builder stores nothing, so that to build is to read. Raises as :meth:`call`.
-        """
-        return self._object(path, fields, method, members, patient=True)
+        return self._object(path, fields, method, members, patient=patient).data
 
     def ask(self, path: str, fields: Fields, *, method: Method) -> Any:
         """Return the ``data`` of any endpoint, whatever JSON it is; only a GET is asked again when told 429."""
         return _data_of(*self._ask(path, fields, method, patient=method == "GET"))
 
-    def _object(self, path: str, fields: Fields, method: Method, members: Members, *, patient: bool) -> dict[str, Any]:
+    def _object(self, path: str, fields: Fields, method: Method, members: Members, *, patient: bool) -> Meta:
         url, reply = self._ask(path, fields, method, members, patient=patient)
         try:
             data = _data_of(url, reply)
@@ -98,16 +96,35 @@ class BuilderClient:
             raise
         if type(data) is not dict:
             raise _unknown_shape(url, reply, "data is not an object")
-        return data
+        return Meta(data, reply.body)
 
     def read(self, name: str, fields: Fields | None = None, asked: str = "") -> Any:
         """Return the ``data`` of a read by its name in ``[paths]``, whatever JSON it is; ``asked`` is the id in its path.
 
-        The specification does not show their shapes.
+        One that comes in pages is read whole. The specification does not show their shapes.
         """
+        if name in PAGED:
+            pages = self.pages(name, fields)
+            for page in pages[1:]:
+                require_named(PAGED[name], page, **{member: str(value) for member, value in (fields or {}).items()})
+            return joined(pages, self.named(name))
         path = self._speech.paths[name]
         path = path.replace("{id}", segment(asked)) if asked else path
         return _data_of(*self._ask(path, fields or {}, "GET", self._speech.request(name)))
+
+    def pages(self, name: str, fields: Fields | None = None) -> list[Any]:
+        """Return every page of a read that may come in pages. Raises ``ServiceError`` where one may be missing."""
+        path, members = self._speech.paths[name], self._speech.request(name)
+        marks = [source[len(MARK) :] for source in members.values() if str(source).startswith(MARK + NEXT)]
+
+        def ask(which: dict[str, Any]) -> Any:
+            return _data_of(*self._ask(path, {**(fields or {}), **which}, "GET", members))
+
+        return read_pages(ask, marks[0] if marks else "", self.named(name))
+
+    def named(self, name: str) -> str:
+        """Return a read that may come in pages by what it is and where it is asked for."""
+        return f"the {PAGED[name]} at {self._speech.paths[name]}"
 
     def read_or_error(self, name: str, fields: Fields) -> Any:
         """Return a read's data, or the ``ServiceError`` that stands in its way."""
@@ -118,11 +135,7 @@ class BuilderClient:
 
     def meta(self) -> Meta:
         """Return the meta document: chain, contracts, domains, enums, units and defaults, none of them believed yet."""
-        url, reply = self._ask(self._speech.paths["meta"], {}, "GET")
-        data = _data_of(url, reply)
-        if type(data) is not dict:
-            raise _unknown_shape(url, reply, "data is not an object")
-        return Meta(data, reply.body)
+        return self._object(self._speech.paths["meta"], {}, "GET", _SAME, patient=True)
 
     def ready(self) -> Readiness:
         """Return what the readiness probe says, asked once. Raises ``ServiceError`` when it says neither."""

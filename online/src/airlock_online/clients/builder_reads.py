@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from airlock_online.clients.reply_values import flag_of, value_at
+from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.reply_values import flag_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (

@@ -21,7 +21,7 @@ from email.utils import parsedate_to_datetime
 from functools import cached_property, partial
 from math import ceil
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import urljoin, urlsplit
 
 import httpcore
@@ -312,10 +312,6 @@ class Http:
         if self._closed:  # by another thread: the person has interrupted the command
             raise NotSent(f"no connection to {call.url}: this command is ending; nothing was sent", do="run it again")
 
-    def read(self, url: str, query: Mapping[str, str | int] | None = None) -> Reply:
-        """GET, and wait and ask again as :meth:`ask_patiently` does."""
-        return self.ask_patiently(HttpCall("GET", url, query or {}))
-
     def ask_patiently(self, call: HttpCall) -> Reply:
         """Ask for what changes nothing at the other end; told to wait, wait as told (bounded) and ask again.
 
@@ -332,13 +328,6 @@ class Http:
             self._sleep(asked)
             wait *= 2
         return self.exchange(call)
-
-    def read_json(self, url: str, query: Mapping[str, str | int] | None = None) -> Any:
-        """Return the JSON value of a 200 reply to a GET. Raises ``ServiceError`` for everything else."""
-        reply = self.read(url, query)
-        if reply.status != 200:
-            raise unexpected(reply, f"{url} answered {reply.status}", "try again later")
-        return json_of(reply, url)
 
 
 def _retry_after(text: str, date: str, now_s: Callable[[], float]) -> int | None:

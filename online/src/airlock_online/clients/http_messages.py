@@ -8,9 +8,9 @@ front of a service answers with a page.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import unescape
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
@@ -19,6 +19,7 @@ from airlock_shared.wire.codec import parse_json
 JSON = "application/json"
 EVENT_STREAM = "text/event-stream"
 MAX_JSON_BYTES = 8 << 20
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 MAX_REASON_BYTES = 16 << 10
 _LOOKED_AT_BYTES = 8 << 10  # of a body are looked at
 _ENTRIES = 8  # of a list or an object are looked at
@@ -170,3 +171,29 @@ def _said(value: Any, depth: int) -> Iterator[str]:
         else:
             for name, each in list(value.items())[:_ENTRIES]:
                 yield from (f"{name}: {text}" for text in _said(each, depth - 1))
+
+
+def value_at(data: object, place: str) -> Any:
+    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
+    value: Any = data
+    for name in place.split("."):
+        if type(value) is list and name.isdecimal():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = value.get(name) if type(value) is dict else None
+    return value
+
+
+def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> Any:
+    """Return the first value under one of these names that is of this type; None without one."""
+    return next((members[name] for name in names if type(members.get(name)) is kind), None)
+
+
+def id_told(value: object) -> object:
+    """Return an id as a text where it came as a whole number; else as it came."""
+    return str(value) if type(value) is int and value >= 0 else value
+
+
+def is_hash(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a transaction's hash, in any case."""
+    return type(value) is str and bool(_HASH.fullmatch(value))

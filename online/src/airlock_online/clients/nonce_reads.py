@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from airlock_online.clients.echo import named
-from airlock_online.clients.reply_values import value_at
+from airlock_online.clients.http_messages import value_at
 from airlock_online.speech.sections import REPLIES
 
 _NONCE = REPLIES["nonce"]

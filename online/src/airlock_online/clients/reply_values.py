@@ -11,11 +11,13 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from airlock_online.clients.http_messages import value_at
 from airlock_online.speech.meanings import KNOWN
 from airlock_online.speech.sections import REPLIES
 from airlock_shared.text.safe import safe
 
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
+_DIGITS_AT_MOST = 78  # of a uint256
 HASH_NAMES = ("hash", "transactionHash", "txHash")
 """Under which a service names a transaction. Each that is there is compared; none is followed instead of our own."""
 
@@ -45,20 +47,13 @@ def block_number(value: object) -> int | None:
     return int(value, 16) if type(value) is str and _HEX.fullmatch(value) else None
 
 
-def value_at(data: object, place: str) -> Any:
-    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
-    value: Any = data
-    for name in place.split("."):
-        if type(value) is list and name.isdecimal():
-            value = value[int(name)] if int(name) < len(value) else None
-        else:
-            value = value.get(name) if type(value) is dict else None
-    return value
-
-
-def id_told(value: object) -> object:
-    """Return an id as a text where it came as a whole number; else as it came."""
-    return str(value) if type(value) is int and value >= 0 else value
+def whole(value: object) -> int | None:
+    """Return a number from 0 on that came as an integer or a decimal text, or None."""
+    if type(value) is int:
+        return value if 0 <= value < 10**_DIGITS_AT_MOST else None
+    if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= _DIGITS_AT_MOST:
+        return int(value)
+    return None
 
 
 def flag_of(entry: Mapping[str, Any], place: str) -> object:
@@ -115,9 +110,8 @@ def _unix_s(value: object, form: str) -> object:
         return _iso_s(value)
     if form == "unix-s":
         return value
-    text = str(value) if type(value) in (int, str) else ""
-    whole = text.isascii() and text.isdecimal() and len(text) <= 16 and int(text) % 1000 == 0
-    return int(text) // 1000 if whole else None
+    number = whole(value)
+    return None if number is None or number >= 10**16 or number % 1000 else number // 1000
 
 
 def _iso_s(value: object) -> int | None:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.clients.http_messages import MAX_JSON_BYTES, HttpCall, NotSent, Reply, json_of, unexpected
+from airlock_online.clients.http_messages import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -27,7 +27,6 @@ BASE_FEE_BLOCKS = 2
 
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
-_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
 class RpcError(ServiceError):
@@ -185,7 +184,7 @@ class RpcClient:
         ``ServiceError`` leaves it unknown whether the node has it.
         """
         result = self._ask("eth_sendRawTransaction", [raw])
-        if type(result) is not str or not _HASH.fullmatch(result):
+        if not is_hash(result):
             raise self._odd("eth_sendRawTransaction", "no transaction hash")
         return result.lower()
 
@@ -300,7 +299,7 @@ def _transaction_in(entry: object) -> ChainTransaction | None:
     tx_hash, sender, nonce, data = (members.get(name) for name in ("hash", "from", "nonce", "input"))
     if not all(type(text) is str for text in (tx_hash, sender, nonce, data)):
         return None
-    if not (_HASH.fullmatch(tx_hash) and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):  # type: ignore[arg-type]
+    if not (is_hash(tx_hash) and _QUANTITY.fullmatch(nonce) and _BYTES.fullmatch(data)):  # type: ignore[arg-type]
         return None
     return ChainTransaction(str(tx_hash).lower(), str(sender).lower(), int(str(nonce), 16), str(data)[2:].lower())
 

@@ -12,8 +12,7 @@ from airlock_online.delivery.admission import check, check_alone, check_same, ch
 from airlock_online.delivery.before_sending import why_perhaps_sent
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.registry import MODULES, RouteModule
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.delivery.routes.transaction import hash_of

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.reply_values import flag_of
-from airlock_online.preparing.meta_forms import address, contracts_of, enums_of
+from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.reply_values import flag_of, whole
+from airlock_online.preparing.meta_forms import address, contracts_of, enums_of, missing
 from airlock_online.preparing.unit_scales import one_spelling
 from airlock_shared.catalogue.profile_differences import shipped
 from airlock_shared.documents.deployment import FORMAT, REHEARSAL_CHAINS, Deployment
@@ -35,23 +35,23 @@ def deployment_document(
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
-    told = _Told(meta, replies)
+    told = _Told(meta, replies, {})
     document: dict[str, Any] = {
         "format": FORMAT,
         "name": name,
-        "rehearsal": (chain_id := told.part("chain_id", lambda path: _integer(meta, path))) in REHEARSAL_CHAINS,
+        "rehearsal": (chain_id := told.part("chain_id", _integer, meta)) in REHEARSAL_CHAINS,
         **({} if test_network is None else {"test_network": test_network}),
         "chain_id": chain_id,
         "domains": {
-            "trading": told.part("trading_domain", lambda path: _domain(_at(meta, path))),
-            "referral": told.part("referral_domain", lambda path: _domain(_at(meta, path))),
+            "trading": told.part("trading_domain", _domain, meta),
+            "referral": told.part("referral_domain", _domain, meta),
         },
-        "contracts": told.part("contracts", lambda path: contracts_of(_table(meta, path))),
-        "enums": told.part("enums", lambda path: enums_of(_table(meta, path), replies["meta"]["enum_first"])),
-        "units": told.part("units", lambda path: one_spelling(_table(meta, path))),
+        "contracts": told.part("contracts", lambda table: contracts_of(_table(table)), meta),
+        "enums": told.part("enums", lambda table: enums_of(_table(table), replies["meta"]["enum_first"]), meta),
+        "units": told.part("units", lambda table: one_spelling(_table(table)), meta),
         "defaults": {
-            "intentDeadlineMs": told.part("intent_deadline_ms", lambda path: _integer(meta, path)),
-            **(told.part("slippage_percent", lambda path: _slippage(meta, path)) or {}),
+            "intentDeadlineMs": told.part("intent_deadline_ms", _integer, meta),
+            **(told.part("slippage_percent", _slippage, meta, find=_beside) or {}),
         },
         "pairs": _pairs(pairs, told),
         "base_urls": dict(urls),
@@ -69,31 +69,45 @@ _OF_DOMAINS = {"trading": "tradingRouter", "referral": "referral"}
 """The contract that verifies under each domain, where the venue does not name it among its contracts."""
 
 
-class _Told:
+def _at(document: Any, path: str) -> Any:
+    if (value := value_at(document, path)) is None:
+        raise missing("value")
+    return value
+
+
+class _Told(NamedTuple):
     """What a venue told, read part by part; what is not where the configuration says is kept, and told at once."""
 
-    def __init__(self, meta: dict[str, Any], replies: Replies) -> None:
-        self._replies, self._meta, self._faults = replies, meta, dict[tuple[str, str], str]()
+    meta: dict[str, Any]
+    replies: Replies
+    faults: dict[tuple[str, str], str]
 
-    def part(self, setting: str, read: Callable[[str], _Part], reply: str = "meta") -> _Part | None:
-        """Return what is read at a place of a reply; None when it is not there."""
+    def part(
+        self,
+        setting: str,
+        read: Callable[[Any], _Part],
+        document: Any,
+        reply: str = "meta",
+        find: Callable[[Any, str], Any] = _at,
+    ) -> _Part | None:
+        """Return what is read of the value at a place of a reply's document; None when it is not there."""
         try:
-            return read(self._replies[reply][setting])
+            return read(find(document, self.replies[reply][setting]))
         except ServiceError as error:
-            self._faults.setdefault((reply, setting), error.what + self._elsewhere(setting))
+            self.faults.setdefault((reply, setting), error.what + self._elsewhere(setting))
             return None
 
     def _elsewhere(self, setting: str) -> str:
-        found = [path for path, value in _below(self._meta, "") if setting in _LOOKS and _LOOKS[setting](value)]
+        found = [path for path, value in _below(self.meta) if setting in _LOOKS and _LOOKS[setting](value)]
         return f"; such a value is at {' and '.join(safe(path, limit=80) for path in found[:4])}" if found else ""
 
     def require_all(self) -> None:
         """Raise ``ServiceError`` with a line for each setting whose value is not there."""
-        if not self._faults:
+        if not self.faults:
             return
         lines = [
-            f"[replies.{reply}] {name} = {self._replies[reply][name]!r}: {fault}"
-            for (reply, name), fault in self._faults.items()
+            f"[replies.{reply}] {name} = {self.replies[reply][name]!r}: {fault}"
+            for (reply, name), fault in self.faults.items()
         ]
         count = "one value is" if len(lines) == 1 else f"{len(lines)} values are"
         raise ServiceError(
@@ -102,11 +116,10 @@ class _Told:
         )
 
 
-def _below(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+def _below(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     for name, member in value.items() if type(value) is dict else ():
         yield f"{path}{name}", member
-        if path.count(".") < _DEPTH_AT_MOST:
-            yield from _below(member, f"{path}{name}.")
+        yield from _below(member, f"{path}{name}.")
 
 
 def _looks_like_domain(value: Any) -> bool:
@@ -117,7 +130,6 @@ def _looks_like_contracts(value: Any) -> bool:
     return type(value) is dict and len(value) > 1 and all(_ADDRESS.fullmatch(str(text)) for text in value.values())
 
 
-_DEPTH_AT_MOST = 4
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _LOOKS: dict[str, Callable[[Any], bool]] = {
     "trading_domain": _looks_like_domain,
@@ -143,62 +155,44 @@ def decisive_differences(meta: dict[str, Any], pinned: Deployment, replies: Repl
     now = deployment_document(pinned.name, meta, b"", [], {}, "", replies)
     differences = []
     for part in _DECISIVE:
-        old, new = _flat(pinned.document[part], part), _flat(now[part], part)
+        old, new = _flat(pinned.document, part), _flat(now, part)
         if part == "defaults":  # a deployment may hold more of them than are read from the venue
             old = {where: value for where, value in old.items() if where in new}
         for where in sorted(old.keys() | new.keys()):
             if old.get(where) != new.get(where):
-                said, meant = (
-                    safe(str(new.get(where, "nothing")), limit=80),
-                    safe(str(old.get(where, "nothing")), limit=80),
-                )
-                differences.append(MetaDifference(safe(where, limit=80), said, meant))
+                told = [safe(str(each.get(where, "nothing")), limit=80) for each in (new, old)]
+                differences.append(MetaDifference(safe(where, limit=80), *told))
     return differences
 
 
-def _flat(value: Any, where: str) -> dict[str, Any]:
+def _flat(document: Mapping[str, Any], part: str) -> dict[str, Any]:
+    return {path: leaf for path, leaf in _below({part: document[part]}) if type(leaf) is not dict}
+
+
+def _integer(value: Any) -> int:
+    if (number := whole(value)) is None:
+        raise missing("whole number")
+    return number
+
+
+def _table(value: Any) -> dict[str, Any]:
     if type(value) is not dict:
-        return {where: value}
-    return {path: leaf for name, member in value.items() for path, leaf in _flat(member, f"{where}.{name}").items()}
-
-
-def _missing(what: str) -> ServiceError:
-    return ServiceError(f"there is no {what}")
-
-
-def _at(document: Any, path: str) -> Any:
-    value = document
-    for name in path.split("."):
-        if type(value) is not dict or name not in value:
-            raise _missing("value")
-        value = value[name]
+        raise missing("table")
     return value
 
 
-def _integer(document: Any, path: str) -> int:
-    value = _at(document, path)
-    if type(value) is str and value.isascii() and value.isdecimal():
-        value = int(value)
-    if type(value) is not int:
-        raise _missing("whole number")
-    return value
+def _beside(document: Any, path: str) -> Any:
+    """Return what stands at a place whose table is there; None where the venue does not tell it."""
+    table, _, name = path.rpartition(".")
+    return value_at(_at(document, table) if table else document, name)
 
 
-def _table(document: Any, path: str) -> dict[str, Any]:
-    value = _at(document, path)
-    if type(value) is not dict:
-        raise _missing("table")
-    return dict(value)
-
-
-def _slippage(meta: Any, path: str) -> dict[str, str]:
+def _slippage(found: Any) -> dict[str, str]:
     """Return the default slippage where the venue tells one; where it should be, another thing is refused."""
-    holder, _, name = path.rpartition(".")
-    found = (_at(meta, holder) if holder else meta).get(name)
     if found is None:
         return {}
     if type(found) not in (str, int, float):
-        raise _missing("percentage")
+        raise missing("percentage")
     return {"slippagePercent": str(found)}
 
 
@@ -206,7 +200,7 @@ def _domain(value: Any) -> dict[str, Any]:
     return {
         "name": str(_at(value, "name")),
         "version": str(_at(value, "version")),
-        "chainId": _integer(value, "chainId"),
+        "chainId": _integer(_at(value, "chainId")),
         "verifyingContract": address(_at(value, "verifyingContract")),
     }
 
@@ -214,16 +208,16 @@ def _domain(value: Any) -> dict[str, Any]:
 def _pairs(pairs: Any, told: _Told) -> list[dict[str, Any]]:
     """Return the pair catalogue; a pair that does not say whether it is a PnL pair is asked about, and not guessed."""
     if type(pairs) is not list:
-        told.part("id", lambda _: _integer(None, "list of pairs"), "pairs")
+        told.part("id", _integer, None, "pairs")
         return []
     return [_pair(pair, told) for pair in pairs]
 
 
 def _pair(pair: Any, told: _Told) -> dict[str, Any]:
     return {
-        "index": told.part("id", partial(_integer, pair), "pairs"),
-        "name": told.part("name", lambda path: str(_at(pair, path)), "pairs"),
-        "pnl": told.part("pnl", partial(_flag, pair), "pairs"),
+        "index": told.part("id", _integer, pair, "pairs"),
+        "name": told.part("name", str, pair, "pairs"),
+        "pnl": told.part("pnl", bool, pair, "pairs", _flag),
     }
 
 
@@ -234,7 +228,7 @@ def _flag(pair: Any, path: str) -> bool:
     value = flag_of(pair, path)
     if type(value) is not bool:
         name = safe(str(pair), limit=80)
-        raise _missing(
+        raise missing(
             f"flag in the pair {name} that says whether it is a PnL pair; name the member, or write "
             'pnl = "" for a venue that has no PnL pairs, or a ? behind its name where one without it is none'
         )

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from airlock_online.preparing.message_filters import add_message_filters
+from airlock_online.preparing.message_filters import message_filters
 from airlock_shared.documents.token_metadata import read_token_metadata
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -30,12 +30,12 @@ def add_device_metadata(document: dict[str, Any], *files: bytes) -> dict[str, An
     """
     read = [_parsed(data) for data in files]
     for published in sorted(read, key=lambda it: isinstance(it, dict)):  # filters may need the token's record
-        add: Any = add_message_filters if isinstance(published, dict) else _add_token
-        document = add(document, published)
+        read_in: Any = message_filters if isinstance(published, dict) else _token
+        document = document | {"device_metadata": document.get("device_metadata", {}) | read_in(document, published)}
     return document
 
 
-def _add_token(document: dict[str, Any], published: Any) -> dict[str, Any]:
+def _token(document: dict[str, Any], published: Any) -> dict[str, Any]:
     address, chain_id = document["contracts"].get("usdc"), document["chain_id"]
     if address is None:
         raise UsageError("this deployment pins no USDC contract", do="leave --device-metadata out")
@@ -46,8 +46,7 @@ def _add_token(document: dict[str, Any], published: Any) -> dict[str, Any]:
         except DocumentError as error:
             raise _not_records(error.what) from None
         if (token.address, token.chain_id) == (contract, chain_id):
-            told = document.get("device_metadata", {}) | {"usdc": "0x" + record.hex()}
-            return document | {"device_metadata": told}
+            return {"usdc": "0x" + record.hex()}
     raise UsageError(
         f"the file has no record of {checksum_address(contract)} on chain {chain_id}",
         do="take the file of this chain; without a record approvals are signed blind, as before",

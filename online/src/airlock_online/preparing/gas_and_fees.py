@@ -31,11 +31,6 @@ class ByHand(NamedTuple):
     max_fee_wei: int | None = None
     priority_fee_wei: int | None = None
 
-    @property
-    def whole(self) -> bool:
-        """Whether no node is needed."""
-        return None not in self
-
 
 class GasAndFees:
     """Fills the transactions of one ceremony: consecutive nonces for each signer, the same fees for all."""
@@ -104,7 +99,7 @@ def gas_and_fees_of(deployment: Deployment, by_hand: ByHand, url: str, http: Htt
     Raises ``UsageError`` when there is no node and not everything was given by hand, ``Refusal("TX-CHAIN")`` for a node of
     another chain, ``ServiceError`` when it does not answer.
     """
-    if by_hand.whole:
+    if None not in by_hand:
         return GasAndFees(by_hand, None)
     if not url:
         raise _nobody_to_ask()

@@ -60,7 +60,7 @@ class KeptPayloads:
         read_members(entry, "kept payload", _ENTRY)
         seal = entry.pop("seal")
         names = {**self._names, "step": step}
-        if fingerprint(entry) != seal or any(entry[name] != value for name, value in names.items()):
+        if fingerprint(entry) != seal or not names.items() <= entry.items():
             raise DocumentError("DOC-FIELD", f"{path.name} is not as it was written")
         asked = BuildRequest(entry["path"], entry["fields"], entry["method"])
         return KeptPayload(asked, entry["payload"], entry["built_ms"])

@@ -15,8 +15,8 @@ from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.wire.members import read_members
 
 
-def add_message_filters(document: dict[str, Any], published: dict[str, Any]) -> dict[str, Any]:
-    """Return the deployment document with the set of each struct for which the file has one.
+def message_filters(document: dict[str, Any], published: dict[str, Any]) -> dict[str, Any]:
+    """Return what a deployment document has of the set of each struct for which the file has one.
 
     Raises ``UsageError`` when it has none, or a set that is not as Ledger publishes them.
     """
@@ -35,8 +35,7 @@ def add_message_filters(document: dict[str, Any], published: dict[str, Any]) -> 
             f"{deployment.chain_id}",
             do="leave the file out: every member is then shown with Raw messages on, as before",
         )
-    told = document.get("device_metadata", {}) | {"messages": messages}
-    return document | {"device_metadata": told}
+    return {"messages": messages}
 
 
 def _pinned(entry: Any, struct: str) -> dict[str, Any]:

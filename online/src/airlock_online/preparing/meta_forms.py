@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from airlock_online.clients.http_messages import first_of
+from airlock_online.clients.reply_values import whole
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.addresses import checksum_address, parse_address
@@ -38,7 +40,7 @@ def contracts_of(table: Mapping[str, Any]) -> dict[str, str]:
     for label, value in _leaves(table, _DEPTH_AT_MOST):
         name = _CONTRACTS.get(label.lower(), label)
         if name in found:
-            raise _missing(f"one contract of the name {safe(name, limit=80)}, but two")
+            raise missing(f"one contract of the name {safe(name, limit=80)}, but two")
         found[name] = address(value)
     return found
 
@@ -58,7 +60,7 @@ def address(value: Any) -> str:
     try:
         return checksum_address(parse_address(value if type(value) is str else ""))
     except Refusal as refusal:
-        raise _missing(f"address ({refusal.what})") from refusal
+        raise missing(f"address ({refusal.what})") from refusal
 
 
 # ---- enums ----------------------------------------------------------------------------------------------------------
@@ -75,7 +77,7 @@ def enums_of(table: Mapping[str, Any], first: str) -> dict[str, Any]:
         name, choices = _ENUMS.get(told.replace("_", "").lower(), (told, ()))
         enum = _numbered(value, first, name if choices else "")
         if choices and not enum:
-            raise _missing(f"name and number of each choice of {name}")
+            raise missing(f"name and number of each choice of {name}")
         if choices:
             found[name] = _ours(enum, choices)
         elif enum and len(set(enum.values())) == len(enum) and all(map(_PLAIN.fullmatch, (name, *enum))):
@@ -86,31 +88,21 @@ def enums_of(table: Mapping[str, Any], first: str) -> dict[str, Any]:
 def _numbered(value: Any, first: str, used: str) -> dict[str, int]:
     """Return names and numbers; nothing for what is neither. ``used`` is the enum's name where a plan uses it."""
     if type(value) is dict:
-        if value and all(_whole(name) is not None and type(member) is str for name, member in value.items()):
+        if value and all(whole(name) is not None and type(member) is str for name, member in value.items()):
             return {member: int(name) for name, member in value.items()}
-        pairs = [(name, _whole(member)) for name, member in value.items()]
+        pairs = [(name, whole(member)) for name, member in value.items()]
     elif type(value) is list and all(type(entry) is dict for entry in value):
-        pairs = [(_first_of(entry, _NAMES, str), _whole(_first_of(entry, _NUMBERS, int))) for entry in value]
+        pairs = [(first_of(entry, _NAMES, str), whole(first_of(entry, _NUMBERS, int))) for entry in value]
     elif type(value) is list and all(type(entry) is str for entry in value) and (first or used):
         if not first:
-            raise _missing(
+            raise missing(
                 f"number of the names of {used}, which is a list; say from which number it counts: enum_first, 0 or 1"
             )
         pairs = [(entry, int(first) + number) for number, entry in enumerate(value)]
     else:
         return {}
-    whole = {name: number for name, number in pairs if type(name) is str and number is not None}
-    return whole if len(whole) == len(pairs) else {}
-
-
-def _first_of(entry: Mapping[str, Any], names: tuple[str, ...], kind: type) -> Any:
-    return next((entry[name] for name in names if type(entry.get(name)) is kind), None)
-
-
-def _whole(value: Any) -> int | None:
-    if type(value) is str and value.isascii() and value.isdecimal():
-        return int(value)
-    return value if type(value) is int else None
+    found = {name: number for name, number in pairs if type(name) is str and number is not None}
+    return found if len(found) == len(pairs) else {}
 
 
 def _ours(enum: Mapping[str, int], choices: tuple[str, ...]) -> dict[str, int]:
@@ -118,7 +110,7 @@ def _ours(enum: Mapping[str, int], choices: tuple[str, ...]) -> dict[str, int]:
     plain = {name: re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]", "_", name).lower() for name in enum}
     known = {plain[name]: number for name, number in enum.items() if plain[name] in choices}
     if sum(plain[name] in choices for name in enum) > len(known):
-        raise _missing("one number for each name, but two spellings of one name")
+        raise missing("one number for each name, but two spellings of one name")
     rest = {name: number for name, number in enum.items() if number not in known.values() and _PLAIN.fullmatch(name)}
     unique = {name: number for name, number in rest.items() if list(rest.values()).count(number) == 1}
     return {
@@ -126,5 +118,6 @@ def _ours(enum: Mapping[str, int], choices: tuple[str, ...]) -> dict[str, int]:
     } | known
 
 
-def _missing(what: str) -> ServiceError:
+def missing(what: str) -> ServiceError:
+    """Return the error of what a venue does not tell."""
     return ServiceError(f"there is no {what}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from airlock_online.speech.forms import split_decimals
@@ -9,6 +10,7 @@ from airlock_online.speech.sections import MARK
 from airlock_shared.checks.case import Situation
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.model import AsSigned, Step
+from airlock_shared.units import Unit, to_human
 
 
 def own_fields(step: Step, situation: Situation, members: Mapping[str, str]) -> dict[str, str]:
@@ -35,9 +37,8 @@ def _value(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
 
 def with_decimals(text: str, decimals: int, where: str) -> str:
     """Return a raw whole number with a decimal point so many places from its end. Raises ``UsageError`` for no number."""
-    if not (text.isascii() and text.removeprefix("-").isdecimal() and len(text) <= 80):
+    if not re.fullmatch(r"-?[0-9]{1,79}", text):
         raise UsageError(
             f"{where} is no whole number, and the services file sends it with decimals", do="correct either"
         )
-    sign, digits = "-" if text.startswith("-") else "", text.lstrip("-").zfill(decimals + 1)
-    return sign + f"{digits[:-decimals]}.{digits[-decimals:]}".rstrip("0").rstrip(".")
+    return to_human(int(text), Unit(where, decimals))

@@ -18,7 +18,7 @@ def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int = 0)
     ``per_minute`` is how many questions the builder is asked a minute at most; 0: as many as it answers.
     """
     if per_minute and len(steps) > 1:
-        takes = _span(len(steps), per_minute)
+        takes = span_text(max(1, round(60 * len(steps) / per_minute)))
         yield f"{len(steps)} steps at {per_minute} requests a minute: building them takes {takes} or more"
     limits, lengths_ms = situation.plan.limits, []
     for step in steps:
@@ -41,7 +41,3 @@ def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int = 0)
     )
     if each_s < QUICK_S:
         yield "If that is too quick for the people at the table, use plans of fewer steps, or later deadlines."
-
-
-def _span(steps: int, per_minute: int) -> str:
-    return span_text(max(1, round(60 * steps / per_minute)))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clients.echo import require_named
-from airlock_online.clients.reply_values import delegation_told
+from airlock_online.clients.reply_values import delegation_told, whole
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
@@ -100,10 +100,11 @@ def require_known(step: Step, situation: Situation) -> None:
 
 def ask_for(asked: BuildRequest, sources: Sources) -> dict[str, Any]:
     """Return the payload that the builder answers, as it came. Raises ``ServiceError``."""
-    ask = sources.builder.build if sources.patience is None else sources.builder.call
-    return sources.answered(
-        lambda: ask(asked.at or asked.path, asked.fields, method=asked.method, members=asked.members)
-    )
+    ask = partial(
+        sources.builder.call, asked.at or asked.path, asked.fields, method=asked.method, members=asked.members,
+        patient=sources.patience is None,
+    )  # fmt: skip
+    return sources.answered(ask)
 
 
 def examine(
@@ -258,8 +259,6 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
             "the answer about the delegate has an unknown shape", do="set [paths] delegation in the services file"
         )
     require_named("delegation read", read, **fields)
-    expiry = read.get("expiry")
-    number = int(expiry) if type(expiry) is str and expiry.isdecimal() else expiry
-    found: dict[str, Any] = {"isEnabled": read["isEnabled"], "expiry": number if type(number) is int else 0}
+    found: dict[str, Any] = {"isEnabled": read["isEnabled"], "expiry": whole(read.get("expiry")) or 0}
     found |= {name: read[name] for name in ("canSignIntents", "canDelegatedAction") if type(read.get(name)) is bool}
     return found

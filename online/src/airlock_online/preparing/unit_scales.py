@@ -12,9 +12,7 @@ from typing import Any
 
 from airlock_shared.documents.deployment import SCALE_NAMES
 
-_POWER = re.compile(r"(?:1[eE]|10\^|10\*\*)([0-9]{1,2})", re.ASCII)
-_WHOLE = re.compile(r"1(0{2,30})", re.ASCII)
-_DECIMALS = ("decimals", "precision")
+_SCALE = re.compile(r"(?:1[eE]|10\^|10\*\*)([0-9]{1,2})|1(0{2,30})", re.ASCII)
 
 
 def one_spelling(units: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,15 +23,12 @@ def one_spelling(units: Mapping[str, Any]) -> dict[str, Any]:
 
 def _spelled(value: Any) -> Any:
     if type(value) is dict:
-        told = {value[name] for name in _DECIMALS if type(value.get(name)) is int}
-        scales = {_spelled(value[name]) for name in ("scale", "factor") if type(value.get(name)) in (int, str)}
-        spelled = {f"1e{number}" for number in told} | scales
+        spelled = {f"1e{value[name]}" for name in ("decimals", "precision") if type(value.get(name)) is int}
+        spelled |= {_spelled(value[name]) for name in ("scale", "factor") if type(value.get(name)) in (int, str)}
         return spelled.pop() if len(spelled) == 1 else value
     if type(value) is float and value.is_integer():
         value = int(value)
     text = str(value) if type(value) in (int, str) else ""
-    if power := _POWER.fullmatch(text):
-        return f"1e{int(power[1])}"
-    if whole := _WHOLE.fullmatch(text):
-        return f"1e{len(whole[1])}"
+    if scale := _SCALE.fullmatch(text):
+        return f"1e{int(scale[1] or len(scale[2]))}"
     return value

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from airlock_online.clients.reply_values import delegation_told
+from airlock_online.clients.reply_values import delegation_told, whole
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Read, ReadBack, Scene, unreadable
-from airlock_online.readback.trade_tuple import whole
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, span_text, utc_text
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from airlock_online.clients.reply_values import whole
 from airlock_online.readback.expectations import Expectation, Read, ReadBack, Scene, read_of, unreadable, untold
 from airlock_online.readback.trade_tuple import (
     Trade,
@@ -19,7 +20,6 @@ from airlock_online.readback.trade_tuple import (
     trade_text,
     trades_in,
     waiting_order,
-    whole,
 )
 from airlock_shared.catalogue.kinds import OPENED, PAIR
 from airlock_shared.errors import Refusal

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.reply_values import whole
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback import delegates, positions, referral_codes
 from airlock_online.readback.contract_views import DelegationRead
 from airlock_online.readback.expectations import ChainRead, Expectation, ReadBack, Scene, untold
-from airlock_online.readback.trade_tuple import whole
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import safe

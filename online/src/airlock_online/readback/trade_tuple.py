@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from airlock_online.clients.echo import named
+from airlock_online.clients.reply_values import whole
 from airlock_shared.units import PRICE, USDC, Unit, looks_like_seconds, to_human, utc_text
-
-_DIGITS_AT_MOST = 78  # of a uint256
 
 
 class Trade(NamedTuple):
@@ -23,15 +22,6 @@ class Trade(NamedTuple):
     open_price: int | None
     buy: bool | None
     opened: int | None
-
-
-def whole(value: object) -> int | None:
-    """Return a number that came as an integer or a decimal text, or None."""
-    if type(value) is int:
-        return value if 0 <= value < 10**_DIGITS_AT_MOST else None
-    if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= _DIGITS_AT_MOST:
-        return int(value)
-    return None
 
 
 def read_trade(value: object) -> Trade | None:

@@ -6,7 +6,7 @@ A part begins with ``$``. A constant that has a part's name is refused: the mark
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -20,6 +20,7 @@ from airlock_online.speech.sections import (
     MARK,
     MARKET,
     MESSAGE,
+    NEXT,
     NOT_SENT,
     OF_A_TRANSACTION,
     PARTS,
@@ -28,11 +29,12 @@ from airlock_online.speech.sections import (
     REPLIES,
     SHIPPED_LEAF,
     STATUS,
-    TIMES,
     is_part,
 )
 from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.services import CORE_API, RELAY, RELAYER, TWAP
+
+Tables = Mapping[str, Mapping[str, Any]]
 
 PER_MINUTE_AT_MOST = 60_000
 _AT_MOST, _DEEP_AT_MOST, _DECIMALS_AT_MOST = 64, 4, 36
@@ -49,7 +51,7 @@ _DECIMALS = re.compile(r"(.+) with ([0-9]{1,2}) decimals", re.ASCII)
 _RESULTS = {action.result for action in ACTIONS.values()}
 _SENT = {action.name: {p.sent for p in action.parameters if p.sent} | {"delegate"} for action in ACTIONS.values()}
 _SENT |= {
-    "nonce": {"trader", "check", "space"}, "delegation": {"trader", "delegate"}, "positions": {"trader"},
+    "nonce": {"trader", "check", "space"}, "delegation": {"trader", "delegate"}, "positions": {"trader", "page"},
     "referral": {"trader", "code"}, "pairs": {"page"}, "meta": set(),
 }  # fmt: skip
 _SENT[ALL] = set.union(*_SENT.values())
@@ -63,32 +65,22 @@ def meant(name: str, known: Collection[str]) -> str:
 
 # ---- replies ---------------------------------------------------------------------------------------------------------
 
-_OLD = ("old", "replaced", "previous")
-_NAMED: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "id": ((), _OLD),
-    "replaced": (_OLD, ("new",)),
-    "transaction": (("hash", "tx", "transaction"), ("block",)),
-    "block": (("block", "height"), ("hash", "time", "gas", "fee")),
-    "used": (("used", "spent", "consumed", "taken", "invalidated"), ("un", "not", "avail", "free")),
-    "not used": (("available", "unused", "free", "unspent", "usable"), ("not", "unavailable")),
-    "enabled": (("enabled", "active", "registered"), ("dis", "not", "un", "inactive")),
-    "expiry": (("expir", "until"), ()),
+_OLD, _NEVER = "old|replaced|previous", "(?!)"
+_NAMED = {
+    "id": ("", _OLD),
+    "replaced": (_OLD, "new"),
+    "transaction": ("hash|tx|transaction", "block"),
+    "block": ("block|height", "hash|time|gas|fee"),
+    "used": ("used|spent|consumed|taken|invalidated", "un|not|avail|free"),
+    "not used": ("available|unused|free|unspent|usable", "not|unavailable"),
+    "enabled": ("enabled|active|registered", "dis|not|un|inactive"),
+    "expiry": ("expir|until", _NEVER),
 }
 """What the last name of a place must say, and what it must not, so that no other value is taken for it."""
-_CHOICES: Mapping[str, tuple[str, ...]] = {"time": TIMES, "enum_first": ("", "0", "1")}
+_CHOICES: Mapping[str, tuple[str, ...]] = {"time": ("unix-s", "unix-ms", "iso"), "enum_first": ("", "0", "1")}
 _MAY_BE_NONE = ("taken", "pnl", "busy")
 _NO_PLACE = (*_CHOICES, "beside", "busy")
-_OF_ANY_PROXY = (
-    "unavailable",
-    "upstream",
-    "gateway",
-    "timeout",
-    "timedout",
-    "overload",
-    "connect",
-    "error",
-    "tryagain",
-)
+_OF_ANY_PROXY = re.compile("unavailable|upstream|gateway|timeout|timedout|overload|connect|error|tryagain")
 
 
 def base_of(name: str) -> str:
@@ -99,10 +91,10 @@ def base_of(name: str) -> str:
 
 def in_reply(name: str, values: Any) -> Iterator[tuple[str, str]]:
     """Yield the member and the sentence of each mistake in what a file says of a reply."""
-    if type(values) is not dict:
-        yield "", "it is not a table of members and their places"
+    if not (base := base_of(name)) or type(values) is not dict:
+        yield "", "it is not a table of members and their places" if base else f"is no reply; {meant(name, REPLIES)}"
         return
-    ships = REPLIES[base_of(name)]
+    ships = REPLIES[base]
     for member, value in values.items():
         wrong = _in_member(member, value) if member in ships else f"it is unknown; {meant(member, ships)}"
         if wrong:
@@ -117,10 +109,8 @@ def in_reply(name: str, values: Any) -> Iterator[tuple[str, str]]:
 
 def _in_member(member: str, value: Any) -> str:
     if member == "beside":
-        good = type(value) is list and len(value) <= _AT_MOST
-        return (
-            "" if good and all(type(n) is str and _MEMBER.fullmatch(n) for n in value) else "it is not a list of names"
-        )
+        good = type(value) is list and len(value) <= _AT_MOST and all(map(_is_member, value))
+        return "" if good else "it is not a list of names"
     if type(value) is not str:
         return f"{value!r} is not a text"
     if member in _CHOICES:
@@ -129,11 +119,15 @@ def _in_member(member: str, value: Any) -> str:
         return ""
     if member == "busy":
         said = "".join(filter(str.isalnum, value.lower()))
-        by_any = not said or said.isdecimal() or any(part in said for part in _OF_ANY_PROXY)
+        by_any = not said or said.isdecimal() or _OF_ANY_PROXY.search(said)
         return f"{value!r} is what any proxy says: a word of the service alone is needed" if by_any else ""
     if member == "used" and value.startswith("not "):
         return _place(value[4:], "not used")
     return _place(value.removesuffix("?") if member == "pnl" else value, member)
+
+
+def _is_member(name: Any) -> bool:
+    return type(name) is str and bool(_MEMBER.fullmatch(name))
 
 
 def _place(value: str, member: str = "") -> str:
@@ -141,9 +135,9 @@ def _place(value: str, member: str = "") -> str:
         return f"{value!r} is not a place: names joined by dots"
     names = [name for name in value.lower().split(".") if not name.isdecimal()]
     last = "".join(filter(str.isalnum, names[-1]))
-    says, never = _NAMED.get(member, ((), ()))
-    named_so = any(part in last for part in says or ("",)) and not any(part in last for part in never)
-    told = f"its last name must say {' or '.join(says) if says else 'what is new'}"
+    says, never = _NAMED.get(member, ("", _NEVER))
+    named_so = re.search(says, last) and not re.search(never, last)
+    told = f"its last name must say {says.replace('|', ' or ') or 'what is new'}"
     return "" if named_so else f"{value!r} is named otherwise than what it is to be: {told}"
 
 
@@ -161,40 +155,40 @@ _PLAIN, _OF_ONE, _BY_PUT, _HOLED = (
 """Each form of a path, and one such."""
 
 
-def in_path(name: str, value: Any, requests: Mapping[str, Any]) -> str:
-    """Return what is wrong with an endpoint. A struct or call of the venue alone has its request in ``requests`` too."""
+def in_path(name: str, value: Any, tables: Tables) -> Iterator[str]:
+    """Yield what is wrong with an endpoint. A struct or call of the venue alone has its request among the file's too."""
     of_struct = _OF_STRUCT.fullmatch(name)
-    if name not in PATHS and not of_struct and (wrong := _own(name, requests, "requests")):
-        return wrong
+    if name not in PATHS and not of_struct and (wrong := _own(name, "requests", tables)):
+        yield wrong
+        return
     of_one = name == REPLACE or name.endswith(STATUS)
     form, such = _HOLED if of_struct else _OF_ONE if of_one else _BY_PUT if name == RELAYER else _PLAIN
     if type(value) is not str or not re.fullmatch(form, value, re.ASCII):
-        return f"{value!r} is not a path such as {such}"
-    if not (of_struct or name.startswith((RELAY, RELAYER))) and "relay" in value.lower().split("/"):
-        return f"{value!r}: nothing is asked where signed transactions are sent"
-    return ""
+        yield f"{value!r} is not a path such as {such}"
+    elif not (of_struct or name.startswith((RELAY, RELAYER))) and "relay" in value.lower().split("/"):
+        yield f"{value!r}: nothing is asked where signed transactions are sent"
 
 
-def _own(name: str, beside: Mapping[str, Any], section: str) -> str:
+def _own(name: str, section: str, tables: Tables) -> str:
     """Return why a name is not that of a struct or call of the venue alone; empty when it is."""
     if not _MEMBER.fullmatch(name) or name in _RESULTS:
         return f"it is no struct or call of this venue alone; {meant(name, PATHS)}"
     told = f"it is unknown; a struct or call of this venue alone has [{section}] {name} as well; {meant(name, PATHS)}"
-    return "" if name in beside else told
+    return "" if name in tables.get(section, {}) else told
 
 
 # ---- bodies and requests ---------------------------------------------------------------------------------------------
 
 
 def _constant(name: str, value: Any, parts: Collection[str]) -> Iterator[str]:
-    if type(value) is str and (value in parts or _NAMED_PART.fullmatch(value)):
+    if type(value) is str and (value in parts or value.startswith(NEXT) or _NAMED_PART.fullmatch(value)):
         yield f"{name} = {value!r} has the name of a part: write {MARK + value!r}, or another text"
     text = type(value) is str and len(value) <= 200 and value.isprintable()
     if not text and type(value) is not bool and not (type(value) is int and abs(value) < 1 << 53):
         yield f"{name} = {value!r} is neither a part nor a constant: a text of 200 characters, a whole number, true or false"
 
 
-def in_body(name: str, value: Any) -> list[str]:
+def in_body(name: str, value: Any, _: Tables) -> Iterable[str]:
     """Return what is wrong with what is sent to a service: the signature must be deliverable by it, exactly once."""
     if name not in BODIES and name != REPLACE and not _OF_STRUCT.fullmatch(name):
         return [f"it is unknown; {meant(name, BODIES)}"]
@@ -223,10 +217,10 @@ def _in_table(table: Any, parts: tuple[str, ...], found: list[str], depth: int) 
                 yield f"{name} = {value!r} is no part of a delivery: {', '.join(MARK + each for each in parts)}"
 
 
-def in_request(name: str, value: Any, paths: Mapping[str, Any]) -> list[str]:
+def in_request(name: str, value: Any, tables: Tables) -> Iterable[str]:
     """Return what is wrong with what differs of a request to the builder; that of an own struct or call is whole."""
     known = _SENT.get(name)
-    if known is None and (wrong := _own(name, paths, "paths")):
+    if known is None and (wrong := _own(name, "paths", tables)):
         return [wrong]
     if type(value) is not dict or len(value) > _AT_MOST:
         return ["it is not a table of members"]
@@ -234,6 +228,7 @@ def in_request(name: str, value: Any, paths: Mapping[str, Any]) -> list[str]:
     if known is None or told:
         return told
     sources = [source[len(MARK) :] for source in value.values() if is_part(source)]
+    sources = ["page" if source.startswith(NEXT) else source for source in sources]
     twice = {member for member in value if member in known - {*sources} and value[member] != MARK + NOT_SENT}
     twice |= {source for source in sources if sources.count(source) > 1 and source in known}
     return [f"{each!r}: it gives two members one name, or one member two" for each in sorted(twice)]
@@ -253,6 +248,9 @@ def _in_source(member: str, source: Any, known: Collection[str] | None) -> Itera
         leaf, decimals = split_decimals(source[len(MARK) :])
         if _place(leaf) or decimals > _DECIMALS_AT_MOST:
             yield f"{member} = {source!r} is no leaf, nor a leaf with at most {_DECIMALS_AT_MOST} decimals"
+    elif "page" in known and source.startswith(MARK + NEXT):
+        if wrong := _place(source.removeprefix(MARK + NEXT)):
+            yield f"{member} = {source!r}: {wrong}"
     elif source[len(MARK) :] not in known:
         yield f"{member} = {source!r} is sent nowhere; {meant(source[len(MARK) :], known)}"
 
@@ -263,9 +261,18 @@ def split_decimals(source: str) -> tuple[str, int]:
     return (found[1], int(found[2])) if found else (source, 0)
 
 
-def in_limit(name: str, value: Any) -> str:
-    """Return what is wrong with a limit."""
+def in_limit(name: str, value: Any, _: Tables) -> Iterator[str]:
+    """Yield what is wrong with a limit."""
     if name != "builder":
-        return "it is unknown; did you mean builder?"
-    good = type(value) is int and 0 <= value <= PER_MINUTE_AT_MOST
-    return "" if good else f"{value!r} is not 0 to {PER_MINUTE_AT_MOST}"
+        yield "it is unknown; did you mean builder?"
+    elif type(value) is not int or not 0 <= value <= PER_MINUTE_AT_MOST:
+        yield f"{value!r} is not 0 to {PER_MINUTE_AT_MOST}"
+
+
+IN_TABLE: Mapping[str, Callable[[str, Any, Tables], Iterable[str]]] = {
+    "paths": in_path,
+    "bodies": in_body,
+    "requests": in_request,
+    "limits": in_limit,
+}
+"""What is wrong with a value, by its table; it gets the value's name and every table of the file."""

@@ -6,6 +6,7 @@ file may say what such a word means; it cannot say what follows from it (:mod:`a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -23,9 +24,6 @@ MEANINGS = {
 KNOWN = {PENDING: PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
 """The words that are known without any file."""
 
-_OWN = KNOWN | {FAILED: FAILED}
-"""Words that have one meaning in every file; ``failed`` is the specification's own ("Events", row ``Error``)."""
-
 OF_EVENTS = frozenset(
     {
         "MarketOrderAccepted", "AttemptFailed", "MarketOrderInitiated", "IncreasePositionRequested", "MarketOrderExecuted",
@@ -34,16 +32,13 @@ OF_EVENTS = frozenset(
 )  # fmt: skip
 """The market's events, whose meanings are the specification's: no file has them."""
 
-_FAILURE = ("fail", "revert", "error", "reject", "drop", "expire", "abort", "declin", "invalid", "denied", "timeout",
-            "timedout", "unsuccess", "notconfirm", "notexecut", "replaced")  # fmt: skip
-_PENDING = ("pending", "queue", "submit", "sent", "sending", "broadcast", "processing", "inprogress", "progress", "wait",
-            "accept", "receiv", "schedul", "mempool", "unconfirm", "unmined", "notyet", "notmined", "inflight")  # fmt: skip
-_SUCCESS = ("success", "succeed", "confirm", "complet", "execut", "finali", "mined", "done")
-_PLAIN = (
-    (_FAILURE, frozenset({REVERTED, FAILED})),
-    (_PENDING, frozenset({PENDING})),
-    (_SUCCESS, frozenset({CONFIRMED, PENDING})),
-)
+_PLAIN = {
+    "fail|revert|error|reject|drop|expire|abort|declin|invalid|denied|timeout|timedout|unsuccess|notconfirm|notexecut"
+    "|replaced": frozenset({REVERTED, FAILED}),
+    "pending|queue|submit|sent|sending|broadcast|processing|progress|wait|accept|receiv|schedul|mempool|unconfirm|unmined"
+    "|notyet|notmined|inflight": frozenset({PENDING}),
+    "success|succeed|confirm|complet|execut|finali|mined|done": frozenset({CONFIRMED, PENDING}),
+}
 """What a word plainly says in English, by a part of it; the first row that fits decides what it may mean."""
 
 
@@ -53,11 +48,14 @@ def plain(word: str) -> str:
 
 
 def may_mean(word: str) -> frozenset[str]:
-    """Return what a file may say that a word means: a word that says something plainly means that, and nothing else."""
+    """Return what a file may say that a word means: a word that says something plainly means that, and nothing else.
+
+    The meanings' own names have one meaning in every file; ``failed`` is the specification's ("Events", row ``Error``).
+    """
     letters = plain(word)
-    if letters in _OWN:
-        return frozenset({_OWN[letters]})
-    return next((means for parts, means in _PLAIN if any(part in letters for part in parts)), frozenset(MEANINGS))
+    if letters in MEANINGS:
+        return frozenset({letters})
+    return next((means for said, means in _PLAIN.items() if re.search(said, letters)), frozenset(MEANINGS))
 
 
 def mistakes_in(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -5,16 +5,16 @@ The file holds differences; what is in force is the whole, and the whole has the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from airlock_online.speech.forms import base_of, in_body, in_limit, in_path, in_reply, in_request, meant
+from airlock_online.speech.forms import IN_TABLE, base_of, in_reply, meant
 from airlock_online.speech.meanings import mistakes_in
 from airlock_online.speech.sections import FORMAT, REPLIES, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
+from airlock_shared.plan.toml_positions import TomlPosition, nearest, places
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.toml import parse_toml
 
@@ -34,9 +34,10 @@ def read_services(file: Path) -> Speech:
 
 def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Speech:
     """Return how services speak with a file's table; ``text`` is the file's. Raises ``UsageError``."""
-    if wrong := [f"{_line(text, *place)}{_named(*place)}{told}" for place, told in _mistakes(table)]:
+    if mistakes := [*_mistakes(table)]:
+        found = places(text)
         raise UsageError(
-            told_at_once(file, wrong),
+            told_at_once(file, [f"{_where(found, *place)}{told}" for place, told in mistakes]),
             do="correct the file; docs/reference/venue-services.md has its members and meanings",
         )
     whole = {
@@ -60,30 +61,19 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]
             yield ("", section), "is not a section"
         elif section == "words":
             yield from ((("words", word), told) for word, told in mistakes_in(values))
+        elif section == "replies":
+            for name, said in values.items():
+                yield from (((f"replies.{name}", member), told) for member, told in in_reply(name, said))
         else:
+            tables = {other: said for other, said in table.items() if type(said) is dict}
             for name, value in values.items():
-                yield from _in_section(section, name, value, table)
+                yield from (((section, name), told) for told in IN_TABLE[section](name, value, tables))
 
 
-def _in_section(section: str, name: str, value: Any, table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    own = {other: said for other, said in table.items() if type(said) is dict}
-    if section == "replies":
-        if not base_of(name):
-            yield (f"replies.{name}", ""), f"is no reply; {meant(name, REPLIES)}"
-        else:
-            yield from (((f"replies.{name}", member), told) for member, told in in_reply(name, value))
-        return
-    if section == "paths":
-        told = [in_path(name, value, own.get("requests", {}))]
-    elif section == "limits":
-        told = [in_limit(name, value)]
-    else:
-        told = in_body(name, value) if section == "bodies" else in_request(name, value, own.get("paths", {}))
-    yield from (((section, name), each) for each in told if each)
-
-
-def _named(section: str, name: str) -> str:
-    return f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} "
+def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:
+    """Return where a member stands: the line of it, or of the table that it is missing in, and its name."""
+    line = f"line {nearest(found, f'{section}.{name}'.strip('.'))[1].name.line}: " if found else ""
+    return line + (f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} ")
 
 
 def told_at_once(file: str, wrong: list[str]) -> str:
@@ -92,16 +82,3 @@ def told_at_once(file: str, wrong: list[str]) -> str:
     more = [f"and {len(wrong) - _MISTAKES_SHOWN} more"] if len(wrong) > _MISTAKES_SHOWN else []
     told = ". ".join(safe(each, limit=400) for each in [*wrong[:_MISTAKES_SHOWN], *more])
     return f"{file} has {count}, and nothing of it is used. {told}"
-
-
-def _line(text: str, section: str, name: str) -> str:
-    """Return the line on which a member stands, as ``line N: ``; empty where that cannot be told."""
-    inside = ""
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := re.fullmatch(r"\s*\[+\s*([^\]]+?)\s*\]+\s*(?:#.*)?", line):
-            inside = header[1].replace('"', "").replace("'", "")
-            if inside in (section, f"{section}.{name}") and (not name or inside != section):
-                return f"line {number}: "
-        elif name and inside == section and re.match(rf"\s*[\"']?{re.escape(name)}[\"']?\s*[.=]", line):
-            return f"line {number}: "
-    return ""

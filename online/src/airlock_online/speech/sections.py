@@ -23,6 +23,12 @@ MARKET, REPLACE, STATUS = "market", f"{CORE_API}-replace", "-status"
 MARK, AS_NUMBER, NOT_SENT, ACCOUNT = "$", " as number", "nothing", "account"
 """A text that begins with the mark is a part; every other value of a body or a request is a constant, sent as it stands."""
 
+NEXT = "next."
+"""Before a place: in a request, the mark of the next page that the reply before it has there; not in the first request."""
+
+PAGED = {"pairs": "pair catalogue", "positions": "positions read"}
+"""The reads that may come in pages, and how they are called."""
+
 MESSAGE, SHIPPED_LEAF = "message", "shipped"
 """Parts with a name behind a dot: a member of the struct as it was signed, and one by its name in the shipped struct."""
 
@@ -39,26 +45,21 @@ CARRIERS = ("signature", "executing.data", "raw_transaction")
 ALL = "all"
 """The name in ``[requests]`` of what holds for every request."""
 
-TIMES = ("unix-s", "unix-ms", "iso")
 
-_READS = {
-    "meta": "/v2/meta", "pairs": "/v2/pairs", "nonce": "/v2/nonce", "delegation": "/v2/reads/delegation",
-    "positions": "/v2/positions", "referral": "/v2/reads/referral",
-}  # fmt: skip
-
-
-def _documented(route: str, number: int) -> str:
-    """Return the path of one of a route's endpoints, with ``{id}`` for what is asked about."""
-    return re.sub(r"\{\w+\}", "{id}", ROUTES[route].endpoints[number].path)
+def _documented(route: str, *names: str) -> dict[str, str]:
+    """Return the paths of a route's endpoints by their names in the file, with ``{id}`` for what is asked about."""
+    paths = (re.sub(r"\{\w+\}", "{id}", endpoint.path) for endpoint in ROUTES[route].endpoints)
+    return dict(zip(names, paths, strict=True))
 
 
 PATHS: Mapping[str, str] = {
-    **_READS,
-    MARKET: _documented(BATCHED_MARKET, 0), MARKET + STATUS: _documented(BATCHED_MARKET, 1),
-    RELAYER: _documented(RELAYER, 0), RELAYER + STATUS: _documented(RELAYER, 1),
-    RELAY: _documented(RELAY, 0), RELAY + STATUS: _documented(RELAY, 1),
-    TWAP: _documented(TWAP, 0), TWAP + STATUS: "",
-    CORE_API: _documented(CORE_API, 0), REPLACE: _documented(CORE_API, 1),
+    "meta": "/v2/meta", "pairs": "/v2/pairs", "nonce": "/v2/nonce", "delegation": "/v2/reads/delegation",
+    "positions": "/v2/positions", "referral": "/v2/reads/referral",
+    **_documented(BATCHED_MARKET, MARKET, MARKET + STATUS),
+    **_documented(RELAYER, RELAYER, RELAYER + STATUS),
+    **_documented(RELAY, RELAY, RELAY + STATUS),
+    **_documented(TWAP, TWAP), TWAP + STATUS: "",
+    **_documented(CORE_API, CORE_API, REPLACE),
     **{action.name: action.path for action in ACTIONS.values() if action.name != AUTHORIZATION},
 }  # fmt: skip
 """Every endpoint; empty: none is known."""
@@ -100,6 +101,33 @@ REPLIES: Mapping[str, Mapping[str, Any]] = {
 }  # fmt: skip
 """Where each reply has what: names joined by dots; a whole number counts in a list."""
 
+_IN_REPLIES = {
+    "id": "the id of what was taken, a text or a whole number; of a pair its index",
+    "replaced": "the old id of a trigger that was replaced",
+    "status": "the status",
+    "transaction": "the transaction's hash, beside `hash`, `transactionHash` and `txHash`",
+    "block": "the block's number",
+    "error": "the contract's reason of a revert",
+    "taken": "a member that is `true` where a cancellation is only taken: not on the chain",
+    "busy": 'the word in the relayer\'s own 503 by which it says that it has taken nothing; `""`: there is none',
+    "used": "whether a nonce is used; with `not ` before it, a member that says the opposite",
+    "enabled": "whether the delegate is enabled",
+    "expiry": "until when",
+    "time": "in which form: `unix-s`, `unix-ms`, or `iso` (ISO 8601 with an offset)",
+    "beside": "members beside a payload that are expected: recorded, and not told each time",
+    "chain_id": "the chain id",
+    "trading_domain": "the trading domain",
+    "referral_domain": "the referral domain",
+    "contracts": "the contracts' addresses",
+    "enums": "the enums",
+    "enum_first": 'the number of the first name of an enum that is a list: `"0"`, `"1"`; `""`: not said',
+    "units": "the units",
+    "intent_deadline_ms": "the venue's usual deadline",
+    "slippage_percent": "the venue's usual slippage",
+    "simulator": "the mark of a simulator, which is only told",
+    "name": "a pair's name",
+    "pnl": 'whether it is a PnL pair; with `?` behind it, a pair without it is none; `""`: the venue has none',
+}
 MEMBERS: Mapping[tuple[str, str], str] = {
     (
         "paths",
@@ -113,37 +141,7 @@ MEMBERS: Mapping[tuple[str, str], str] = {
     ): "other names for members of a request to the builder, constants, and members that are left out",
     ("words", "WORD"): "what a status word means, at every service: one of the meanings below",
     ("limits", "builder"): "requests a minute that the builder is asked at most; 0: no limit is kept",
-    ("replies", "id"): "the id of what was taken, a text or a whole number; of a pair its index",
-    ("replies", "replaced"): "the old id of a trigger that was replaced",
-    ("replies", "status"): "the status",
-    ("replies", "transaction"): "the transaction's hash, beside `hash`, `transactionHash` and `txHash`",
-    ("replies", "block"): "the block's number",
-    ("replies", "error"): "the contract's reason of a revert",
-    ("replies", "taken"): "a member that is `true` where a cancellation is only taken: not on the chain",
-    (
-        "replies",
-        "busy",
-    ): 'the word in the relayer\'s own 503 by which it says that it has taken nothing; `""`: there is none',
-    ("replies", "used"): "whether a nonce is used; with `not ` before it, a member that says the opposite",
-    ("replies", "enabled"): "whether the delegate is enabled",
-    ("replies", "expiry"): "until when",
-    ("replies", "time"): "in which form: `unix-s`, `unix-ms`, or `iso` (ISO 8601 with an offset)",
-    ("replies", "beside"): "members beside a payload that are expected: recorded, and not told each time",
-    ("replies", "chain_id"): "the chain id",
-    ("replies", "trading_domain"): "the trading domain",
-    ("replies", "referral_domain"): "the referral domain",
-    ("replies", "contracts"): "the contracts' addresses",
-    ("replies", "enums"): "the enums",
-    ("replies", "enum_first"): 'the number of the first name of an enum that is a list: `"0"`, `"1"`; `""`: not said',
-    ("replies", "units"): "the units",
-    ("replies", "intent_deadline_ms"): "the venue's usual deadline",
-    ("replies", "slippage_percent"): "the venue's usual slippage",
-    ("replies", "simulator"): "the mark of a simulator, which is only told",
-    ("replies", "name"): "a pair's name",
-    (
-        "replies",
-        "pnl",
-    ): 'whether it is a PnL pair; with `?` behind it, a pair without it is none; `""`: the venue has none',
+    **{("replies", name): what for name, what in _IN_REPLIES.items()},
 }
 """What each member is: the reference is made of this table."""
 
@@ -177,7 +175,7 @@ class Speech(NamedTuple):
     def differences(self) -> set[tuple[str, str]]:
         """Table and name of each value that is not what ships."""
         ships = SHIPPED.rows
-        return {row for row, value in self.rows.items() if row not in ships or ships[row] != value}
+        return {row for row, value in self.rows.items() if ships.get(row) != value}
 
     @property
     def fingerprint(self) -> str:

@@ -22,7 +22,6 @@ from airlock_shared.units import ADDRESS, CHOICE, UNIX_S, UNLIMITED
 SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
 OWNER_CHARACTERS = 22
 URL_CHARACTERS = 26
-INTENT_CHARACTERS = 30
 LABEL_CHARACTERS = 20
 
 _TRADING_ROUTER = "tradingRouter"

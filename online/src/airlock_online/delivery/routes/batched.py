@@ -12,10 +12,10 @@ from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, unexpected
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.order_events import from_stream
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.order_status import OrderStatus
-from airlock_online.delivery.routes.posting import OF_PROXIES, Parcel, parcel_of, refused
-from airlock_online.delivery.routes.struct import request_of
+from airlock_online.delivery.routes.posting import OF_PROXIES, refused
+from airlock_online.delivery.routes.struct import parcel_of, request_of
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState, is_end_of_view, is_of, needs_history
 from airlock_online.journal.schema import Submission

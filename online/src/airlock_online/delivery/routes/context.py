@@ -84,6 +84,14 @@ def _not_here(_: Record) -> str:
     return ""
 
 
+class Parcel(NamedTuple):
+    """The one request: its method, its address, and the exact bytes of its body."""
+
+    method: str
+    url: str
+    body: bytes
+
+
 class DeliveryContext(NamedTuple):
     """What a delivery touches. ``on_event`` gets each new event once, after the journal has it; ``on_notice`` the talk.
 

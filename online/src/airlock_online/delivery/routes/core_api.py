@@ -10,13 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import id_told, value_at
+from airlock_online.clients.http_messages import id_told, value_at
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, UnusableId, post_once, told_by, usable_id
-from airlock_online.delivery.routes.struct import request_of
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.posting import Posted, UnusableId, told_by, usable_id
+from airlock_online.delivery.routes.tracker import PostTaken
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import REPLACE
 from airlock_shared.catalogue.services import CORE_API
 from airlock_shared.text.safe import safe
@@ -25,30 +23,13 @@ STORED = "TriggerStored"
 _WHO = "the core API"
 
 
-def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
-    """Return the request: PUT when it replaces a stored trigger, else POST."""
-    return request_of(CORE_API, delivery, context)
-
-
-def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
-    """Send once; the answer is the outcome, and the new id is durable before anybody sees it."""
-
-    def read(reply: Reply) -> dict[str, str]:
-        stored = context.speech.reply(CORE_API, delivery.primary_type)
-        data, _ = told_by(_WHO, parcel.url, reply, (200, 201))
-        return _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
-
-    payload = post_once(parcel, read, tracker, context)
-    if payload is not None:
-        event = OrderEvent(0, STORED, payload)
-        tracker.write(event, entity_id=payload["entityId"], path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
-    return ""
-
-
-def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
-    """Return at once: no read of a stored trigger is documented, and the nonce tells when it is spent."""
-    del known, tracker, context
-    return ""
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
+    """Return the outcome: the answer is it, and the new id is durable before anybody sees it."""
+    stored = context.speech.reply(CORE_API, delivery.primary_type)
+    data, _ = told_by(_WHO, url, reply, (200, 201))
+    payload = _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
+    path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
+    return PostTaken(OrderEvent(0, STORED, payload), entity_id=payload["entityId"], path=path)
 
 
 def _stored(
@@ -65,3 +46,7 @@ def _stored(
         what = f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}"
         raise UnusableId(what, place, new)
     return {"entityId": new, "oldEntityId": replaces}
+
+
+ROUTE = Posted(CORE_API, _WHO, _taken)
+"""No read of a stored trigger is documented, and the nonce tells when it is spent."""

@@ -8,7 +8,7 @@ wrong seq. Source: the specification,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from airlock_online.clients.http import json_of, unexpected
 from airlock_online.clients.urls import join, segment
@@ -86,17 +86,22 @@ class OrderStatus:
 
     def _read(self, *, whole: bool) -> StatusReply:
         tracking_id, last_seq = self._tracker.tracking_id, self._tracker.order.last_seq
-        url = join(self._base_url, self._context.speech.paths[MARKET + STATUS].replace("{id}", segment(tracking_id)))
         query = {} if whole or last_seq is None else {"afterSeq": last_seq}
-        reply = self._context.http.poll(url, query)
-        if reply.status != 200:
-            raise unexpected(reply, f"the status answered {reply.status}")
-        found = from_status(json_of(reply, url), tracking_id)
+        found = read_history(self._base_url, tracking_id, query, self._context)
         for why in found.unreadable:
             self._tracker.odd(Anomaly("unreadable-entry", OrderEvent(None, "entry", {"why": why})))
         if found.left_out:
             self._tracker.odd(Anomaly("too-many-events", OrderEvent(None, "more", {"left_out": found.left_out})))
         return found
+
+
+def read_history(base_url: str, tracking_id: str, query: Mapping[str, int], context: DeliveryContext) -> StatusReply:
+    """Return what the market tells of an order's history, asked for by its id. Raises ``ServiceError``."""
+    url = join(base_url, context.speech.paths[MARKET + STATUS].replace("{id}", segment(tracking_id)))
+    reply = context.http.poll(url, query)
+    if reply.status != 200:
+        raise unexpected(reply, f"the status answered {reply.status}")
+    return from_status(json_of(reply, url), tracking_id)
 
 
 def _in_words(reply: StatusReply) -> str:

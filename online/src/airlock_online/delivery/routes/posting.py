@@ -11,23 +11,20 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
-from airlock_online.clients.http_messages import code_of
-from airlock_online.clients.reply_values import id_told, value_at
-from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.tracker import Tracker, given_id
+from airlock_online.clients.http_messages import code_of, id_told, value_at
+from airlock_online.clients.urls import join, segment
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
+from airlock_online.delivery.routes.polling import PollAnswer, until_final
+from airlock_online.delivery.routes.struct import request_of
+from airlock_online.delivery.routes.tracker import PostTaken, Tracker, given_id
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
+from airlock_online.journal.schema import Record, Submission
+from airlock_online.speech.sections import STATUS
 from airlock_shared.errors import DocumentError, ServiceError
+from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import parse_json
 
 _Read = TypeVar("_Read")
-
-
-class Parcel(NamedTuple):
-    """The one request: its method, its address, and the exact bytes of its body."""
-
-    method: str
-    url: str
-    body: bytes
 
 
 class UnusableId(ServiceError):
@@ -38,12 +35,6 @@ class UnusableId(ServiceError):
         self.given = given_id(name, value)
 
 
-def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> Parcel:
-    """Return a request that can be built. Raises ``UsageError``: after the claim that would be too late to find out."""
-    context.http.require(HttpCall(method, url, body=body))
-    return Parcel(method, url, body)
-
-
 def post_once(
     parcel: Parcel, read: Callable[[Reply], _Read], tracker: Tracker, context: DeliveryContext, *, busy: str = ""
 ) -> _Read | None:
@@ -52,12 +43,21 @@ def post_once(
     None when there was no such answer: the journal has the state that this leaves. ``read`` raises ``ServiceError``.
     ``busy`` is the service's word, in its 503, for that it has taken nothing.
     """
-    try:
+
+    def post() -> _Read | None:
         with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
             if refused(opened, tracker, busy=busy):
                 return None
             reply = opened.with_body(b"".join(opened.chunks))
         return read(reply)
+
+    return settled(post, tracker)
+
+
+def settled(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | None:
+    """Return what ``post``, which sends once, makes of its answer; None without one: the journal has the state of that."""
+    try:
+        return post()
     except NotSent as error:
         tracker.settle(OrderState.PREPARED, error.what)
     except UnusableId as error:
@@ -158,3 +158,70 @@ def document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> 
     if type(document) is not dict:
         raise unexpected(reply, f"{who} answered in an unknown shape")
     return document
+
+
+# ---- the services that are asked by the id that they gave ------------------------------------------------------------
+
+
+class StatusTold(NamedTuple):
+    """A status read: the members of its reply, what their places begin with, where the venue has what, and the id asked."""
+
+    data: dict[str, Any]
+    within: str
+    places: Mapping[str, Any]
+    asked: str
+
+
+class Posted(NamedTuple):
+    """A route to such a service, called ``who``.
+
+    ``taken`` reads the answer to the POST. ``about`` is the id that is asked about, empty for nothing to ask; ``question``
+    and ``notice`` have a place for it. ``answer`` reads a status, and writes down what ends it.
+    """
+
+    route: str
+    who: str
+    taken: Callable[[Delivery, Reply, str, DeliveryContext], PostTaken]
+    about: Callable[[Record, Tracker, DeliveryContext], str] = lambda *_: ""
+    question: str = ""
+    notice: str = ""
+    answer: Callable[[StatusTold, Record, Tracker, DeliveryContext], PollAnswer] = lambda *_: PollAnswer("", final=True)
+    statuses: tuple[int, ...] = (200, 201, 202)
+
+    def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
+        """Return the request that the services file's body makes of a delivery."""
+        return request_of(self.route, delivery, context)
+
+    def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
+        """POST once, then poll. Return why it stopped, empty when the submission is final."""
+        busy = context.speech.replies[self.route].get("busy", "")
+        taken = post_once(
+            parcel, lambda reply: self.taken(delivery, reply, parcel.url, context), tracker, context, busy=busy
+        )
+        if taken is None:
+            return ""
+        taken.write(tracker)
+        return self._poll(context.journal.get(delivery.digest).record, tracker, context)
+
+    def follow(self, known: Submission, tracker: Tracker, context: DeliveryContext) -> str:
+        """Poll the service, if there is an id to ask for, whether or not the POST was answered."""
+        if about := self.about(known.record, tracker, context):
+            context.on_notice(self.notice.format(safe(about)))
+        return self._poll(known.record, tracker, context)
+
+    def _poll(self, record: Record, tracker: Tracker, context: DeliveryContext) -> str:
+        if not (about := self.about(record, tracker, context)):
+            return ""
+        if not context.speech.paths[self.route + STATUS]:
+            return f"{self.who} has taken the cancellation, and no read of it is known: its nonce tells the rest"
+
+        def ask() -> PollAnswer:
+            return self.answer(self.status(record, about, context), record, tracker, context)
+
+        return until_final(f"{self.who}: {self.question.format(safe(about))}", ask, context)
+
+    def status(self, record: Record, asked: str, context: DeliveryContext) -> StatusTold:
+        """Return what the service says of an id. Raises ``ServiceError``."""
+        url = join(record.url, context.speech.paths[self.route + STATUS].replace("{id}", segment(asked)))
+        data, within = told_by(self.who, url, context.http.poll(url, {}), self.statuses)
+        return StatusTold(data, within, context.speech.reply(self.route, record.primary_type), asked)

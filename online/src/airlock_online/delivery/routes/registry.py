@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from airlock_online.delivery.routes import batched, core_api, relay, relayer, rpc, twap
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.schema import Submission
 from airlock_shared.catalogue import services
@@ -31,9 +30,9 @@ class RouteModule(Protocol):
 
 MODULES: Mapping[str, RouteModule] = {
     services.BATCHED_MARKET: batched,
-    services.RELAYER: relayer,
-    services.CORE_API: core_api,
-    services.TWAP: twap,
-    services.RELAY: relay,
+    services.RELAYER: relayer.ROUTE,
+    services.CORE_API: core_api.ROUTE,
+    services.TWAP: twap.ROUTE,
+    services.RELAY: relay.ROUTE,
     services.RPC: rpc,
 }

@@ -6,13 +6,12 @@ configured then. Sources: the Ethereum execution API; EIP-1559 transactions are 
 
 from __future__ import annotations
 
-from airlock_online.clients.http import NotSent
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
 from airlock_online.delivery.routes import transaction
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.delivery.routes.polling import PollAnswer, until_final
-from airlock_online.delivery.routes.posting import Parcel
+from airlock_online.delivery.routes.posting import settled
 from airlock_online.delivery.routes.tracker import Tracker
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record, Submission
@@ -31,19 +30,19 @@ def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
 
 def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
     """Send once, then wait for the receipt and its confirmations. Return why it stopped, empty when it is final."""
-    node, tx_hash = _node(context), transaction.hash_of(delivery)
-    try:
-        named = node.send_raw_transaction(parcel.body.decode())
-    except NotSent as error:
-        tracker.settle(OrderState.PREPARED, error.what)
+    node = _node(context)
+
+    def post() -> str | None:
+        try:
+            return node.send_raw_transaction(parcel.body.decode())
+        except RpcError as error:
+            _refused(delivery, error, tracker, node)
+            return None
+
+    named = settled(post, tracker)
+    if named is None:
         return ""
-    except RpcError as error:
-        _refused(delivery, error, tracker, node)
-        return ""
-    except ServiceError as error:
-        tracker.settle(OrderState.UNKNOWN, error.what)
-        return ""
-    transaction.sent(tx_hash, named, tracker)
+    transaction.sent(transaction.hash_of(delivery), named).write(tracker)
     return _poll(context.journal.get(delivery.digest).record, tracker, context, node)
 
 
@@ -101,4 +100,4 @@ def take(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracke
     if receipt.ok:
         transaction.confirmed(receipt.transaction_hash, receipt.block_number, confirmed_block, call, tracker)
     else:
-        transaction.reverted(receipt.transaction_hash, "REVERTED", "", tracker)
+        transaction.reverted(receipt.transaction_hash, "", tracker)

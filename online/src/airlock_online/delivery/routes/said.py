@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from airlock_online.clients.reply_values import StatusWord, value_at
+from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.reply_values import StatusWord
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.polling import PollAnswer
 from airlock_online.speech.meanings import CONFIRMED, FAILED, REVERTED, may_mean, plain

@@ -11,9 +11,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from airlock_online.clients.http_messages import HttpCall
 from airlock_online.clients.urls import join, segment
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.posting import Parcel, parcel_of
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.speech.sections import (
     AS_NUMBER,
     EXECUTING,
@@ -97,6 +97,12 @@ def executing_call(delivery: Delivery) -> dict[str, str]:
     values = [bytes.fromhex(signed[argument.name][2:]) for argument in arguments_of(signature)]
     data = "0x" + (selector_of(signature) + encode(["bytes", "bytes"], values)).hex()
     return {"function": canonical(signature), "to": delivery.contract, "data": data, "value": "0"}
+
+
+def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> Parcel:
+    """Return a request that can be built. Raises ``UsageError``: after the claim that would be too late to find out."""
+    context.http.require(HttpCall(method, url, body=body))
+    return Parcel(method, url, body)
 
 
 def request_of(route: str, delivery: Delivery, context: DeliveryContext) -> Parcel:

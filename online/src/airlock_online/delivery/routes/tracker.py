@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.claims import let_go
@@ -137,6 +138,22 @@ class Tracker:
         self._context.journal.reject(self.digest, status, reason, code, token=self.token)
         let_go(self.token)
         self._context.on_answered()
+
+
+class PostTaken(NamedTuple):
+    """What an answer to the POST says: its event, the ids with it, the states that it leads through, and what is odd."""
+
+    event: OrderEvent
+    tracking_id: str = ""
+    entity_id: str = ""
+    path: tuple[OrderState, ...] = (OrderState.ACCEPTED,)
+    odd: Anomaly | None = None
+
+    def write(self, tracker: Tracker) -> None:
+        """Make it durable, then show it."""
+        tracker.write(self.event, tracking_id=self.tracking_id, entity_id=self.entity_id, path=self.path)
+        if self.odd is not None:
+            tracker.odd(self.odd)
 
 
 def given_id(name: str, value: object) -> str:

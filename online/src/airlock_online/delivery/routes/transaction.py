@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.tracker import PostTaken, Tracker
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_shared.catalogue.calls import CALLS
 from airlock_shared.catalogue.eip1559 import transaction_hash
@@ -18,6 +18,7 @@ from airlock_shared.text.safe import safe
 
 SENT, CONFIRMED, REVERTED = "TransactionSent", "TransactionConfirmed", "TransactionReverted"
 _NO_WORD: Mapping[str, str] = MappingProxyType({})
+_REVERTED = "REVERTED"
 STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later: this is not a fill"
 
 
@@ -28,17 +29,13 @@ def hash_of(delivery: Delivery) -> str:
     return "0x" + transaction_hash(bytes.fromhex(delivery.raw_transaction[2:])).hex()
 
 
-def sent(tx_hash: str, named: str, tracker: Tracker) -> None:
-    """Write down that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
-    tracker.write(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tracking_id=tx_hash, path=(OrderState.ACCEPTED,))
-    compare(tx_hash, named, tracker)
-
-
-def compare(tx_hash: str, named: str, tracker: Tracker) -> None:
-    """Name it when a service speaks of another transaction than the one that was signed."""
+def sent(tx_hash: str, named: str) -> PostTaken:
+    """Return that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
+    taken = PostTaken(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tx_hash)
     if named.lower() != tx_hash:
         told = OrderEvent(None, SENT, {"transactionHash": safe(named, limit=80)})
-        tracker.odd(Anomaly("other-transaction-hash", told))
+        return taken._replace(odd=Anomaly("other-transaction-hash", told))
+    return taken
 
 
 def confirmed(
@@ -60,12 +57,12 @@ def confirmed(
     tracker.write(OrderEvent(1, CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note)
 
 
-def reverted(tx_hash: str, code: str, told: str, tracker: Tracker) -> None:
+def reverted(tx_hash: str, told: str, tracker: Tracker) -> None:
     """Write down that the chain has it and that it changed nothing; ``told`` is the contract's reason, if any."""
-    payload = {"transactionHash": tx_hash, "code": code} | ({"reason": told} if told else {})
+    payload = {"transactionHash": tx_hash, "code": _REVERTED} | ({"reason": told} if told else {})
     note = f"transaction {tx_hash} was reverted" + (f": {told}" if told else "")
     event = OrderEvent(1, REVERTED, payload)
-    tracker.write(event, tracking_id=tx_hash, path=_to(OrderState.FAILED), code=code, note=note)
+    tracker.write(event, tracking_id=tx_hash, path=_to(OrderState.FAILED), code=_REVERTED, note=note)
 
 
 def _to(state: OrderState) -> tuple[OrderState, OrderState]:

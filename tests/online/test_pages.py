@@ -1,0 +1,144 @@
+"""Reads in pages: a mark of any name is followed to its end, and a page is never silently left out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.cli.main import program
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.http import Http
+from airlock_online.clients.pages import PAGES_AT_MOST, read_pairs
+from airlock_online.speech.reader import resolve_services
+from airlock_online.speech.sections import FORMAT, SHIPPED, Speech
+from airlock_shared.cli.program import run
+from airlock_shared.errors import ServiceError, UsageError
+from online import transaction_steps as steps
+from online.loopback import Wire, reply
+from online.test_reads import positions
+from shared.make_payloads import DESK, TREASURY
+
+SERVICES = f"""\
+format = "{FORMAT}"
+
+[requests.positions]
+startingAfter = "$next.paging.after"
+"""
+BY_MARK = resolve_services({"format": FORMAT, "requests": {"all": {"startingAfter": "$next.paging.after"}}})
+
+
+def paged(data: dict[str, Any], mark: object) -> dict[str, Any]:
+    return data | {"paging": {"after": mark}}
+
+
+def read(path: Path, pages: Sequence[object], *words: str, services: str = SERVICES) -> tuple[int, list[str]]:
+    """Run a command on a machine whose builder answers the positions read by these pages, the last of them for ever."""
+    script = {"GET /b/v2/positions": [reply(200, {"ok": True, "data": page}) for page in pages]}
+    with Wire(script) as wire:
+        steps.fetched(path, wire.url + "/b")
+        (path / "services.toml").write_text(services)
+        with (path / "config.toml").open("a") as config:
+            config.write('\n[venue]\nservices = "services.toml"\n')
+        return run(program, ["--home", str(path), *words]), [seen.target for seen in wire.seen]
+
+
+def pairs_of(speech: Speech, *pages: object) -> list[Any]:
+    script = {"GET /v2/pairs": [reply(200, {"ok": True, "data": page}) for page in pages]}
+    with Wire(script) as wire, Http() as client:
+        return read_pairs(BuilderClient(wire.url, client, speech), speech)
+
+
+def test_positions_are_read_to_their_end_by_the_venue_s_own_mark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = positions()
+    first, second = {"trades": whole["trades"][:1], "orders": []}, {"trades": whole["trades"][1:]}
+    pages = [paged(first, "a/b&c"), paged(second, 7), paged({"orders": whole["orders"], "trades": None}, None)]
+    code, asked = read(tmp_path, pages, "positions", TREASURY, "--json")
+    told = json.loads(capsys.readouterr().out)
+    assert (code, len(told["positions"]), len(told["orders"])) == (0, 3, 1)
+    assert {name: told["reply"][name] for name in whole} == whole
+    path = f"/b/v2/positions?trader={TREASURY}"
+    assert asked == [path, f"{path}&startingAfter=a%2Fb%26c", f"{path}&startingAfter=7"]
+
+
+@pytest.mark.parametrize(
+    ("pages", "why"),
+    [
+        ([paged({"trades": []}, "a"), paged({"trades": []}, "a")], "came twice"),
+        ([paged({"trades": []}, "a"), paged({"trades": []}, "b"), paged({"trades": []}, "a")], "came twice"),
+        ([paged({"trades": []}, {"id": 1})], "cannot be asked for"),
+        ([paged({"trades": []}, "x" * 2_001)], "cannot be asked for"),
+        ([paged({"trades": []}, "a"), []], "no object"),
+        ([paged({"trades": []}, "a"), {"trades": [], "nextCursor": "b"}], "'nextCursor' says that there is more"),
+        ([paged({"trades": []}, "a"), {"trades": [], "hasMore": True}], "'hasMore' says that there is more"),
+        ([paged({"trades": [], "total": 1}, "a"), {"trades": []}], "counts 1 entries and told 0"),
+        ([{"trades": [], "pages": 2}], "'pages' says that there is more"),
+        ([paged({"trades": []}, "a"), {"trades": [], "trader": DESK}], DESK),
+    ],
+)
+def test_where_a_page_may_be_missing_nothing_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], pages: list[object], why: str
+) -> None:
+    assert read(tmp_path, pages, "positions", TREASURY)[0] == 8
+    told = capsys.readouterr()
+    assert (why in " ".join(told.err.split()), told.out) == (True, ""), told.err
+
+
+def test_marks_that_do_not_end_are_refused() -> None:
+    pages = [paged({"pairs": [steps.meta()]}, number + 1) for number in range(PAGES_AT_MOST + 1)]
+    with pytest.raises(ServiceError, match=f"at most {PAGES_AT_MOST} pages"):
+        pairs_of(BY_MARK, *pages)
+
+
+@pytest.mark.parametrize("mark", ["nextCursor", "cursor", "next"])
+def test_a_next_page_that_no_file_names_is_told_and_never_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], mark: str
+) -> None:
+    code, asked = read(tmp_path, [positions() | {mark: "b"}], "positions", TREASURY, services=f'format = "{FORMAT}"\n')
+    assert (code, len(asked)) == (8, 1)
+    assert f"'{mark}' says that there is more" in " ".join(capsys.readouterr().err.split())
+
+
+def test_positions_in_counted_pages_are_read_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = positions()
+    pages = [
+        {"trades": [each], "orders": [], "page": number, "pages": 3} for number, each in enumerate(whole["trades"], 1)
+    ]
+    code, asked = read(tmp_path, pages, "positions", TREASURY, "--json", services=f'format = "{FORMAT}"\n')
+    assert (code, json.loads(capsys.readouterr().out)["reply"]["trades"]) == (0, whole["trades"])
+    assert [target.partition("&")[2] for target in asked] == ["", "page=2", "page=3"]
+
+
+def test_the_pairs_are_read_by_a_mark_and_one_that_was_asked_for_may_be_named_again() -> None:
+    pages = [{"pairs": [{"index": n}], "cursor": n or None, "paging": {"after": (n + 1) % 3}} for n in range(3)]
+    assert [pair["index"] for pair in pairs_of(BY_MARK, *pages)] == [0, 1, 2]
+    with pytest.raises(ServiceError, match="pair catalogue"):
+        pairs_of(SHIPPED, *pages[1:])
+
+
+@pytest.mark.parametrize(
+    ("name", "request_"),
+    [
+        ("positions", {"after": "$next"}),
+        ("positions", {"after": "$next."}),
+        ("positions", {"after": "$next.a..b"}),
+        ("positions", {"after": "next.a"}),
+        ("positions", {"after": "$next.a", "before": "$next.b"}),
+        ("positions", {"after": "$next.a", "number": "$page"}),
+        ("positions", {"trader": "$next.a"}),
+        ("nonce", {"after": "$next.a"}),
+        ("delegate", {"after": "$next.a"}),
+    ],
+)
+def test_a_mark_that_cannot_be_meant_is_refused(name: str, request_: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match="mistake"):
+        resolve_services({"format": FORMAT, "requests": {name: request_}})
+
+
+def test_a_mark_may_go_by_the_name_that_counted_pages_have() -> None:
+    assert resolve_services({"format": FORMAT, "requests": {"pairs": {"page": "$next.page"}}})
