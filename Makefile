@@ -85,11 +85,11 @@ test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
 
 # What runs at random in a smaller number with every run of the tests. AIRLOCK_ALTERED_SEED gives another draw.
 .PHONY: test-signing
-test-signing: $(VENVS)/dev/.done $(VENVS)/offline/.done ## The random tests of `sign` at full size: interleavings, kills, altered requests
-	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
-		AIRLOCK_INTERLEAVINGS=50 AIRLOCK_ALTERED=6000 AIRLOCK_ALTERED_INSTALLED=200 $(VENVS)/dev/bin/python -m pytest -q \
+test-signing: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done ## The random tests of `sign` at full size: interleavings, kills, altered requests; 500 steps
+	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
+		AIRLOCK_INTERLEAVINGS=50 AIRLOCK_ALTERED=6000 AIRLOCK_ALTERED_INSTALLED=200 AIRLOCK_MANY_STEPS=500 $(VENVS)/dev/bin/python -m pytest -q \
 		tests/offline/test_interleavings.py tests/offline/test_killed_while_signing.py tests/offline/test_sign_never_falls.py \
-		tests/e2e/test_altered_requests.py tests/e2e/test_two_terminals.py
+		tests/e2e/test_altered_requests.py tests/e2e/test_two_terminals.py tests/e2e/test_many_steps.py
 
 # CAMPAIGN="--seed 7 --kills 50 --started 5 ..." plays another one, or a part of it.
 .PHONY: campaign

@@ -22,7 +22,7 @@ from eth_utils.crypto import keccak
 
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.profile import shipped
+from airlock_shared.catalogue.profile_differences import shipped
 from airlock_shared.checks.case import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.plan.decisions import wanted_value

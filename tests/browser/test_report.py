@@ -14,13 +14,19 @@ import pytest
 from PIL import Image
 
 from airlock_shared.host.print_pdf import print_page
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.read import texts_in
+from airlock_shared.report.page.plan_page import plan_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make
 from airlock_shared.text.fingerprint_words import grouped
 from browser.chromium import Page
-from shared.report.day import HOSTILE, offline_files, online_files, part_files, played, signed
+from shared.report.day import HOSTILE, PLAYED, offline_files, online_files, part_files, signed
+from shared.world import PLAN_TEXT, plan
 
+ONE_STEP = ("market-close", "delegate-key", "referral-code")
+PAGES = ("offline", "online", "plan", *ONE_STEP)
+HOSTILE_TITLE = HOSTILE.replace("'", "")
 WIDTHS = [1280, 768, 375]
 PAPERS = {"A4": (8.27, 11.69), "Letter": (8.5, 11)}
 OVERFLOWING = """[...document.querySelectorAll('body *')].filter((e) => !e.closest('svg')
@@ -38,12 +44,16 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     for half, files in (("offline", offline_files()), ("online", online_files())):
         (folder / f"{half}.html").write_bytes(make(files, judge).html)
-    (folder / "close.html").write_bytes(make(played(), judge).html)
-    return {name: folder / f"{name}.html" for name in ("offline", "online", "close")}
+    for ceremony in ONE_STEP:
+        files = {path.name: path.read_bytes() for path in (PLAYED.parent / ceremony).iterdir()}
+        (folder / f"{ceremony}.html").write_bytes(make(files, judge).html)
+    text = PLAN_TEXT.replace(f'title = "{plan().title}"', f"title = '{HOSTILE_TITLE}'", 1)
+    (folder / "plan.html").write_bytes(plan_page(parse_plan(text.encode())))
+    return {path.stem: path for path in folder.iterdir()}
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("half", ["offline", "online"])
+@pytest.mark.parametrize("half", PAGES)
 def test_nothing_is_wider_than_the_screen_and_nothing_is_cut(
     browser: Page, reports: dict[str, Path], half: str, width: int
 ) -> None:
@@ -73,13 +83,27 @@ def _shows_every_hash_in_two_lines(browser: Page) -> bool:
     return all([len(line.split()) for line in text.split("\n")] == [8, 8] and lines == 2 for text, lines in shown)
 
 
-@pytest.mark.parametrize("half", ["offline", "online"])
+@pytest.mark.parametrize("half", PAGES)
 @pytest.mark.parametrize("width", WIDTHS)
 def test_no_address_is_broken(browser: Page, reports: dict[str, Path], half: str, width: int) -> None:
     browser.resize(width, 900)
     browser.open(reports[half])
-    assert browser.evaluate("document.querySelectorAll('.address').length") > 40
+    assert browser.evaluate("document.querySelectorAll('.address').length") >= 3
     assert browser.evaluate(BROKEN) == []
+
+
+def test_an_address_is_set_apart_in_groups_of_four_and_copied_as_one_word(
+    browser: Page, reports: dict[str, Path]
+) -> None:
+    browser.open(reports["delegate-key"])
+    copied, gaps = browser.evaluate("""(() => {
+      const address = [...document.querySelectorAll('.address')].find((e) => e.textContent.length == 42);
+      getSelection().selectAllChildren(address);
+      const groups = [...address.querySelectorAll('span')].map((e) => e.getBoundingClientRect());
+      return [getSelection().toString(), groups.slice(1).map((box, n) => box.left - groups[n].right)]; })()""")
+    assert re.fullmatch("0x[0-9A-Fa-f]{40}", copied)
+    assert len(gaps) == 8
+    assert min(gaps) > 2
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -117,17 +141,27 @@ def test_a_part_of_a_plan_fits_a_narrow_screen_and_says_so_below_incomplete(brow
     assert strong[:2] == ["INCOMPLETE", "This is part of the plan: the steps that desk signs"]
 
 
-@pytest.mark.parametrize("half", ["offline", "online"])
+@pytest.mark.parametrize("half", ["offline", "online", "plan"])
 def test_it_runs_nothing_loads_nothing_and_shows_hostile_texts_as_they_are(
     browser: Page, reports: dict[str, Path], half: str
 ) -> None:
     browser.open(reports[half])
     assert browser.requests() == [reports[half].as_uri()]
     assert browser.complaints() == []
-    assert browser.evaluate("document.title") == f"2026-09-everything: report of {half}"
+    assert (
+        browser.evaluate("document.title") == f"2026-09-everything: {'plan' if half == 'plan' else f'report of {half}'}"
+    )
     assert browser.evaluate("document.querySelectorAll('script, img, iframe, link, a, form, object').length") == 0
     text = browser.evaluate("document.body.innerText")
+    if half == "plan":
+        assert browser.evaluate("document.querySelector('h1').textContent") == f"{HOSTILE_TITLE} (2026-09-everything)"
+        return
     assert HOSTILE in text
+    for place in (".screen", ".people th"):
+        assert any(
+            "<script>" in each
+            for each in browser.evaluate(f"[...document.querySelectorAll('{place}')].map((e) => e.innerText)")
+        )
     assert "a\\u{202e}b\\u{200b}c\\u{1b}[31m" in text
     assert not re.search("[\u202e\u200b\x1b]", text)
 
@@ -208,8 +242,7 @@ def test_it_prints_with_page_numbers_and_repeats_incomplete_on_every_page(
     data = base64.b64decode(pdf)
     assert data.startswith(b"%PDF-")
     pages = len(re.findall(rb"/Type\s*/Page\b", data))
-    steps = browser.evaluate("document.querySelectorAll('.step').length")
-    assert pages >= steps + 2  # each step and the signatures begin on a page of their own
+    assert pages > 14
     sheet = browser.evaluate("document.querySelector('style').textContent")
     assert 'content: "page " counter(page) " of " counter(pages)' in sheet
     assert 'content: "2026-09-everything, INCOMPLETE"' in sheet
@@ -267,34 +300,49 @@ def _printed_pages(browser: Page, page: Path, paper: str, folder: Path) -> list[
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.parametrize("half", ["offline", "online", "close"])
-def test_no_printed_page_has_one_row(
+@pytest.mark.parametrize("half", PAGES)
+def test_no_printed_page_has_two_rows(
     browser: Page, reports: dict[str, Path], half: str, paper: str, tmp_path: Path
 ) -> None:
     pages = _printed_pages(browser, reports[half], paper, tmp_path)
-    assert len(pages) > 10
     lines = [[line for line in page.splitlines() if line.strip()] for page in pages]
-    assert [page for page in lines if len(page) < 5] == []
+    assert [page for page in lines if len(page) < 12] == []
 
 
-@pytest.mark.parametrize("paper", PAPERS)
-def test_of_one_step_everything_stands_on_one_printed_page_and_what_is_signed_on_another(
-    browser: Page, reports: dict[str, Path], paper: str, tmp_path: Path
+@pytest.mark.parametrize("ceremony", ONE_STEP)
+def test_of_one_step_everything_stands_on_the_first_of_six_pages_and_all_files_on_the_last(
+    browser: Page, reports: dict[str, Path], ceremony: str, tmp_path: Path
 ) -> None:
-    pages = _printed_pages(browser, reports["close"], paper, tmp_path)
+    pages = _printed_pages(browser, reports[ceremony], "A4", tmp_path)
+    assert len(pages) <= 6
     for said in (
-        "REHEARSAL",
-        "Complete",
-        "for the account",
-        "may be used",
-        "the chain says",
-        "Witness: required",
-        "Seal of",
-    ):
+        "REHEARSAL", "Complete", "prepared", "signed", "sealed", "for the account", "may be used", "the chain says",
+        "Witness: ", "outcome, as it was read back", "I have read this page", "this report", "sealed by",
+    ):  # fmt: skip
         assert said in pages[0]
     assert "SHA-256 of each document" in pages[1]
-    for said in ("Signed by hand", "amount: 100 USDC", "this report", "By each role", "Mary Somerville"):
-        assert said in pages[-1]
+    for name in ("plan.toml", "screens.json", "timeline.jsonl"):
+        assert name in pages[-1]
+
+
+def test_the_plan_of_one_step_is_one_page(browser: Page, tmp_path: Path) -> None:
+    for ceremony in ONE_STEP:
+        path = tmp_path / f"{ceremony}.html"
+        path.write_bytes(plan_page(parse_plan((PLAYED.parent / ceremony / "plan.toml").read_bytes())))
+        browser.events.clear()
+        (printed,) = _printed_pages(browser, path, "A4", tmp_path)
+        assert "Write these 24 words on your own paper" in printed
+
+
+def test_a_button_of_the_device_is_on_no_screen(browser: Page, reports: dict[str, Path]) -> None:
+    for ceremony, count in (("market-close", 8), ("delegate-key", 21)):
+        browser.events.clear()
+        browser.open(reports[ceremony])
+        screens = browser.evaluate("[...document.querySelectorAll('.screen')].map((e) => e.innerText)")
+        assert len(screens) == count
+        assert not [
+            text for text in screens if re.search("Reject|Skip|Hold to sign|continue message|Back to safety", text)
+        ]
 
 
 def test_the_program_prints_it_with_the_browser_that_is_there(reports: dict[str, Path], tmp_path: Path) -> None:
@@ -304,6 +352,8 @@ def test_the_program_prints_it_with_the_browser_that_is_there(reports: dict[str,
         pytest.skip("Chromium is not installed: on Debian, apt-get install chromium")
     assert why == ""
     assert len(re.findall(rb"/Type\s*/Page\b", pdf.read_bytes())) > 10
+    (width, height) = map(float, re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf.read_bytes())[0])
+    assert (round(width / 72 * 25.4), round(height / 72 * 25.4)) == (210, 297)  # A4
     assert pdf.stat().st_mode & 0o777 == 0o600
 
 

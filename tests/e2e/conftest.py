@@ -97,7 +97,7 @@ class BothMachines:
     def prove(self, plan: Path, step: str = "", path: str = DELEGATE_PATH) -> None:
         """Sign a step's challenge with the delegate key at a path, as a trading server's own wallet would, and check it."""
         words = ("--plan", plan, *(("--step", step) if step else ()), "--json")
-        text = self.offline("delegate", "challenge", *words).json()["text"]
+        text = self.offline("delegate", "challenge", *words).json()["challenges"][0]["text"]
         signed = key_at(path).sign_message(encode_defunct(text=text)).signature
         ended = self.offline("delegate", "check", "--signature", "0x" + signed.hex(), *words)
         assert ended.code == 0, ended.err

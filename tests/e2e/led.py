@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import re
 import select
 import signal
 import struct
+import subprocess
 import termios
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,16 +20,17 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+from e2e.conftest import SOFTWARE_LEDGER, Ledger
 from e2e.terminal import Terminal
 
 PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "Mary Somerville"}
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r", (\w+)(, YOUR PAPER)?: word (\d+) and word (\d+)")
 _PROGRESS = re.compile(
-    r"\r\x1b\[K(?:waiting: [^\r\n]*)?|-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--\r +\r|\x1b\[\d*m"
+    r"\r\x1b\[K(?:waiting: [^\r\n]*)?|-- (?:\d+ of \d+ -- )?(?:Enter: on|b: back|confirm or) [^\r\n]*--\r +\r|\x1b\[\d*m"
     r"|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
 )
-_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*")
+_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*|-- [^\r\n]*confirm or reject on the Ledger --\r +\r")
 _KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--$")
 _PATIENCE_S = 300
 
@@ -37,6 +41,41 @@ class Asked(NamedTuple):
     machine: str
     question: str
     typed: str
+
+
+class Read(NamedTuple):
+    """What people had before them and did at both machines, from start to end, with nothing left out."""
+
+    commands: int
+    typed: int
+    enters: int
+    rows: int
+
+
+def count(screens: dict[str, Screen], asked: list[Asked]) -> Read:
+    """Count a ceremony by what the terminals showed: every row that stood on a screen, pages drawn anew once more each."""
+    typed = sum(bool(each.typed) for each in asked)
+    shown = sum(len(rows_of(screen.shown)) for screen in screens.values())
+    return Read(len(screens), typed, len(asked) - typed, shown)
+
+
+def rows_of(shown: str, columns: int = 80) -> list[str]:
+    """Return every row that stood on a terminal of so many columns; what was written over another text stands in its row."""
+    rows: list[str] = []
+    row: list[str] = []
+    column = 0
+    for part in re.findall(r"\x1b\[K|\x1b\[\d*m|[\s\S]", shown):
+        if part == "\x1b[K":
+            del row[column:]
+        elif part == "\r":
+            column = 0
+        elif part == "\n" or (part[0] != "\x1b" and column >= columns):
+            rows.append("".join(row))
+            row, column = [], 0
+        if part >= " ":
+            row[column:] = [*[" "] * (column - len(row)), part, *row[column + 1 :]]
+            column += 1
+    return [*rows, "".join(row)] if row else rows
 
 
 class Screen(Terminal):
@@ -77,7 +116,8 @@ class Screen(Terminal):
     def unread(self) -> list[list[str]]:
         """Return what ran through 24 rows at once: from one answer, key or wait to the next, more rows than a screen has.
 
-        A wait is for the other machine, whose people come here and read. Progress is written over and is left out.
+        A wait is for the other machine, whose people come here and read, or for the Ledger, beside which the list is read.
+        Progress is written over and is left out.
         """
         places = [0, *self.read_to, len(self.shown)]
         shown = [part for a, b in pairwise(places) for part in _WAITS.split(self.shown[a:b])]
@@ -98,6 +138,38 @@ def words_on(screen: Screen, document: str) -> list[str]:
         rf"^  {document} +1 ((?:[a-z]{{4}} ?){{12}})\n {{6,}}13 ((?:[a-z]{{4}} ?){{12}})$", screen.plain(), re.MULTILINE
     )
     return " ".join(found[-1]).split() if found else []
+
+
+class Reader:
+    """A person who holds a software Ledger and confirms there when the list on the screen was read, not at once."""
+
+    READS_S = 2.0
+
+    def __init__(self) -> None:
+        words = [str(SOFTWARE_LEDGER), "--ask"]
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+        assert self._process.stdout is not None
+        self.ledger = Ledger(self._process, int(json.loads(self._process.stdout.readline())["port"]))
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        assert self._process.stderr is not None
+        assert self._process.stdin is not None
+        for line in self._process.stderr:
+            if "Yes approves" in line:
+                time.sleep(self.READS_S)
+                self._process.stdin.write("Yes\n")
+                self._process.stdin.flush()
+
+    def stop(self) -> None:
+        self._process.terminate()
+        self._process.wait(20)
+        self._thread.join(20)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | None:

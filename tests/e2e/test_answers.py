@@ -74,7 +74,7 @@ KEYS = re.compile(r"-- (\d+) of (\d+) -- Enter: on (?:-- b: back )?--$")
 
 
 def _turned(terminal: Terminal, keys: str = "\n") -> list[tuple[int, int]]:
-    """Turn the pages of a review, whatever is asked before with Yes; return the numbers that came, up to the question."""
+    """Turn the page that decides, whatever is asked before with Yes; return the numbers that came, up to the question."""
     numbers: list[tuple[int, int]] = []
     answered = 0
     while terminal.more():
@@ -84,7 +84,7 @@ def _turned(terminal: Terminal, keys: str = "\n") -> list[tuple[int, int]]:
             terminal.press(keys if len(numbers) > 1 else "\n")
         elif not rest.endswith(f"{TO_STOP}: "):
             continue
-        elif numbers:
+        elif "\nSign step " in rest:
             break
         else:
             terminal.press("Yes\n")
@@ -93,14 +93,16 @@ def _turned(terminal: Terminal, keys: str = "\n") -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("rows", [6, 24])
-def test_the_question_comes_after_every_screen_of_the_review(desk: BothMachines, ledger: Ledger, rows: int) -> None:
+def test_the_question_comes_after_every_screen_of_the_page_that_decides(
+    desk: BothMachines, ledger: Ledger, rows: int
+) -> None:
     terminal = _signing(desk, ledger, "delegate-key", rows=rows)
     numbers = _turned(terminal)
     count = numbers[0][1]
-    assert numbers == [(number, count) for number in range(1, count + 1)]
-    last = terminal.shown.replace("\r", "").rsplit("WHAT IS SIGNED, IN FIVE LINES", 1)[1]
-    labels = ("what ", "how much ", "for whom ", "until when ", "as whom ")
-    assert [row[2:].startswith(labels) for row in last.splitlines() if row.startswith("  ")].count(True) == len(labels)
+    assert numbers == [(number, count) for number in range(1, count)]  # the last one stays above the question
+    five = terminal.shown.replace("\r", "").partition("WHAT IS SIGNED, IN FIVE LINES")[2].partition("To read: ")[0]
+    for label in ("what", "how much", "for whom", "until when", "as whom"):
+        assert five.count(f"\n  {label:<12}") == 1
     terminal.press("Yes\n")
     assert terminal.end() == 0, terminal.shown
     assert _events(desk).count("signed") == 1
@@ -136,16 +138,15 @@ def asking() -> Iterator[Ledger]:
     stop_ledger(Ledger(process, 0))
 
 
-LEDGERS = re.compile(r"-- (\d+) of (\d+) -- Enter: on [^\r\n]*-- confirm or reject on the Ledger --$")
+LEDGERS = re.compile(r"-- (\d+) of (\d+) -- [^\r\n]*-- confirm or reject on the Ledger --$")
 
 
 @pytest.mark.parametrize("answer", ["Yes", "no"])
-def test_the_ledgers_pages_are_turned_beside_it_until_it_is_answered(
+def test_the_ledgers_list_is_turned_beside_it_until_it_is_answered(
     desk: BothMachines, asking: Ledger, answer: str
 ) -> None:
-    terminal = _signing(desk, asking, "referral-code", rows=24)
-    count = _turned(terminal)[0][1]
-    assert count > 5
+    terminal = _signing(desk, asking, "referral-code", rows=10)
+    assert _turned(terminal)
     start = len(terminal.shown)
     terminal.press("Yes\n")
     came: list[int] = []
@@ -156,13 +157,34 @@ def test_the_ledgers_pages_are_turned_beside_it_until_it_is_answered(
             start = len(terminal.shown)
             terminal.press("\n" if len(came) != 3 else "b")
     assert came == [1, 2, 3, 2, 3]
-    assert "THE LEDGER, page 3 of " in terminal.shown
+    assert re.search(r"THE LEDGER WILL SHOW \(.*\), continued", terminal.shown)
     assert "signed" not in _events(desk)
     assert asking.process.stdin is not None
     asking.process.stdin.write(f"{answer}\n")
     asking.process.stdin.flush()
     assert terminal.end() == (0 if answer == "Yes" else 6), terminal.shown
     assert ("signed" in _events(desk)) == (answer == "Yes")
+
+
+def test_what_was_opened_is_on_record_and_nothing_else(desk: BothMachines, ledger: Ledger) -> None:
+    terminal = _signing(desk, ledger, "referral-code", rows=24)
+    _turned(terminal)
+    start = len(terminal.shown)
+    terminal.press("2\n")
+    while not (KEYS.search(terminal.shown[start:])):
+        assert terminal.more()
+    assert "\nDECIDED BY THE PLAN" in terminal.shown[start:].replace("\r", "")
+    terminal.press("\n")
+    while not terminal.shown[start:].endswith(f"{TO_STOP}: "):
+        assert terminal.more()
+        if KEYS.search(terminal.shown[start:]):
+            terminal.press("\n")
+    terminal.press("Yes\n")
+    assert terminal.end() == 0, terminal.shown
+    lines = desk.path("offline-home/transcript.jsonl").read_text().splitlines()
+    [read] = [json.loads(line)["data"] for line in lines if json.loads(line)["event"] == "reviewed"]
+    assert (read["step"], read["opened"]) == ("referral-code", ["decided by the plan"])
+    assert set(read["decides"]) == {"what", "how much", "for whom", "until when", "as whom"}
 
 
 # ---- pipes ------------------------------------------------------------------------------------------------------------

@@ -101,10 +101,12 @@ def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachin
     assert ended.code == 0, ended.err
     assert ended.err.count("Airlock: I hold this delegate key.") >= 1
     assert [len(line) > 80 for line in ended.err.splitlines() if "SIMULATOR" not in line].count(True) == 0
-    assert json.loads(proof.read_text())["format"] == "airlock/proof@1"
+    assert json.loads(proof.read_text())["format"] == "airlock/proofs@1"
     checked = desk.offline("delegate", "check", proof, "--plan", plan, "--json")
-    assert (checked.json()["delegate"], checked.json()["recorded_before"]) == (DELEGATE, False)
-    assert desk.offline("delegate", "check", proof, "--plan", plan, "--json").json()["recorded_before"] is True
+    (found,) = checked.json()["proofs"]
+    assert (found["delegate"], found["recorded_before"]) == (DELEGATE, False)
+    again = desk.offline("delegate", "check", proof, "--plan", plan, "--json").json()
+    assert again["proofs"][0]["recorded_before"] is True
     assert events(desk).count("delegate-proved") == 1
     said = done(desk, blind, plan, node=False)
     for promise in ("enabled until", "may sign intents", "may send calls"):
@@ -114,15 +116,18 @@ def test_a_key_is_proved_on_its_ledger_registered_and_read_back(desk: BothMachin
 
 
 def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk: BothMachines) -> None:
-    plan, text, proof = example(desk, "registration"), desk.path("challenge.txt"), desk.path("proof.json")
-    assert desk.online("delegate", "challenge", "--plan", plan, "-o", text).code == 0
-    asked = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["text"]
-    assert text.read_text() == asked
+    plan, asks, proof = example(desk, "registration"), desk.path("challenges.json"), desk.path("proof.json")
+    assert desk.online("delegate", "challenge", "--plan", plan, "-o", asks).code == 0
+    asked = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["challenges"][0]["text"]
+    answers = json.loads(asks.read_text())
+    assert [each["text"] for each in answers["proofs"]] == [asked]
     words = ("delegate", "proof", "--plan", plan, "-o", proof, "--signature")
     wrong = desk.online(*words, by(NEW_PATH, asked))
     assert (wrong.code, "PROOF-SIGNER" in wrong.err, proof.exists()) == (3, True, False), wrong.err
-    ended = desk.online(*words, by(DELEGATE_PATH, asked), "--json")
-    assert (ended.code, ended.json()["delegate"]) == (0, DELEGATE), ended.err
+    answers["proofs"][0]["signature"] = by(DELEGATE_PATH, asked)
+    asks.write_text(json.dumps(answers))
+    ended = desk.online("delegate", "proof", asks, "--plan", plan, "-o", proof, "--json")
+    assert (ended.code, ended.json()["delegates"]) == (0, {"desk-key": DELEGATE}), ended.err
     assert desk.online(*words, by(DELEGATE_PATH, asked)).code == 2  # nothing is overwritten
     assert desk.offline("delegate", "check", proof, "--plan", plan).code == 0
     assert events(desk).count("delegate-proved") == 1
@@ -282,7 +287,7 @@ BAD: dict[str, tuple[str, Callable[[str], str]]] = {
 
 def test_another_signature_is_refused_by_name_and_recorded_nowhere(desk: BothMachines) -> None:
     plan = example(desk, "registration")
-    text = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["text"]
+    text = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["challenges"][0]["text"]
     for name, (check, make) in BAD.items():
         ended = desk.offline("delegate", "check", "--signature", make(text), "--plan", plan)
         assert (ended.code, check in ended.err) == (3, True), (name, ended.err)
@@ -305,7 +310,12 @@ def test_a_proof_of_another_ceremony_is_refused_and_what_differs_is_named(desk: 
         other.write_text(plan.read_text().replace(old, new))
         ended = desk.offline("delegate", "check", proof, "--plan", other)
         assert (ended.code, "PROOF-CHALLENGE" in ended.err) == (3, True), (name, ended.err)
-        document = json.loads(proof.read_text()) | {"plan": fingerprint(desk, other)}
+        document = json.loads(proof.read_text())
+        new_plan = fingerprint(desk, other)
+        document["proofs"][0] |= {
+            member: document["proofs"][0][member].replace(fingerprint(desk, plan), new_plan)
+            for member in ("plan", "text")
+        }
         rewritten = desk.path(f"rewritten-{name}.json")
         rewritten.write_text(json.dumps(document))
         ended = desk.offline("delegate", "check", rewritten, "--plan", other)
@@ -315,7 +325,7 @@ def test_a_proof_of_another_ceremony_is_refused_and_what_differs_is_named(desk: 
 
 
 def fingerprint(desk: BothMachines, plan: Path) -> str:
-    found: str = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["plan"]
+    found: str = desk.offline("delegate", "challenge", "--plan", plan, "--json").json()["challenges"][0]["plan"]
     return found
 
 

@@ -124,7 +124,7 @@ def test_what_is_agreed_to_on_another_day_is_shown_from_the_record(desk: BothMac
     above = page.err.partition("I compared it myself")[0]
     assert "\npreflight of airlock-offline " in above
     assert "\nNo line is refused.\n" in above
-    assert "\nLOOK at: " in above
+    assert "\nLOOK: " in above
     head = _ceremony(desk.offline, "compare", "seal", plan=plan, typed=_YES)
     assert head.err.index("on record") < head.err.index("I compared it myself")
 

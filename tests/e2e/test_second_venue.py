@@ -254,6 +254,26 @@ def test_a_profile_that_is_refused_writes_nothing(tmp_path: Path) -> None:
     assert (ended.code, "DOC-VENUE" in ended.err, desk.path("deployment.json").exists()) == (4, True, False), ended.err
 
 
+def test_every_mistake_of_a_profile_is_told_with_its_file_and_nothing_of_it_is_written(tmp_path: Path) -> None:
+    with second_venue(TRADER, types=OTHER) as running:
+        desk = Desk(tmp_path, running)
+        close = PROFILE["structs"]["CloseTradeReq"]
+        structs = {"CloseTradeReq": close | {"leaves": close["leaves"] | {"amount": "collateralToClose"}}}
+        calls = {"claimTokens": {"signatur": "claimRewards()"}}
+        desk.profile = {"format": PROFILE["format"], "structs": structs, "calls": calls}
+        ended = desk.fetch()
+    told = " ".join(ended.err.split())
+    assert (ended.code, desk.path("deployment.json").exists()) == (4, False), ended.err
+    assert "profile.json has 2 mistakes, and nothing of it is used" in told
+    for text in (
+        "did you mean collateralToCloseUsdc?",
+        "calls.claimTokens: unknown members",
+        "did you mean signature?",
+    ):
+        assert text in told
+    assert "altered" not in told
+
+
 # ---- the whole way ---------------------------------------------------------------------------------------------------
 
 

@@ -54,7 +54,7 @@ CHANGES = [
     ({"domain": "referral"}, "signed under the trading domain", "signed under the referral domain"),
     ({"signer_rule": "trader-or-delegate"}, "domain, trader-only,", "domain, trader-or-delegate,"),
     ({"route": "core-api"}, "sent to relayer", "sent to core-api"),
-    ({"deadline": ""}, "until added: uint256, deadline:", "until added: uint256, raw:"),
+    ({"deadline": ""}, "until added: uint256, deadlineMs:", "until added: uint256, raw:"),
     ({"nonce": "until", "deadline": "nonce"}, "nonce added: uint256, nonce:", "until added: uint256, nonce:"),
     ({"text": "MoveReq(address trader,uint256 until,uint256 nonce,bool now)"}, TEXT, "uint256 nonce,bool now)"),
 ]

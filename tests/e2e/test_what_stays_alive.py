@@ -144,7 +144,7 @@ def test_a_transaction_that_was_never_sent_may_execute_at_any_time(desk: BothMac
     signed = sign(desk, blind, plan, requests, "approval")
     found = report(desk, "offline", plan, requests, "approval")
     assert found[signed["digest"]]["may_execute"] == "at any time: it has no deadline"
-    assert found[signed["digest"]]["known"] == "no end of it is on record here"
+    assert found[signed["digest"]]["known"] == "this machine does not know its outcome"
 
 
 def test_a_person_at_a_terminal_removes_what_is_over_and_nothing_without_the_whole_word(

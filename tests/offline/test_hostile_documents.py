@@ -30,7 +30,7 @@ OWN = {
     "structs": {
         "CancelReq": {
             "encode_type": "CancelReq(address trader,uint256 nonce,uint256 deadline,string note)",
-            "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadline", "note": "raw"},
+            "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs", "note": "raw"},
             "domain": "trading",
             "signer_rule": "trader-only",
             "route": "relayer",

@@ -15,7 +15,7 @@ from airlock_offline.cli.main import confine_command
 from airlock_offline.cli.trust_struct import pin_struct
 from airlock_offline.confinement import confine, needs
 from airlock_offline.home import OfflineHome
-from airlock_offline.preflight.page import told_lines
+from airlock_offline.preflight.page import told_lines, verdict_lines
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.reader import parse_plan
@@ -95,6 +95,18 @@ def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch:
     assert asked_when_pinned(tmp_path, monkeypatch, *proofs[case], named=case != "no plan")
 
 
+def test_where_it_is_led_the_page_has_what_is_not_in_order_and_counts_the_rest() -> None:
+    line = {"group": "disk", "what": "space", "found": "enough", "verdict": "ok", "do": "", "check": ""}
+    doubt = {**line, "what": "camera", "verdict": "LOOK", "do": "clean it"}
+    report = {"production": True, "airlock": "1", "time_utc": "now", "lines": [line, doubt, line], "refused": []}
+    short = "\n".join((*told_lines(report, whole=False), *verdict_lines(report, whole=False)))
+    assert ("space" in short, "camera" in short, "do: clean it" in short) == (False, True, True)
+    assert "\nin order: 2 of 3 lines\nNo line is refused.\n" in short
+    refused = report | {"lines": [line, {**doubt, "verdict": "REFUSED"}], "refused": ["AIRGAP-ROUTE"]}
+    shown = "\n".join((*told_lines(refused, whole=False), *verdict_lines(refused, whole=False)))
+    assert ("camera" in shown, "REFUSED: AIRGAP-ROUTE" in shown) == (True, True)
+
+
 def test_what_is_typed_from_the_kits_paper_is_not_on_the_page() -> None:
     words = spoken("cd" * 32)
     line = {
@@ -108,6 +120,7 @@ def test_what_is_typed_from_the_kits_paper_is_not_on_the_page() -> None:
     report = {"production": True, "airlock": "1", "time_utc": "now", "lines": [line, {**line, "what": "medium"}]}
     assert words.split()[0] in "\n".join(told_lines(report))
     assert words.split()[0] not in "\n".join(told_lines(report, kit=False))
+    assert words.split()[0] not in "\n".join(told_lines(report, kit=False, whole=False))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from airlock_offline.cli.main import program
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_offline.home import OfflineHome
-from airlock_shared.catalogue.calldata import decode_call
+from airlock_shared.catalogue.calldata import decode_call, encode_call
 from airlock_shared.catalogue.calls import CALLS, indexed
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal
@@ -55,6 +55,16 @@ def judged(document: dict[str, Any], text: str) -> set[str]:
 def test_under_its_draft_a_document_passes_every_check(folder: str, step: str) -> None:
     document = good(step, folder)
     assert judged(document, drafted(document)) == set()
+
+
+def test_a_price_of_zero_that_a_plan_must_give_stands_in_the_draft() -> None:
+    """Of a trigger the same leaf may be left out; of a limit order no plan without it is one."""
+    document = good("limit-update", "transactions")
+    item = document["requests"][0]
+    decoded = decode_call(bytes.fromhex(item["payload"]["data"][2:]), indexed(CALLS))
+    item["payload"]["data"] = "0x" + encode_call(decoded.call, decoded.message | {"price": 0}).hex()
+    del item["fields"]["price"]
+    assert '\nprice = "0"\n' in drafted(document)
 
 
 @EVERY

@@ -19,14 +19,18 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.cli import deciding_lines as deciding
-from airlock_offline.cli.deciding_lines import deciding_lines
+from airlock_offline.cli import review_pages
+from airlock_offline.cli.deciding_lines import deciding_lines, deciding_rows
 from airlock_offline.cli.review_pages import screens_of
+from airlock_offline.cli.sign import sections_of
+from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.case import CallCase, Case, IntentCase
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.text.safe import WIDTH, columns
+from airlock_shared.plan.decisions import shown_value
+from airlock_shared.text.safe import WIDTH, columns, safe
 from e2e.terminal import Terminal
 from offline.signing_world import FOLDERS
 from shared.world import examined, good, good_challenges, plan, request_of, situation
@@ -63,8 +67,10 @@ def test_a_section_begins_a_screen_and_a_long_one_goes_on_under_its_heading() ->
 
 CHILD = """
 import json, os, signal, sys, termios, time
+from functools import partial
 from pathlib import Path
 from airlock_offline.cli import review_pages
+from airlock_shared.cli.console import ask_yes
 from airlock_shared.errors import Declined
 
 work, arguments, home = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3])
@@ -86,18 +92,22 @@ class Slow:
         pass
 
 
-def ask(question):
+def ask(question, asking):
     print("THE QUESTION", flush=True)
 
 
 def main():
-    pages = review_pages.ReviewPages(ask)
+    pages = review_pages.ReviewPages(partial(ask_yes, piped=False) if work == "page" else ask)
     if work == "review":
         time.sleep(arguments.get("first", 0))
-        pages.show(arguments["sections"], None, [])
+        pages.show(arguments["sections"], [], [])
         pages.ask("Sign?")
         return "asked"
-    pages.show([], None, arguments["pages"])
+    if work == "page":
+        pages.show(arguments["sections"], arguments["five"], [])
+        pages.ask("Sign?")
+        return sorted(pages.opened)
+    pages.show([], [], arguments["lines"])
     answer = pages.beside(Slow()).exchange(b"", person=arguments.get("person", True))
     return repr(answer)
 
@@ -115,7 +125,7 @@ except termios.error:
 (home / "ended").write_text(json.dumps([ended, same]))
 print("OVER", flush=True)
 """
-KEYS = re.compile(r"-- (\d+) of (\d+) -- Enter: on [^\r\n]*--$")
+KEYS = re.compile(r"-- (\d+) of (\d+) -- [^\r\n]* --$")
 
 
 class Reader:
@@ -259,29 +269,76 @@ def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
         assert reader.ended() == ["asked", True]
 
 
+# ---- the page that decides -------------------------------------------------------------------------------------------
+
+FIVE = ["WHAT IS SIGNED", "  what        all of it"]
+QUESTION = "Type Yes to go on, anything else to stop: "
+
+
+def _until(reader: Reader, text: str, times: int) -> None:
+    while reader.terminal.shown.count(text) < times:
+        assert reader.terminal.more(), reader.terminal.shown
+
+
+@pytest.mark.parametrize(("numbers", "opened"), [((), []), ((2, 3), ["fourth", "second"])])
+def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opened(
+    tmp_path: Path, sections: list[list[str]], numbers: tuple[int, ...], opened: list[str]
+) -> None:
+    sections.append(["CHECKS: 3 passed, 0 refused"])
+    reader = Reader(tmp_path, "page", sections=sections, five=FIVE)
+    _until(reader, QUESTION, 1)
+    assert "-- " not in reader.terminal.shown
+    on_page = (*sections[2], *sections[4], *FIVE)
+    assert [line in reader.terminal.shown for line in (*on_page, "not kept")] == [True] * 5 + [False]
+    assert "To read: 1 first, 2 second, 3 fourth" in reader.terminal.shown
+    for times, number in enumerate(numbers, 2):
+        reader.terminal.press(f"{number}\n")
+        for _ in range({2: 1, 3: 2}[number]):
+            assert reader.keys()
+            reader.terminal.press("\n")
+        _until(reader, QUESTION, times)
+        assert reader.terminal.shown.count("WHAT IS SIGNED") == times
+    reader.terminal.press("Yes\n")
+    assert reader.ended() == [opened, True]
+
+
+def test_what_is_too_high_for_a_screen_is_turned_and_the_five_lines_stay(
+    tmp_path: Path, sections: list[list[str]]
+) -> None:
+    sections[2] += map(str, range(40))
+    reader = Reader(tmp_path, "page", sections=sections, five=FIVE)
+    assert reader.keys() == (1, 3)
+    reader.terminal.press("\n")
+    assert reader.keys() == (2, 3)
+    assert "WHAT IS SIGNED" not in reader.terminal.shown
+    reader.terminal.press("\n")
+    _until(reader, QUESTION, 1)
+    reader.terminal.press("4\n")  # there are three to open
+    assert reader.ended() == ["Declined", True]
+
+
 # ---- beside the Ledger ----------------------------------------------------------------------------------------------
 
-PAGES = [["name", "ExchangeTrading"], ["amount", "100"], ["Sign", "\x1b[31mmessage\u202e"]]
+LIST = ["THE LEDGER WILL SHOW", *(f"{number:>3}  page" for number in range(1, 59)), " 59  \x1b[31mSign\u202e"]
 
 
-def test_the_ledgers_pages_are_turned_while_it_waits(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=30)
+def test_the_ledgers_list_is_turned_while_it_waits(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
     came = [reader.keys()]
     for key in ("\n", "\n", "\n", "b", "x", "\x1b[D", "b"):
         reader.terminal.press(key)
         came.append(reader.keys())
     assert came == [(number, 3) for number in (1, 2, 3, 3, 2, 2, 1, 1)]
-    for number, page in enumerate(PAGES[:2], start=1):
-        assert f"THE LEDGER, page {number} of 3" in reader.terminal.shown
-        assert all(f"  {line}\r\n" in reader.terminal.shown for line in page)
+    assert all(f"{line}\r\n" in reader.terminal.shown for line in LIST[:-1])
     assert "\x1b" not in reader.terminal.shown
-    assert "\\u{1b}[31mmessage\\u{202e}" in reader.terminal.shown
+    assert "\\u{1b}[31mSign\\u{202e}" in reader.terminal.shown
+    assert "3 of 3 -- b: back -- confirm or reject on the Ledger --" in reader.terminal.shown
     (tmp_path / "answer").touch()
     assert reader.ended() == ["(b'signature', 36864)", True]
 
 
-def test_yes_typed_at_the_ledgers_pages_is_no_key(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=30)
+def test_yes_typed_at_the_ledgers_list_is_no_key(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
     assert reader.keys() == (1, 3)
     reader.terminal.press("Yes\n")
     assert reader.keys() == (1, 3)
@@ -289,21 +346,21 @@ def test_yes_typed_at_the_ledgers_pages_is_no_key(tmp_path: Path) -> None:
     assert reader.ended() == ["(b'signature', 36864)", True]
 
 
-@pytest.mark.parametrize("quick", [{"wait": 0}, {"wait": 0.6, "person": False}, {"wait": 0.6, "pages": []}])
+@pytest.mark.parametrize("quick", [{"wait": 0}, {"wait": 0.6, "person": False}, {"wait": 0.6, "lines": []}])
 def test_where_nobody_has_to_compare_anything_nothing_is_shown(tmp_path: Path, quick: dict[str, object]) -> None:
-    reader = Reader(tmp_path, "ledger", 24, **({"pages": PAGES} | quick))
+    reader = Reader(tmp_path, "ledger", 24, **({"lines": LIST} | quick))
     assert reader.ended() == ["(b'signature', 36864)", True]
     assert "THE LEDGER" not in reader.terminal.shown
 
 
 def test_what_the_device_fails_with_comes_through(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=0.6, fails=True)
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=0.6, fails=True)
     assert reader.keys() == (1, 3)
     assert reader.ended() == ["OSError", True]
 
 
 def test_ctrl_c_beside_the_ledger_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
-    reader = Reader(tmp_path, "ledger", pages=PAGES, wait=30)
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
     assert reader.keys() == (1, 3)
     os.kill(reader.terminal.pid, signal.SIGINT)
     assert reader.ended() == ["KeyboardInterrupt", True]
@@ -331,7 +388,8 @@ CASES = list(_cases())
 
 
 def _five(case: Case) -> dict[str, str]:
-    heading, *lines = deciding_lines(case)
+    heading, *lines = deciding_lines(deciding_rows(case), {})
+    lines = [line for line in lines if "OTHER THAN" not in line]
     assert heading == deciding.HEADING
     assert max(map(columns, lines)) <= WIDTH
     found: dict[str, str] = {}
@@ -388,3 +446,48 @@ def test_they_are_read_off_what_is_signed_and_not_off_the_plan() -> None:
     changed = [d._replace(raw=7_000_000) if d.field.path == "_amount" else d for d in case.decisions]
     assert isinstance(case, IntentCase | CallCase)
     assert "7 USDC (_amount)" in _five(case._replace(decisions=changed))["how much"]
+
+
+# ---- the page of a case ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
+def test_every_value_that_the_plan_decides_is_in_the_five_lines(case: Case) -> None:
+    said = " ".join(_five(case).values()).replace(" ", "")
+    for decision in case.decisions:
+        parameter, shown = decision.field.rule.parameter, shown_value(decision.field, decision.raw)
+        if decision.decided_by == "plan":
+            pair = case.situation.deployment.pair_at(decision.raw) if parameter == "pairIndex" else None
+            word = decision.expected if parameter in ("side", "kind") or decision.expected == "unlimited" else shown
+            assert safe(pair.name if pair else word, limit=100).replace(" ", "") in said, decision
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.step.id)
+def test_what_the_builder_chose_is_on_the_page_and_everything_else_can_be_opened(case: Case) -> None:
+    item = examined(case.request, case.situation, known=Known(used=UsedNonces()))
+    sections = [part for part in sections_of(item, UsedNonces(), [["Sign"]], [], "nanosp") if part]
+    page = [line for part in sections if review_pages._decides(part) for line in part]
+    chosen = [line for part in sections for line in part if line.startswith(CHOSEN)]
+    assert bool(chosen) == any(decision.decided_by == "builder" for decision in case.decisions) or isinstance(
+        case, CallCase
+    )
+    assert [line for line in page if line.startswith(CHOSEN)] == chosen
+    assert any(line.startswith("CHECKS") for line in page)
+    assert not [line for part in sections for line in part if line.startswith(("WARNING", "NOTE")) and line not in page]
+
+
+def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
+    [case] = [case for case in CASES if case.step.id == "close"]
+    now = deciding_rows(case)
+    told = list(deciding_lines(now, now | {"how much": "1 USDC", "until when": "then"}))
+    assert [line.strip() for line in told if "LAST" in line] == ["OTHER THAN LAST TIME: 1 USDC"]
+    assert not [line for line in deciding_lines(now, now) if "LAST" in line or "first of its kind" in line]
+    assert "the first of its kind" in next(deciding_lines(now, None))
+
+
+def test_a_page_that_comes_again_is_listed_once() -> None:
+    pages = [["press", "right"], ["amount", "1"], ["press", "right"], ["price", "2"], ["press", "right"], ["Sign"]]
+    whole, short = list(screen_lines(pages, "nanosp")), list(screen_lines(pages, "nanosp", each=False))
+    assert short[0] == "THE LEDGER WILL SHOW (nanosp, 6 pages, each listed once)"
+    assert [line for line in short[1:] if line not in whole] == []
+    assert [line for line in whole[1:] if line not in short] == ["  3  press | right", "  5  press | right"]

@@ -16,7 +16,8 @@ from airlock_offline.signing import sign_item
 from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.case import Case
 from airlock_shared.checks.second_opinion import compare
-from airlock_shared.errors import Refusal
+from airlock_shared.cli.console import LED
+from airlock_shared.errors import DeviceError, Refusal
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document, require_complete
 
@@ -129,3 +130,12 @@ def test_where_nothing_was_signed_before_a_fault_there_is_nothing_to_hand_over(
     assert (ended.code, ended.results) == (3, None)
     assert [event for event, _ in ended.events][-2:] == ["sign-begun", "sign-stopped"]
     assert "fault in Airlock: RuntimeError" in ended.err
+
+
+def test_in_a_led_ceremony_a_ledger_that_fails_midway_is_waited_for_and_nothing_is_left_behind(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(LED, "1")
+    _failing(monkeypatch, DeviceError("could not sign: the Ledger is locked"), 3)
+    ended = world.sign(_bytes(document("requests")), "requests")
+    assert (ended.code, ended.count("signed"), ended.count("signatures-written", "refused")) == (5, 2, 0)

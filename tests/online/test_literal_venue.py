@@ -76,7 +76,7 @@ def test_a_venue_that_calls_itself_a_test_network_makes_none() -> None:
 
 OWN = {
     "encode_type": "MoveReq(address trader,uint256 nonce,uint256 deadline)",
-    "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadline"},
+    "leaves": {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"},
     "domain": "trading",
     "signer_rule": "trader-only",
 }

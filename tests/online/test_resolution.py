@@ -191,7 +191,7 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
     [
         (OrderState.EXPORTED, "", ExitCode.UNKNOWN, "never sent from here"),
         (OrderState.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
-        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "sign a new intent"),
+        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "prepare it anew here"),
         (OrderState.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
         (OrderState.REJECTED, "", ExitCode.SERVICE, "remove the cause"),
     ],

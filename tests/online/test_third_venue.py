@@ -20,14 +20,15 @@ import pytest
 
 from airlock_online.clients.builder import shaped
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.executing import WITH_SIG, executing_call
 from airlock_online.delivery.outcome import error_of
+from airlock_online.delivery.routes.struct import body_of, executing_call
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
 from airlock_online.speech.reader import resolve_services
 from airlock_online.speech.sections import BODIES, PARTS, PATHS, REPLIES, SHIPPED, Speech
+from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import UsageError
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
@@ -74,10 +75,21 @@ def test_the_call_that_executes_the_intent_is_sent_with_the_signature_in_it_once
     )
 
 
+def test_the_order_in_the_call_is_the_one_of_the_venue_s_profile(tmp_path: Path) -> None:
+    usual = order("relayer", "https://venue.example")
+    struct = CATALOGUE[usual.primary_type]
+    swapped = struct.executing.replace("bytes signature,bytes intent", "bytes intent,bytes signature")
+    assert swapped != struct.executing
+    delivery = usual._replace(intent=struct._replace(executing=swapped))
+    data = executing_call(delivery)["data"]
+    assert data.index(usual.encoded_intent[2:]) < data.index(usual.signature[2:])
+    assert (data[:10], data) == (executing_call(usual)["data"][:10], body_of({"d": "$executing.data"}, delivery)["d"])
+
+
 @pytest.mark.parametrize("way", ["twap", "core-api-post", "batched-market"])
 def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> None:
     delivery = order(way, "https://venue.example")
-    assert delivery.primary_type not in WITH_SIG
+    assert not CATALOGUE[delivery.primary_type].executing
     with pytest.raises(UsageError, match="no contract call is known"):
         executing_call(delivery)
 
@@ -191,6 +203,7 @@ def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, 
     ("carries", "ok", "number", "used", "state"),
     [
         (True, True, "0x8", True, OrderState.CONFIRMED),
+        ("other order", True, "0x8", True, OrderState.CONFIRMED),
         (False, True, "0x8", True, OrderState.ACCEPTED),
         (True, False, "0x8", True, OrderState.ACCEPTED),
         (True, True, "0xa", True, OrderState.ACCEPTED),
@@ -198,10 +211,13 @@ def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, 
     ],
 )
 def test_without_a_block_the_operator_s_node_proves_that_its_transaction_executed_this_very_intent(
-    tmp_path: Path, carries: bool, ok: bool, number: str, used: bool, state: OrderState
+    tmp_path: Path, carries: bool | str, ok: bool, number: str, used: bool, state: OrderState
 ) -> None:
     delivery = order("relayer", "https://venue.example")
-    data = executing_call(delivery)["data"] if carries else "0x1234"
+    struct = CATALOGUE[delivery.primary_type]
+    if carries == "other order":
+        struct = struct._replace(executing=struct.executing.replace("signature,bytes intent", "intent,bytes signature"))
+    data = executing_call(delivery._replace(intent=struct))["data"] if carries else "0x1234"
     nonce = int(delivery.nonce)
 
     def block(which: str, whole: bool) -> dict[str, Any]:

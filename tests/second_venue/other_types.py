@@ -26,8 +26,8 @@ _USUAL_UPDATE = "(address,uint256,uint256,uint256,uint256,uint256)"
 _ADDED_ABI = "(address,uint32,uint16,uint256,uint128,uint64)"
 _ADDED_NAMES = "(address owner,uint32 pair,uint16 slot,uint256 price,uint128 collateral,uint64 leverage) add"
 _ADDED_LEAVES = {
-    "add.owner": "trader", "add.pair": "pair", "add.slot": "position-slot", "add.price": "open-price",
-    "add.collateral": "collateral-added", "add.leverage": "leverage", "slippage": "slippage",
+    "add.owner": "trader", "add.pair": "pairIndex", "add.slot": "tradeIndex", "add.price": "openPrice",
+    "add.collateral": "additionalCollateralUsdc", "add.leverage": "leverage", "slippage": "slippagePercent",
 }  # fmt: skip
 
 OTHER = Types(
@@ -86,39 +86,40 @@ PROFILE: dict[str, Any] = {
         "CloseTradeReq": {
             "encode_type": f"CloseTradeReq({_CLOSE[0]})Position({_CLOSE[1]})",
             "leaves": {
-                "at.owner": "trader", "at.pair": "pair", "at.slot": "position-slot", "at.openedAt": "opened-ms",
-                "amount": "collateral-closed", "worst": "expected-price", "until": "deadline", "salt": "nonce",
+                "at.owner": "trader", "at.pair": "pairIndex", "at.slot": "tradeIndex", "at.openedAt": "opened-ms",
+                "amount": "collateralToCloseUsdc", "worst": "expectedPrice", "until": "deadlineMs", "salt": "nonce",
             },
         },
         "TpSlReq": {
             "encode_type": f"TpSlReq({_TRIGGER})",
             "abi_order": list(OTHER.encoded_otherwise["TpSlReq"]),
             "leaves": {
-                "owner": "trader", "pair": "pair", "slot": "position-slot", "how": "trigger-type", "size": "exposure",
-                "isLong": "long", "price": "trigger-price", "percentage": "trigger-percentage", "openedAt": "opened-ms",
-                "madeAt": "signed-at", "kind": "trigger-kind", "salt": "nonce",
+                "owner": "trader", "pair": "pairIndex", "slot": "tradeIndex", "how": "triggerType", "size": "coinExposure",
+                "isLong": "side", "price": "price", "percentage": "percentage", "openedAt": "opened-ms",
+                "madeAt": "signed-at", "kind": "kind", "salt": "nonce",
             },
         },
         "IncreasePositionSizeWithCoinExposureReq": {
             "encode_type": f"IncreasePositionSizeWithCoinExposureReq({_INCREASE[0]})Added({_INCREASE[1]})",
             "leaves": {
-                "add.owner": "trader", "add.pair": "pair", "add.slot": "position-slot", "add.collateral": "collateral-added",
-                "add.price": "open-price", "add.leverage": "leverage", "coins": "exposure", "least": "least-leverage",
-                "most": "most-leverage", "slippage": "slippage", "until": "deadline", "salt": "nonce",
+                "add.owner": "trader", "add.pair": "pairIndex", "add.slot": "tradeIndex",
+                "add.collateral": "additionalCollateralUsdc", "add.price": "openPrice", "add.leverage": "leverage",
+                "coins": "coinExposure", "least": "minLeverage", "most": "maxLeverage", "slippage": "slippagePercent",
+                "until": "deadlineMs", "salt": "nonce",
             },
         },
         "SetTraderReferralCodeByUserReq": {
             "encode_type": "SetTraderReferralCodeByUserReq(address referee,bytes32 code,uint64 until,uint256 salt)",
-            "leaves": {"referee": "referee", "code": "code", "until": "deadline", "salt": "nonce"},
+            "leaves": {"referee": "referee", "code": "code", "until": "deadlineMs", "salt": "nonce"},
         },
         "TwapCancelReq": {
             "encode_type": "TwapCancelReq(uint64 id,address owner,uint64 until,uint256 salt)",
-            "leaves": {"id": "twap", "owner": "trader", "until": "deadline", "salt": "nonce"},
+            "leaves": {"id": "twapId", "owner": "trader", "until": "deadlineMs", "salt": "nonce"},
         },
         "DelegateReq": {
             "encode_type": "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadline,uint256 nonce)",
             "leaves": {
-                "trader": "trader", "delegate": "delegate", "expiry": "expiry", "deadline": "deadline", "nonce": "nonce",
+                "trader": "trader", "delegate": "delegate", "expiry": "expiry", "deadline": "deadlineMs", "nonce": "nonce",
             },
         },
     },
@@ -127,21 +128,21 @@ PROFILE: dict[str, Any] = {
         "updateOpenLimitOrder": {
             "signature": "changeLimit(uint256 price,uint16 slot,uint32 pair,uint256 sl,uint256 tp,uint256 slippage)",
             "leaves": {
-                "price": "order-price", "slot": "order-slot", "pair": "pair", "sl": "stop-loss", "tp": "take-profit",
-                "slippage": "slippage",
+                "price": "price", "slot": "orderIndex", "pair": "pairIndex", "sl": "stopLoss", "tp": "takeProfit",
+                "slippage": "slippagePercent",
             },
         },
         "increasePositionSize": {"signature": f"addMargin(uint64 slippage,{_ADDED_NAMES})", "leaves": _ADDED_LEAVES},
         "increasePositionSizeWithCoinExposure": {
             "signature": f"addCoins(uint64 slippage,{_ADDED_NAMES},uint128 coins,uint64 least,uint64 most)",
-            "leaves": _ADDED_LEAVES | {"coins": "exposure", "least": "least-leverage", "most": "most-leverage"},
+            "leaves": _ADDED_LEAVES | {"coins": "coinExposure", "least": "minLeverage", "most": "maxLeverage"},
         },
         "setDelegate": {
             "signature": "allow(uint64 until,address key)", "leaves": {"until": "expiry", "key": "delegate"},
         },
         "removeDelegate": {"signature": "disallow(address key)", "leaves": {"key": "delegate"}},
         "setPendingCodeOwnershipTransfer": {
-            "signature": "nominate(address next,bytes32 code)", "leaves": {"next": "new-owner", "code": "code"},
+            "signature": "nominate(address next,bytes32 code)", "leaves": {"next": "newOwner", "code": "code"},
         },
         "acceptCodeOwnership": {"signature": "takeCode(bytes32 code)", "leaves": {"code": "code"}},
         "setTraderReferralCodeByUser": {"signature": "adopt(bytes32 code)", "leaves": {"code": "code"}},

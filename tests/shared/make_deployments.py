@@ -1,7 +1,7 @@
 """The deployments of the vectors with all that is signed at their venue, and what hangs on their fingerprints.
 
 ``python tests/shared/make_deployments.py`` writes what ships into ``deployments/good/venue.json``, whose mark it renews
-in the good authorizations, and into the deployment of the played ceremony (``report/market-close``). Of that it renews
+in the good authorizations, and into the deployments of the played ceremonies (``report``). Of those it renews
 whatever names a fingerprint or the hash of an entry, and seals its transcript again. Then ``make_payloads.py`` and
 ``make_transactions.py`` write the good requests anew. What was signed stays: no digest of a message changes. Doing it twice
 changes nothing.
@@ -17,7 +17,7 @@ from eth_account import Account
 from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 from eth_account.messages import encode_defunct
 
-from airlock_shared.catalogue.profile import shipped
+from airlock_shared.catalogue.profile_differences import shipped
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.text.fingerprint_words import spoken
@@ -25,7 +25,7 @@ from airlock_shared.wire.codec import fingerprint, parse_json, to_json
 from airlock_software_ledger.keys import TEST_SEED
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"
-PLAYED = VECTORS / "report/market-close"
+PLAYED = VECTORS / "report"
 
 
 def main() -> None:
@@ -35,7 +35,8 @@ def main() -> None:
     for path in (VECTORS / "authorizations/good").iterdir():
         path.write_text(path.read_text().replace(fingerprint(json.loads(venue.read_text())), fingerprint(document)))
     venue.write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n")
-    _renew(PLAYED / "deployment.json")
+    for deployment in sorted(PLAYED.glob("*/deployment.json")):
+        _renew(deployment)
 
 
 def _renew(deployment: Path) -> None:
@@ -44,7 +45,7 @@ def _renew(deployment: Path) -> None:
     deployment.write_bytes(to_json(new))
     mark, renewed = fingerprint(old), fingerprint(new)
     marks = {mark: renewed, _on_a_page(mark): _on_a_page(renewed)}
-    whole = {path: path.read_text() for path in sorted(PLAYED.iterdir()) if path != deployment}
+    whole = {path: path.read_text() for path in sorted(deployment.parent.iterdir()) if path != deployment}
     before: dict[str, str] = {}
     while before != marks:  # until nothing names a mark by its old form
         before = dict(marks)

@@ -22,6 +22,7 @@ from airlock_shared.cli.ceremony.compare import BY_TYPING
 from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.console import advice, explain
 from airlock_shared.cli.single_keys import BACK, ENDED, FORWARD, NONE, SingleKeys
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
@@ -147,7 +148,9 @@ def test_places_are_drawn_and_not_known_before(table: Table, monkeypatch: pytest
     assert len(drawn) > 1
 
 
-@pytest.mark.parametrize("typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here"])
+@pytest.mark.parametrize(
+    "typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here", "zawn able"]
+)
 def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through(
     table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
 ) -> None:
@@ -168,6 +171,16 @@ def test_after_an_empty_line_or_one_word_the_words_are_still_right(
     shown = table.done("compare", "plan").stderr
     assert (len(questions), wrongs(table)) == (4, [])
     assert f"{said}: two words are needed." in shown
+
+
+def test_where_y_and_z_are_swapped_it_is_said_and_no_wrong_answer(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = count()
+    typing(monkeypatch, lambda question: "able yoom" if next(lines) % 2 == 0 else honest(question))
+    shown = table.done("compare", "plan").stderr
+    assert "keys Y and Z have changed places" in shown
+    assert wrongs(table) == []
 
 
 def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
@@ -525,3 +538,37 @@ def test_where_nobody_is_led_it_is_one_piece(
     monkeypatch.setattr(by_screens, "led", lambda: False)
     by_screens.show_by_screens([f"line {number}" for number in range(50)])
     assert capsys.readouterr().err.splitlines() == [f"line {number}" for number in range(50)]
+
+
+def test_what_stays_above_a_question_is_not_turned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _led_screen(monkeypatch, [FORWARD, FORWARD])
+    by_screens.show_by_screens([f"line {number}" for number in range(50)], stays=1)
+    screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
+    assert [screen.count("line ") for screen in screens] == [20, 20, 10]
+
+
+@pytest.mark.parametrize("asks", [0, 1, 3])
+def test_where_it_is_led_a_question_mark_shows_everything_and_answers_nothing(
+    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, asks: int
+) -> None:
+    deployment = parse_deployment(DEPLOYMENT_TEXT.encode())
+    file = tmp_path / "deployment.json"
+    file.write_text(DEPLOYMENT_TEXT)
+    words, questions = spoken(deployment.fingerprint).split(), []
+
+    def ask(question: str, *, piped: bool) -> str:
+        assert piped
+        questions.append(question)
+        if len(questions) <= asks:
+            return "?"
+        return " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
+
+    for module in (compare_module, typed_module):
+        monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(compare_module, "led", lambda: True)
+    shown = table.done("compare", "deployment", "--file", str(file)).stderr
+    assert shown.count("trading domain: ") == asks
+    assert len(set(questions)) == len(questions) - asks
+    assert [each["how"] for each in confirmations(table)] == [BY_PAPER] * 2

@@ -12,6 +12,7 @@ from airlock_shared.ceremony.course import (
     DEPLOYMENT,
     EVIDENCE,
     NAMES,
+    PARTS,
     PEOPLE,
     READY,
     WAS_READY,
@@ -24,6 +25,7 @@ from airlock_shared.ceremony.course import (
     newest,
     next_stop,
     numbered,
+    part_of,
     read_stop,
     stop_as_json,
 )
@@ -108,13 +110,13 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     assert here.next() == "begin"
     here.begin()
     assert here.next() == "gather"
-    here.have(DEPLOYMENT, PEOPLE, "proof-key.json", deployment=D)
+    here.have(DEPLOYMENT, PEOPLE, "proofs.json", deployment=D)
     assert here.next() == "gather"  # the names there are others
     here.have(names=NAMES_HELD)
     assert here.next() == "ready rehearsal"
     here.hand(WAS_READY)
-    assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proof-key.json"
-    here.hand(DEPLOYMENT, PEOPLE, "proof-key.json")
+    assert here.next() == f"hand {DEPLOYMENT} {PEOPLE} proofs.json"
+    here.hand(DEPLOYMENT, PEOPLE, "proofs.json")
     assert here.next() == f"take {READY}"
     here.have(READY)
     assert here.next() == "prepare"
@@ -148,9 +150,9 @@ def test_a_proof_that_comes_late_is_handed_over_alone() -> None:
     here.have(DEPLOYMENT, PEOPLE, deployment=D, names=NAMES_HELD)
     here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
     assert here.next() == f"take {READY}"
-    here.have("proof-key.json")
-    assert here.next() == "hand proof-key.json"
-    here.hand("proof-key.json")
+    here.have("proofs.json")
+    assert here.next() == "hand proofs.json"
+    here.hand("proofs.json")
     assert here.next() == f"take {READY}"
 
 
@@ -176,9 +178,12 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     here.record("address", path="m", address=ADDRESS, confirmed=True)
     assert here.next() == "compare address"
     here.confirm("address", ADDRESS)
-    assert here.next() == "take key"
-    here.have("proof-key.json")
-    assert here.next() == "proof key"
+    assert here.next() == "take proofs"
+    here.have("proofs-desk.json", proofs={"proofs-desk.json": frozenset({"other"})})  # another step's: it is waited for
+    assert here.next() == "take proofs"
+    here.have("proofs.json", proofs={"proofs.json": frozenset({"key", "other"})})
+    assert here.next() == "proof proofs"
+    assert next_stop(here.stops()).brings == ("proofs.json",)  # type: ignore[union-attr]
     here.record("delegate-proved", ceremony="demo", step="key", delegate="0x", challenge=CHALLENGE)
     assert here.next() == "gather"
     here.have(READY)
@@ -350,7 +355,7 @@ GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("r
         {"brings": ["evidence/artefacts/../../x.json"]},
         {"brings": ["requests.json/x"]},
         {"brings": ["config.toml"]},
-        {"brings": ["requests.json"] * 41},
+        {"brings": ["requests.json"] * 1001},
         {"done": "no"},
         {"more": 1},
     ],
@@ -367,3 +372,24 @@ def test_attempts_are_counted_by_their_names() -> None:
     ]  # fmt: skip
     assert newest("requests", ["requests.json", "requests-3.json", "requests-x.json", "signatures-9.json"]) == 3
     assert newest("requests", []) == 0
+
+
+# ---- the parts of the day -------------------------------------------------------------------------------------------
+
+FIRST_OF = {
+    "online": {"prepare": "begin", "sign": "take signatures.json", "submit": "compare signatures",
+               "record": f"take {' '.join(EVIDENCE)}"},
+    "offline": {"prepare": f"take {DEPLOYMENT} {PEOPLE}", "compare": "compare requests", "sign": "sign requests.json",
+                "record": "seal first"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_every_stop_is_in_a_part_of_the_day_and_each_part_begins_where_its_name_says(half: Half) -> None:
+    stops = Machine(half).stops()
+    parts = [part_of(half, number, len(stops)) for number in range(1, len(stops) + 1)]
+    assert parts == sorted(parts, key=PARTS.index)
+    first = {part: stops[parts.index(part)] for part in dict.fromkeys(parts)}
+    assert {part: f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip() for part, stop in first.items()} == (
+        FIRST_OF[half]
+    )

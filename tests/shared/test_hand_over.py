@@ -88,7 +88,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
         (("requests.json",), ("requests.json",)),
         (("requests.json",), ("requests-2.json",)),
         (("signatures-2.json",), ("signatures-3.json",)),
-        (("deployment.json", "people.json"), ("deployment.json", "people.json", "proof-desk-key.json")),
+        (("deployment.json", "people.json"), ("deployment.json", "people.json", "proofs.json")),
     ],
 )
 def test_what_is_waited_for_is_written(desk: Desk, names: tuple[str, ...], came: tuple[str, ...]) -> None:
@@ -103,7 +103,7 @@ def test_what_is_waited_for_is_written(desk: Desk, names: tuple[str, ...], came:
         ("signatures.json",),
         ("requests.json", "signatures.json"),
         ("requests.json", "people.json"),
-        ("requests.json", "proof-desk-key.json"),
+        ("requests.json", "proofs.json"),
         ("requests-200.json",),
         ("requests-of-others.json",),
         ("offline-transcript.jsonl",),

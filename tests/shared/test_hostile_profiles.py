@@ -17,8 +17,8 @@ from airlock_shared.catalogue.calldata import decode_call, encode_call
 from airlock_shared.catalogue.calls import CALLS, Call, indexed, selector_of
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import field
-from airlock_shared.catalogue.profile import FORMAT, shipped, text_of
-from airlock_shared.catalogue.profile_differences import resolve
+from airlock_shared.catalogue.profile import FORMAT
+from airlock_shared.catalogue.profile_differences import resolve, shipped, text_of
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
@@ -220,7 +220,7 @@ def test_a_leaf_that_is_called_like_a_field_of_ours_is_decided_by_its_raw_value_
         assert (decision.decided_by, decision.ok) == ("plan", ok)
 
 
-@pytest.mark.parametrize("kind", ["deadline", "nonce", "signed-at", "slippage", "opened"])
+@pytest.mark.parametrize("kind", ["deadlineMs", "nonce", "signed-at", "slippagePercent", "openTimestamp"])
 def test_no_argument_of_a_venue_s_own_call_is_the_builder_s(kind: str) -> None:
     pinned = _deployed(_resolved(_call("dep(uint256 a)", {"a": kind}, contract="tradingStorage")))
     (leaf,) = pinned.calls.by_name["dep"].fields
@@ -228,7 +228,7 @@ def test_no_argument_of_a_venue_s_own_call_is_the_builder_s(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "text", "ok"), [
-    ("slippage", "10000000000", True), ("slippage", "10000000001", False), ("raw", "10000000001", True),
+    ("slippagePercent", "10000000000", True), ("slippagePercent", "10000000001", False), ("raw", "10000000001", True),
 ])  # fmt: skip
 def test_a_leaf_of_a_venue_s_own_that_is_a_slippage_keeps_the_plan_s_limit(kind: str, text: str, ok: bool) -> None:
     leaves = _ACCOUNT | {"slippagePercent": kind}

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from airlock_shared.ceremony.people import parse_people
-from airlock_shared.ceremony.proofs import parse_proof
+from airlock_shared.ceremony.proofs import parse_proofs
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import parse_requests
@@ -27,7 +27,7 @@ READERS: dict[str, Callable[[bytes], Any]] = {
     "signatures": parse_signatures,
     "deployment": parse_deployment,
     "hand-over": parse_hand_over,
-    "proof": parse_proof,
+    "proofs": parse_proofs,
     "screens": parse_screens,
     "withheld-signatures": parse_withheld,
     "people": lambda data: parse_people(data, cast("Plan", None)),  # its format is read before anything of the plan

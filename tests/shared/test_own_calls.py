@@ -12,7 +12,7 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.calls import CALLS, selector_of
+from airlock_shared.catalogue.calls import CALLS, arguments_of, selector_of
 from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, venue_of
 from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.catalogue.profile_words import profile_words
@@ -193,6 +193,17 @@ def test_no_call_of_its_own_has_the_name_of_a_function_that_moves_money_or_power
     assert refused.value.check == "DOC-VENUE"
 
 
+@pytest.mark.parametrize("never", NEVER)
+def test_no_call_of_its_own_in_a_document_that_was_written_by_hand_has_the_name_of_another(never: str) -> None:
+    """The reader of the signing machine says so by itself: nothing that resolves a profile has looked at this one."""
+    document = json.loads(DEPLOYMENT_TEXT)
+    leaves = {each.name: "raw" for each in arguments_of(never)}
+    entry = {"signature": never, "leaves": leaves, "contract": "tradingStorage"}
+    document["signed"]["calls"][never.partition("(")[0]] = entry
+    with pytest.raises(DocumentError, match=r"the name of another function|not a signature|approve is the token"):
+        parse_deployment(to_bytes(document))
+
+
 @pytest.mark.parametrize("other", [*NEVER, *(call.signature for call in CALLS.values())])
 def test_no_call_of_its_own_has_the_selector_of_another(monkeypatch: pytest.MonkeyPatch, other: str) -> None:
     """A name that has another function's selector costs an hour of one core; here the hash is made to give it."""
@@ -226,7 +237,7 @@ def test_a_zero_that_is_not_zero_is_refused() -> None:
 
 
 def test_a_kind_names_the_unit_and_the_plan_still_gives_the_raw_value() -> None:
-    kinds = _own()["depositLp"]["leaves"] | {"amount": "collateral"}
+    kinds = _own()["depositLp"]["leaves"] | {"amount": "collateralUsdc"}
     found = examined_of(_document(), _situation(WHOLE, _own(leaves=kinds)))
     assert found.verdicts.stopping() == []
     assert _deployed(_own(leaves=kinds)).calls.by_name["depositLp"].fields[0].unit.name == "USDC"

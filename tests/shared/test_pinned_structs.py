@@ -194,8 +194,8 @@ def test_a_pin_of_a_struct_that_the_profile_describes_is_not_read() -> None:
 def test_a_pin_is_the_entry_of_a_profile_whose_other_leaves_are_raw() -> None:
     others = dict.fromkeys(("to.account", "to.slot", "urgent", "tag", "note", "delta"), "raw")
     entry = {name: PIN[name] for name in ("encode_type", "domain", "signer_rule", "route")}
-    leaves = {"trader": "trader", "nonce": "nonce", "deadline": "deadline"} | others
-    of_profile = intent_of("MoveReq", entry | {"leaves": leaves, "abi_order": []})
+    leaves = {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"} | others
+    of_profile = intent_of("MoveReq", entry | {"leaves": leaves, "abi_order": [], "executing": ""})
     assert custom_intent(PIN) == of_profile._replace(title="MoveReq, a struct that was pinned on this machine")
 
 

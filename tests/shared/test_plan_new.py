@@ -116,6 +116,14 @@ def test_a_wrong_answer_is_explained_and_asked_again(position: int, wrong: str, 
     assert questions[position] == questions[position + 1]
 
 
+@pytest.mark.parametrize("typed", ["required", "none"])
+def test_who_says_at_the_roles_whether_a_witness_is_required_is_told(typed: str) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room([*answers[:3], typed, *answers[3:]])
+    assert room.plan() == Room(answers).plan()
+    assert [error.what for error in room.mistakes] == [f"{typed} is no role: a plan that names a witness requires one"]
+
+
 def _without_checksum(address: str) -> list[str]:
     """Return the address in one case; some addresses are all capitals with their checksum."""
     return [text for text in (address.lower(), "0x" + address[2:].upper()) if text != address]
@@ -396,7 +404,7 @@ def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed
     question = Question("pair", "the pair", known=(("BTC/USD", ""), ("ETH/USD", "")))
     room = Room(typed)
     assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == taken
-    assert "    Type #1 to take BTC/USD; 1 again is the answer 1 itself." in room.told
+    assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
 
 
 def test_a_number_that_is_offered_itself_is_taken_at_once() -> None:

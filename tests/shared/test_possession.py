@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Collection
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,12 +15,13 @@ from eth_account.messages import encode_defunct
 from airlock_shared.ceremony.proofs import (
     check_claim,
     choose_step,
-    parse_proof,
+    parse_proofs,
     read_signature,
-    write_proof,
+    write_proofs,
 )
 from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.judge import Known
+from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
@@ -62,12 +64,14 @@ def signed(text: bytes, key: str = DESK) -> bytes:
 
 
 def document(**changes: Any) -> bytes:
-    value = json.loads(write_proof(challenge(), signed(challenge().text())))
+    """Return a document of one proof; ``format`` and ``proofs`` are the document's members, the others the proof's."""
+    value = json.loads(write_proofs([(challenge(), "0x" + signed(challenge().text()).hex())]))
     for name, member in changes.items():
+        of = value if name in ("format", "proofs") else value["proofs"][0]
         if member is None:
-            del value[name]
+            del of[name]
         else:
-            value[name] = member
+            of[name] = member
     return json.dumps(value).encode()
 
 
@@ -171,17 +175,19 @@ def test_a_signature_in_another_writing_is_refused(text: str) -> None:
 # ---- the document ---------------------------------------------------------------------------------------------------
 
 
-def test_a_proof_is_read_as_it_was_written() -> None:
-    proof = parse_proof(document())
-    assert proof == (challenge(), GOOD)
-    check_claim(proof.claimed, challenge())
-    check_possession(challenge(), proof.signature)
+def test_proofs_are_read_as_they_were_written() -> None:
+    (proof,) = parse_proofs(document())
+    assert proof == (challenge(), challenge().text().decode(), "0x" + GOOD.hex())
+    check_claim(proof, challenge())
+    check_possession(challenge(), read_signature(proof.signature))
+    both = [(challenge(), "0x" + GOOD.hex()), (challenge("desk-key-terms"), "")]
+    assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
 
 
 @pytest.mark.parametrize(
     ("data", "check"),
     [
-        (document(format="airlock/proof@2"), "DOC-FORMAT"),
+        (document(format="airlock/proofs@2"), "DOC-FORMAT"),
         (document(format=None), "DOC-FORMAT"),
         (b"[]", "DOC-FORMAT"),
         (b"null", "DOC-FORMAT"),
@@ -194,24 +200,53 @@ def test_a_proof_is_read_as_it_was_written() -> None:
         (document(chain_id=True), "DOC-FIELD"),
         (document(step=1), "DOC-FIELD"),
         (document(signature=[]), "DOC-FIELD"),
-        (document(signature="0x"), "SIG-LENGTH"),
+        (document(text=None), "DOC-FIELD"),
+        (document(proofs=None), "DOC-FIELD"),
+        (document(proofs={}), "DOC-FIELD"),
+        (document(proofs=[{}] * 1001), "DOC-FIELD"),
+        (document(proofs=[1]), "DOC-FIELD"),
         (document().replace(b'"step"', b'"plan"'), "DOC-DUPLICATE"),
-        (document(step="x" * 20_000), "DOC-SIZE"),
+        (document(step="x" * (8 << 20)), "DOC-SIZE"),
     ],
 )
 def test_another_document_is_refused(data: bytes, check: str) -> None:
     with pytest.raises(Refusal) as caught:
-        parse_proof(data)
+        parse_proofs(data)
     assert caught.value.check == check
     assert isinstance(caught.value, DocumentError) == check.startswith("DOC-")
 
 
-@pytest.mark.parametrize("name", Challenge._fields)
+@pytest.mark.parametrize("name", [*Challenge._fields, "text"])
 def test_a_proof_for_something_else_is_refused_and_the_thing_is_named(name: str) -> None:
-    claimed = parse_proof(document(**{name: 1 if name == "chain_id" else "other"})).claimed
+    (proof,) = parse_proofs(document(**{name: 1 if name == "chain_id" else "\ud800 other"}))
     with pytest.raises(Refusal, match="PROOF-CHALLENGE") as caught:
-        check_claim(claimed, challenge())
+        check_claim(proof, challenge())
     assert (caught.value.where, name in caught.value.what) == (name, True)
+
+
+def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path: Path) -> None:
+    asked = [challenge(), challenge("desk-key-terms")]
+    Account.enable_unaudited_hdwallet_features()
+    of_phrase = (Account.from_mnemonic("test " * 11 + "junk", account_path=f"m/44'/60'/0'/0/{n}") for n in range(3))
+    keys = {account.address: account for account in of_phrase}
+    answers = [
+        (each, "0x" + keys[each.delegate].sign_message(encode_defunct(each.text())).signature.hex()) for each in asked
+    ]
+    files = [tmp_path / name for name in ("one.json", "both.json", "wrong.json", "other.json")]
+    for file, found in zip(
+        files, (answers[:1], answers, [answers[0], (asked[1], answers[0][1])], answers), strict=True
+    ):
+        file.write_bytes(write_proofs(found))
+    assert proved_keys(plan(), deployment(), files[1:2], None, None) == answers
+    assert proved_keys(plan(), deployment(), [files[0], files[1]], None, None) == [answers[0], *answers]
+    with pytest.raises(Refusal, match="PROOF-SIGNER") as caught:
+        proved_keys(plan(), deployment(), [files[2]], None, None)
+    assert caught.value.where == "step desk-key-terms"
+    files[3].write_bytes(files[1].read_bytes().replace(b"I hold this", b"I held this", 1))
+    with pytest.raises(Refusal, match="PROOF-CHALLENGE"):
+        proved_keys(plan(), deployment(), [files[3]], None, None)
+    with pytest.raises(UsageError, match="not both"):
+        proved_keys(plan(), deployment(), [], None, None)
 
 
 # ---- which step is meant --------------------------------------------------------------------------------------------

@@ -14,23 +14,26 @@ import pytest
 from eth_utils.crypto import keccak
 
 from airlock_shared.catalogue import profile as profiles
+from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.catalogue.calldata import decode_call, encode_call
 from airlock_shared.catalogue.calls import CALLS, selector_of, selectors
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.kinds import KINDS, leaf
-from airlock_shared.catalogue.profile import FORMAT, NEVER, text_of, venue_of
-from airlock_shared.catalogue.profile_differences import resolve
+from airlock_shared.catalogue.profile import FORMAT, NEVER, venue_of
+from airlock_shared.catalogue.profile_differences import resolve, text_of
 from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.checks.case import Situation
+from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
+from airlock_shared.plan.model import Exact
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes
 
-_CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadline"}
+_CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadlineMs"}
 CANCEL: dict[str, Any] = {
     "encode_type": "CancelReq(address trader,uint64 order,uint256 nonce,uint64 deadline)",
     "leaves": _CANCEL_LEAVES,
@@ -139,6 +142,38 @@ def test_arguments_in_another_order_are_read_under_their_own_names() -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    "text", ["go(bytes intent,bytes signature)", "setDelegateWithSig(bytes intent,bytes signature)", ""]
+)
+def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(text: str) -> None:
+    ships = CATALOGUE["DelegateReq"]
+    pinned = deployed({"format": FORMAT, "structs": {"DelegateReq": {"executing": text}}})
+    assert pinned.structs["DelegateReq"] == ships._replace(executing=text)
+    assert pinned.fingerprint != deployment().fingerprint
+    told = f"DelegateReq: the contract executes it by {text or 'no call that is known'} (ships: {ships.executing})"
+    assert list(profile_words(pinned.signed)) == [told]
+    assert "".join(told.split()) in "".join("".join(deployment_lines(pinned, words=False)).split())
+
+
+def test_the_call_that_executes_a_struct_of_the_venue_alone_is_said_by_the_profile_and_told() -> None:
+    own = CANCEL | {"executing": "cancelWithSig(bytes signature,bytes intent)"}
+    pinned = deployed({"format": FORMAT, "structs": {"CancelReq": own}})
+    assert pinned.structs["CancelReq"].executing == own["executing"]
+    assert f"CancelReq: the contract executes it by {own['executing']}" in list(profile_words(pinned.signed))
+    silent = deployed({"format": FORMAT, "structs": {"CancelReq": CANCEL}})
+    assert silent.structs["CancelReq"].executing == ""
+    assert not any("executes" in line for line in profile_words(silent.signed))
+
+
+def test_what_executes_an_intent_has_the_two_parts_each_once_wherever_it_ships() -> None:
+    executed = {name: intent.executing for name, intent in CATALOGUE.items() if intent.executing}
+    order = "(bytes signature,bytes intent)"
+    assert executed == {
+        "SetTraderReferralCodeByUserReq": f"setTraderReferralCodeByUserWithSig{order}",
+        "RegisterCodeReq": f"registerCodeWithSig{order}", "DelegateReq": f"setDelegateWithSig{order}",
+    }  # fmt: skip
+
+
 def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> None:
     intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).signed).structs["CancelReq"]
     decided = {field.path: (field.rule.kind, field.rule.parameter) for field in intent.fields}
@@ -147,6 +182,27 @@ def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> No
         "deadline": ("builder", "deadline"),
     }  # fmt: skip
     assert (intent.trader, intent.nonce, intent.deadline) == ("trader", "nonce", "deadline")
+
+
+def test_a_leaf_has_the_name_of_the_plan_s_member_that_decides_it_and_five_kinds_alone_have_their_own() -> None:
+    members = {member.name: member for action in ACTIONS.values() for member in action.parameters}
+    own = {name for name in KINDS if name not in members}
+    assert own == {"opened-ms", "signed-at", "terms", "zero", "raw"}
+    assert len(own) <= 25
+    assert all(KINDS[name].rule.parameter == name for name in KINDS.keys() - own)
+    units = {name: {p.unit for a in ACTIONS.values() for p in a.parameters if p.name == name} for name in members}
+    assert {name for name in KINDS.keys() - own if KINDS[name].unit not in units[name]} == {"side"}
+
+
+@pytest.mark.parametrize("old", ["order-price", "trigger-price", "collateral", "pair", "deadline", "opened"])
+def test_a_name_beside_the_plan_s_is_no_kind(old: str) -> None:
+    with pytest.raises(DocumentError, match="no kind of the list"):
+        resolve(with_struct("DelegateReq", leaves={**_LEAVES, "expiry": old}))
+
+
+def test_a_price_that_the_plan_leaves_open_is_zero_where_a_plan_may_leave_it_open_alone() -> None:
+    wanted = {a.name: p.required for a in ACTIONS.values() for p in a.parameters if p.name == "price"}
+    assert wanted == {"tpsl-partial": False, "limit-update": True}
 
 
 @pytest.mark.parametrize("name", [*CATALOGUE, *CALLS])
@@ -289,7 +345,7 @@ _MANY = (
     ).replace("AA(", "Aa(")
     + "MM(uint8 x)"
 )
-_APPROVE = {"spender": "spender", "amount": "allowance"}
+_APPROVE = {"spender": "spender", "amount": "amountUsdc"}
 
 BAD: dict[str, dict[str, Any]] = {
     "another format": {**PROFILE, "format": "airlock/venue-signed@2"},
@@ -310,7 +366,7 @@ BAD: dict[str, dict[str, Any]] = {
     "a leaf too many": with_struct("DelegateReq", leaves={**_LEAVES, "fee": "raw"}),
     "an expiry shown raw": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "raw"}),
     "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
-    "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "opened"}),
+    "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "openTimestamp"}),
     "a deadline taken for an expiry": with_struct("DelegateReq", leaves={**_LEAVES, "deadline": "expiry"}),
     "no deadline": with_struct(
         "DelegateReq", encode_type="DelegateReq(address trader,address delegate,uint64 expiry,uint256 nonce)",
@@ -318,8 +374,8 @@ BAD: dict[str, dict[str, Any]] = {
     "two nonces": _delegate("uint256 nonce", "uint256 nonce,uint256 salt", salt="nonce"),
     "a text that nobody decides": _delegate("uint256 nonce", "uint256 nonce,bytes32 extra", extra="raw"),
     "a price that the builder chooses by slippage": with_struct(
-        "CloseTradeReq", leaves={**_CLOSE["leaves"], "worst": "slippage"}),
-    "an amount in another unit": with_struct("CloseTradeReq", leaves={**_CLOSE["leaves"], "amount": "exposure"}),
+        "CloseTradeReq", leaves={**_CLOSE["leaves"], "worst": "slippagePercent"}),
+    "an amount in another unit": with_struct("CloseTradeReq", leaves={**_CLOSE["leaves"], "amount": "coinExposure"}),
     "an address as a number": _delegate("address delegate", "uint256 delegate"),
     "a signed amount": _close("uint128 amount", "int128 amount"),
     "an array": _delegate("address delegate", "address[] delegate"),
@@ -328,6 +384,18 @@ BAD: dict[str, dict[str, Any]] = {
     "a struct that nothing refers to": with_struct("DelegateReq", encode_type=_DELEGATE["encode_type"] + "Zed(uint256 a)"),
     "a struct within, named as another intent": _close("Position", "TpSlReq"),
     "the domain within": _close("Position", "EIP712Domain"),
+    "an executing call of one argument": with_struct("DelegateReq", executing="setDelegateWithSig(bytes signature)"),
+    "an executing call of three arguments": with_struct("DelegateReq", executing="go(bytes signature,bytes intent,bytes a)"),
+    "an executing call with a part twice": with_struct("DelegateReq", executing="go(bytes signature,bytes signature)"),
+    "an executing call of other names": with_struct("DelegateReq", executing="go(bytes sig,bytes intent)"),
+    "an executing call of other types": with_struct("DelegateReq", executing="go(bytes32 signature,bytes intent)"),
+    "an executing call without names": with_struct("DelegateReq", executing="go(bytes,bytes)"),
+    "an executing call with blanks": with_struct("DelegateReq", executing="go(bytes signature, bytes intent)"),
+    "an executing call without a function": with_struct("DelegateReq", executing="(bytes signature,bytes intent)"),
+    "two executing calls": with_struct("DelegateReq", executing="a(bytes signature,bytes intent)" * 2),
+    "an executing call and a line": with_struct("DelegateReq", executing="go(bytes signature,bytes intent)\n"),
+    "an executing call that is no text": with_struct("DelegateReq", executing={"function": "go", "order": []}),
+    "an executing call of a call": changed(lambda p: p["calls"]["claimTokens"].update(executing="")),
     "an order that lacks a member": with_struct("TpSlReq", abi_order=PROFILE["structs"]["TpSlReq"]["abi_order"][1:]),
     "an order with a member twice": with_struct("TpSlReq", abi_order=["salt"] * 12),
     "a text that is longer than people read": _delegate(")", f",{_ZEROS})", **{f"z{n}": "zero" for n in range(400)}),
@@ -528,6 +596,17 @@ def _decides_every_leaf(pinned: Deployment) -> None:
         assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)
     for call in pinned.calls.by_name.values():
         assert all(field.rule == KINDS[field.kind].rule for field in call.fields)
+
+
+@pytest.mark.parametrize(("opened_s", "refused"), [
+    (NOW_MS // 1000 - 60, set()), (NOW_MS // 1000, set()), (NOW_MS // 1000 + 3600, {"TIME-OPENED"}),
+])  # fmt: skip
+def test_a_plan_s_time_of_opening_is_foreseen_in_the_venue_s_milliseconds(opened_s: int, refused: set[str]) -> None:
+    agreed = plan("requests")
+    (step,) = [step for step in agreed.steps.values() if step.action.name == "close"]
+    step = step._replace(values={**step.values, "openTimestamp": Exact(opened_s, str(opened_s))})
+    told = foreseen(Situation(agreed._replace(steps={step.id: step}), deployed(PROFILE), NOW_MS))
+    assert {error.check for error in told} == refused
 
 
 def test_a_leaf_is_found_at_any_depth() -> None:

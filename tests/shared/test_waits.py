@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
@@ -11,16 +12,27 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
+import click
 import pytest
 
 from airlock_shared.ceremony.checkpoints import Half
-from airlock_shared.ceremony.course import NAMES, CoursePlace, Stop
-from airlock_shared.cli.ceremony import course
+from airlock_shared.ceremony.course import NAMES, CoursePlace, Facts, Stop, course
+from airlock_shared.cli.ceremony import course as course_module
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony.run import _Course, _do, _Lead
-from airlock_shared.cli.ceremony.waits import OVER, STOPPED, cannot_cross, leave_note, names_in, other_machine
+from airlock_shared.cli.ceremony.waits import (
+    LATE,
+    MACHINES,
+    OVER,
+    STOPPED,
+    cannot_cross,
+    leave_note,
+    names_in,
+    other_machine,
+)
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.reader import parse_plan
+from shared.test_course import PLAN
 
 AT_MS = (10 * 60 + 32) * 60_000
 CROSSING = f"desk-2027-{'0a' * 8}"
@@ -37,18 +49,24 @@ def another_plan(crossing: Path, _half: Half) -> None:
     (crossing.parent / f"desk-2027-{'0b' * 8}").mkdir()
 
 
+def another_ceremony(crossing: Path, _half: Half) -> None:
+    (crossing.parent / f"desk-2026-{'0b' * 8}").mkdir()
+
+
 def nothing(_crossing: Path, _half: Half) -> None: ...
 
 
 SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
     ("not begun", nothing, "start ceremony run on {other}"),
     ("at another plan", another_plan, "another plan of this id is there; compare it with paper"),
+    ("another's stick", another_ceremony, "is it this stick? Then start run on {other}"),
     ("at a stop", at(9, "address"), "{other} is at 9/19: address, 10:32"),
     ("waiting for a proof", at(10, "proof"), "{other} is at 10/19: proof of a key, 10:32"),
     ("late: still signing", at(14, "sign"), "{other} is at 14/19: signing, 10:32"),
-    ("waiting too", at(11, "take"), "{other} waits too, 10:32"),
+    ("too late to sign", at(14, LATE), "{other} is at 14/19: too late to sign, 10:32"),
+    ("waiting too", at(11, "take"), "{other} waits too, 10:32: carry the stick"),
     ("stopped", at(14, STOPPED), "{other} stopped at 14/19, 10:32: start it"),
-    ("ended", at(19, OVER), "{other} has ended, 10:32"),
+    ("ended", at(19, OVER), "{other} has ended, 10:32; is it this stick?"),
 ]
 
 
@@ -66,10 +84,25 @@ def test_what_a_machine_sees_of_the_other_while_it_waits(
 
 STICKS: list[tuple[str, dict[str, int], str]] = [
     ("absent", {}, "{stick} is not there: plug in the stick"),
+    ("unreadable", {}, "{stick} cannot be read: plug it in again"),
     ("read-only", {"f_flag": os.ST_RDONLY}, "{stick} cannot be written: unlock the stick"),
     ("full", {"f_bavail": 1}, "{stick} is full: make room on it"),
     ("well", {}, ""),
 ]
+
+
+def at_fault(monkeypatch: pytest.MonkeyPatch, stick: Path, case: str, told: dict[str, int]) -> None:
+    """Put a stick into a state: absent, unreadable, or as its file system tells of it."""
+    if case != "absent":
+        stick.mkdir(exist_ok=True)
+    facts = {"f_flag": 0, "f_bavail": 1000, "f_frsize": 4096} | told
+
+    def statvfs(_path: Path) -> SimpleNamespace:
+        if case == "unreadable":
+            raise OSError(errno.EIO, "Input/output error")
+        return SimpleNamespace(**facts)
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
 
 
 @pytest.mark.parametrize(("case", "told", "line"), STICKS, ids=[row[0] for row in STICKS])
@@ -78,11 +111,17 @@ def test_what_is_wrong_with_a_stick(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     stick = Path("stick")
-    if case != "absent":
-        stick.mkdir()
-    facts = {"f_flag": 0, "f_bavail": 1000, "f_frsize": 4096} | told
-    monkeypatch.setattr(os, "statvfs", lambda _path: SimpleNamespace(**facts))
+    at_fault(monkeypatch, stick, case, told)
     assert cannot_cross(stick, 100_000) == line.format(stick="stick")
+    assert cannot_cross(stick, None) == ("" if case in ("read-only", "full") else line.format(stick="stick"))
+
+
+def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) -> None:
+    crossing, outside = tmp_path / CROSSING, tmp_path / "outside"
+    crossing.mkdir()
+    (crossing / "offline-at-2-of-9-seal-1032").symlink_to(outside)
+    leave_note(crossing, "offline", (2, 9), "seal", AT_MS)
+    assert not outside.exists()
 
 
 def test_a_long_name_of_a_stick_is_cut_in_front(tmp_path: Path) -> None:
@@ -93,7 +132,7 @@ def test_a_long_name_of_a_stick_is_cut_in_front(tmp_path: Path) -> None:
 
 def test_a_machine_has_one_note_and_each_stop_can_be_told(tmp_path: Path) -> None:
     crossing = tmp_path / CROSSING
-    for number, name in enumerate((*NAMES, STOPPED, OVER), 1):
+    for number, name in enumerate((*NAMES, STOPPED, OVER, LATE), 1):
         leave_note(crossing, "offline", (number, 40), name, AT_MS)
         assert len(names_in(crossing)) == 1
         assert f"{number}/40" in other_machine(crossing, "online") or name in ("take", OVER)
@@ -129,16 +168,28 @@ def test_without_a_stick_there_is_no_note(tmp_path: Path) -> None:
 # ---- in the run -----------------------------------------------------------------------------------------------------
 
 
-def lead_at(folder: Path, *, exchange: bool = True) -> _Lead:
+def lead_at(folder: Path, *, exchange: bool = True, light: str = "") -> _Lead:
     (folder / "c").mkdir(exist_ok=True)
-    return _Lead(("x",), CoursePlace("/p", str(folder / "c")), folder / "stick" if exchange else None, to_stderr=False)
+    stick = folder / "stick" if exchange and not light else None
+    return _Lead(("x",), CoursePlace("/p", str(folder / "c")), stick, to_stderr=False, light=light)
+
+
+def answering(asked: list[str], typed: str) -> Callable[..., str]:
+    """Return somebody who types the same at every question, and notes it."""
+
+    def answer(question: str, *, piped: bool) -> str:
+        assert not piped
+        asked.append(question)
+        return typed
+
+    return answer
 
 
 PREPARE = Stop("prepare", (), "", done=True, attempt=2)
 
 
-def told_by(lead: _Lead, half: Half = "online", sign_by_ms: int = 0) -> _Course:
-    return _Course(half, CROSSING, {}, [PREPARE], sign_by_ms, names_in(lead.folder))
+def told_by(lead: _Lead, half: Half = "online", sign_by_ms: int = 0, *stops: Stop) -> _Course:
+    return _Course(half, CROSSING, {}, [PREPARE, *stops], sign_by_ms, names_in(lead.folder))
 
 
 TAKE = Stop("take", (), "Wait for the requests.", done=False, brings=("requests.json",))
@@ -160,7 +211,7 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
     def bring(seconds: float) -> None:
         slept.append(seconds)
         assert len(slept) < 3
-        (lead.folder / "proof-key.json").touch()
+        (lead.folder / "proofs.json").touch()
 
     monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
     monkeypatch.setattr(run_module, "sleep", bring)
@@ -170,15 +221,9 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize("name", ["preflight", "address", "sign", "seal"])
 def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    lead, asked = lead_at(tmp_path), []
-
-    def press_enter(question: str, *, piped: bool) -> str:
-        asked.append(question)
-        assert not piped
-        return ""
-
+    lead, asked = lead_at(tmp_path), list[str]()
     monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(run_module, "ask", press_enter)
+    monkeypatch.setattr(run_module, "ask", answering(asked, ""))
     monkeypatch.setattr(_Lead, "child", lambda *_: 5)
     stop = Stop(name, ("signer",), "", done=False, of="first", brings=("requests.json",))
     assert _do(lead, told_by(lead, "offline"), stop, set()) is False
@@ -186,6 +231,7 @@ def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: p
     assert "Ledger" in asked[0]
 
 
+A_MINUTE_MS = 60_000  # so much a watch may be wrong
 PLAYED = Path(__file__).parents[1] / "vectors/report/market-close"
 
 
@@ -194,10 +240,10 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
     for name in ("requests.json", "deployment.json"):
         shutil.copy(PLAYED / name, tmp_path)
     [item] = json.loads((PLAYED / "requests.json").read_text())["requests"]
-    until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms
-    assert course._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
+    until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
+    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
     (tmp_path / "deployment.json").unlink()
-    assert course._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
+    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
 
 
 SIGNATURES = Stop("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
@@ -227,3 +273,211 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
     assert ran == [("prepare", "/p", "-o", f"{tmp_path}/c/requests-3.json")]
     assert pressed == ["\n"]
+
+
+# ---- every wait of both machines ------------------------------------------------------------------------------------
+
+WAITS = [
+    (half, stop)
+    for half in ("online", "offline")
+    for stop in course(PLAN, half, (), Facts())
+    if stop.name in ("take", "hand")
+]
+"""Every stop at which a machine needs the other one, or the stick: what the course has, so that none is left out."""
+WAIT_IDS = [f"{half} {stop.name} {stop.brings[0].rpartition('/')[2]}" for half, stop in WAITS]
+
+
+class Stands(Exception):
+    """Raised in the place of the wait that goes on, so that a test sees the line that stands there."""
+
+
+@pytest.fixture
+def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Return what gives the line that stands at a wait; it fails where a command runs instead."""
+    lines = list[str]()
+
+    def sleep(_seconds: float) -> None:
+        raise Stands
+
+    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
+    monkeypatch.setattr(run_module, "_progress", lines.append)
+    monkeypatch.setattr(run_module, "sleep", sleep)
+    monkeypatch.setattr(_Lead, "child", lambda _lead, words: pytest.fail(" ".join(words)))
+
+    def line(half: Half, stop: Stop, **way: object) -> str:
+        lead = lead_at(tmp_path, **way)  # type: ignore[arg-type]
+        if stop.name == "hand":
+            (lead.folder / "evidence/artefacts").mkdir(parents=True, exist_ok=True)
+            for name in stop.brings:
+                (lead.folder / name).touch()
+        with pytest.raises(Stands):
+            _do(lead, told_by(lead, half, 0, stop), stop, set())
+        assert len(lines[-1]) <= 78, lines[-1]
+        return lines[-1]
+
+    return line
+
+
+TAKES = [wait for wait in WAITS if wait[1].name == "take"]
+TAKE_IDS = [name for name in WAIT_IDS if " take " in name]
+
+
+@pytest.mark.parametrize(("half", "stop"), TAKES, ids=TAKE_IDS)
+@pytest.mark.parametrize(("case", "happens", "line"), SEEN, ids=[row[0] for row in SEEN])
+def test_the_line_at_every_wait_for_the_other_machine(
+    tmp_path: Path,
+    line_of: Callable[..., str],
+    half: Half,
+    stop: Stop,
+    case: str,
+    happens: Callable[[Path, Half], None],
+    line: str,
+) -> None:
+    (tmp_path / "stick").mkdir()
+    happens(tmp_path / "stick" / CROSSING, half)
+    assert line_of(half, stop) == f"waiting: {line.format(other=MACHINES[OTHER[half]])} (0 s)"
+    assert stop.says  # what it waits for stands above
+
+
+@pytest.mark.parametrize(("half", "stop"), WAITS, ids=WAIT_IDS)
+@pytest.mark.parametrize(("case", "told", "line"), STICKS[:-1], ids=[row[0] for row in STICKS[:-1]])
+def test_the_line_at_every_wait_for_the_stick(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    line_of: Callable[..., str],
+    half: Half,
+    stop: Stop,
+    case: str,
+    told: dict[str, int],
+    line: str,
+) -> None:
+    at_fault(monkeypatch, tmp_path / "stick", case, told)
+    found = re.sub("waiting: [^ ]*/stick", "waiting: {stick}", line_of(half, stop))
+    if stop.name == "take" and case in ("read-only", "full"):  # what it waits for is read, and not written
+        line = f"start ceremony run on {MACHINES[OTHER[half]]}"
+    assert found == f"waiting: {line} (0 s)"
+
+
+@pytest.mark.parametrize(("half", "stop"), TAKES, ids=TAKE_IDS)
+def test_the_line_at_every_wait_for_files_or_pictures_that_people_bring(
+    tmp_path: Path, line_of: Callable[..., str], half: Half, stop: Stop
+) -> None:
+    document = stop.brings[0]
+    assert line_of(half, stop, exchange=False) == f"waiting: bring c/{document} here (0 s)"
+    place = f"pictures/{document.partition('.')[0]}"
+    place = place if len(place) <= 27 else f"…{place[-26:]}"
+    said = f"waiting: put the other machine's page into {place} (0 s)"
+    assert line_of(half, stop, light=str(tmp_path / "pictures")) == said
+
+
+@pytest.mark.parametrize("way", ["stick", "pictures", "camera"])
+@pytest.mark.parametrize(("half", "stop"), WAITS, ids=WAIT_IDS)
+def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, stop: Stop, way: str
+) -> None:
+    """A camera that is absent, busy or unreadable, pictures that are not whole, another document of this name."""
+    light = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
+    lead, asked = lead_at(tmp_path, light=light), list[str]()
+    places = [
+        tmp_path / "stick" / CROSSING,
+        *(Path(light) / stop.brings[0].partition(".")[0] for _ in range(way == "pictures")),
+    ]
+    for place in places:
+        place.mkdir(parents=True)
+    for name in stop.brings:
+        there = lead.folder / name if stop.name == "hand" else places[0] / name
+        there.parent.mkdir(parents=True, exist_ok=True)
+        there.touch()
+    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
+    monkeypatch.setattr(run_module, "ask", answering(asked, ""))
+    for code in (2, 4, 8):
+        monkeypatch.setattr(_Lead, "child", lambda _lead, _words, code=code: code)
+        assert _do(lead, told_by(lead, half, 0, stop), stop, set()) is False
+    assert asked == ["Put this right, then press Enter: it goes on here. Ctrl-C stops. "] * 3
+    assert not (lead.folder / "handed-over").exists()
+
+
+def test_signatures_that_were_made_again_under_the_next_name_are_taken(
+    tmp_path: Path, line_of: Callable[..., str]
+) -> None:
+    crossing = tmp_path / "stick" / CROSSING
+    crossing.mkdir(parents=True)
+    assert line_of("online", SIGNATURES).startswith("waiting: ")
+    (crossing / "signatures-2.json").touch()
+    lead = lead_at(tmp_path)
+    assert _do(lead, told_by(lead), SIGNATURES, set()) is False  # where it stands is asked anew
+    facts = Facts(brought=frozenset({"signatures-2.json"}))
+    assert ("signatures-2.json",) in [stop.brings for stop in course(PLAN, "online", (), facts) if stop.name == "take"]
+
+
+# ---- too late to sign -----------------------------------------------------------------------------------------------
+
+SIGN = Stop("sign", ("signer",), "", done=False, brings=("requests.json",))
+NOW_MS = 1_800_000_000_000
+
+
+@pytest.fixture
+def too_late(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
+    """Have ``sign`` find that it is too late, at a terminal; return the commands that run."""
+    ran = list[tuple[str, ...]]()
+
+    def child(_lead: _Lead, words: tuple[str, ...]) -> int:
+        ran.append(words)
+        return 7 if words[0] == "sign" else 0
+
+    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
+    monkeypatch.setattr(run_module, "time_ns", lambda: NOW_MS * 1_000_000)
+    monkeypatch.setattr(_Lead, "child", child)
+    return ran
+
+
+def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_that_signs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], too_late: list[tuple[str, ...]]
+) -> None:
+    lead, lines = lead_at(tmp_path), list[str]()
+    crossing = tmp_path / "stick" / CROSSING
+    leave_note(crossing.parent / "x", "online", (1, 1), "take", AT_MS)  # no stick yet: it does no harm
+    crossing.mkdir(parents=True)
+    leave_note(crossing, "online", (8, 14), "take", AT_MS)
+
+    def prepare_again(_seconds: float) -> None:
+        assert "offline-at-2-of-2-late-0800" in names_in(crossing)
+        (crossing / "requests-2.json").touch()
+
+    monkeypatch.setattr(run_module, "_progress", lines.append)
+    monkeypatch.setattr(run_module, "sleep", prepare_again)
+    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
+    assert lines == ["waiting: press Enter on the online machine: it prepares them again (0 s)", ""]
+    assert "It is too late to sign these." in capsys.readouterr().err
+    taken = ("ceremony", "carry", f"{crossing}/requests-2.json", "-o", str(lead.folder))
+    assert [words[:2] for words in too_late] == [("sign", f"{lead.folder}/requests.json"), taken[:2]]
+    assert too_late[1] == taken
+
+
+def test_what_was_signed_in_time_goes_on(tmp_path: Path, too_late: list[tuple[str, ...]]) -> None:
+    lead = lead_at(tmp_path)
+    (lead.folder / "signatures.json").touch()
+    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
+    assert len(too_late) == 1
+
+
+def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
+    tmp_path: Path, too_late: list[tuple[str, ...]]
+) -> None:
+    lead = lead_at(tmp_path)
+    with pytest.raises(click.exceptions.Exit) as ended:
+        _do(lead, told_by(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
+    assert (ended.value.exit_code, len(too_late)) == (7, 1)
+
+
+@pytest.mark.parametrize(("typed", "command"), [("", "prepare"), ("s", "ceremony")])
+def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too_late: list[tuple[str, ...]], typed: str, command: str
+) -> None:
+    lead, asked = lead_at(tmp_path, light="camera"), list[str]()
+    monkeypatch.setattr(run_module, "ask", answering(asked, typed))
+    assert _do(lead, told_by(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
+    assert [words[0] for words in too_late] == [command]
+    assert len(asked) == 1
+    assert _do(lead, told_by(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
+    assert len(asked) == 1

@@ -116,7 +116,7 @@ PROFILE = {
             "encode_type": "TwapOpenOrder(address trader,uint256 pairIndex,uint256 collateral,uint256 __reserved1,"
             "uint256 deadline,uint256 nonce)",
             "leaves": {
-                "trader": "trader", "pairIndex": "raw", "collateral": "raw", "__reserved1": "zero", "deadline": "deadline",
+                "trader": "trader", "pairIndex": "raw", "collateral": "raw", "__reserved1": "zero", "deadline": "deadlineMs",
                 "nonce": "nonce",
             },
             "domain": "trading", "signer_rule": "trader-only", "route": "twap",
@@ -125,7 +125,7 @@ PROFILE = {
             "encode_type": "UpdateTpSlReq(address trader,uint256 pairIndex,uint256 index,uint256 tp,uint256 deadline,"
             "uint256 nonce)",
             "leaves": {
-                "trader": "trader", "pairIndex": "raw", "index": "raw", "tp": "raw", "deadline": "deadline",
+                "trader": "trader", "pairIndex": "raw", "index": "raw", "tp": "raw", "deadline": "deadlineMs",
                 "nonce": "nonce",
             },
             "domain": "trading", "signer_rule": "trader-only", "route": "core-api",

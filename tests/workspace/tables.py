@@ -181,12 +181,12 @@ def parts_of(page: str) -> dict[str, str]:
 
 def kinds() -> str:
     """Return the table of kinds in ``docs/reference/venue-profile.md``."""
-    lines = ["| kind | Solidity type | unit | decided by | meaning |", "|---|---|---|---|---|"]
+    lines = ["| kind | Solidity type | unit | where the plan is silent | meaning |", "|---|---|---|---|---|"]
+    otherwise = {"plan": "", "plan-or-zero": "zero", "zero": "zero", "builder": "the builder"}
     for word, kind in KINDS.items():
-        parameter = f" (`{kind.rule.parameter}`)" if kind.rule.parameter else ""
-        width = " of any width" if kind.solidity in ("uint", "int") else ""
-        decided = f"{_RULES[kind.rule.kind]}{parameter}"
-        lines += [f"| `{word}` | `{kind.solidity}`{width} | {kind.unit.name} | {decided} | {kind.meaning} |"]
+        planned = f" (the plan's `{kind.rule.parameter}`)" if kind.rule.parameter not in ("", word) else ""
+        silent = f"{otherwise[kind.rule.kind]}{planned}"
+        lines += [f"| `{word}` | `{kind.solidity}` | {kind.unit.name} | {silent} | {kind.meaning} |"]
     return "\n".join(lines) + "\n"
 
 

@@ -18,8 +18,11 @@ from workspace.trusted_path import (
     trusted_path,
 )
 
-CEILING_TOKENS = 86_900
-"""Of what can run in a signing. It may go down; whoever raises it says in the change what for."""
+CEILING_TOKENS = 90_000
+"""Of what can run in a signing. It may go down; whoever raises it says in the change what for.
+
+It was raised for reviews by groups (decision 54): which steps share a form, and what stands in their rows.
+"""
 
 FOREIGN = (
     "airlock_online", "airlock_rehearsal", "airlock_offline.installation",

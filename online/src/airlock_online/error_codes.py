@@ -41,9 +41,10 @@ class ErrorCode(NamedTuple):
 
 
 _NEW_INTENT = (
-    "Sign a new intent to try again. The old one is valid until its deadline: wait for it if two fills would do harm."
+    "To try again, prepare it anew here, and sign that. The old one is valid until its deadline: wait for it if two "
+    "fills would do harm."
 )
-_READ_FIRST = "Read the positions, then sign a new intent if the order is still wanted."
+_READ_FIRST = "Read the positions. If the order is still wanted, prepare it anew here, and sign that."
 _READY = "Ask `airlock-online ready`, wait, then run it again."
 _NODE = "Ask the node's operator, or set another node in the section [rpc] of config.toml."
 
@@ -124,7 +125,7 @@ _CONTRACT = (
     _failed("contract", "WrongSl", "The stop loss does not fit the side or the price.",
             "Correct the stop loss in the plan, then prepare and sign again."),
     _failed("contract", "HighSlippage", "The price moved further than the signed slippage allows.",
-            "Sign a new intent with a fresh price or, if the plan's limits allow it, a wider slippage."),
+            "Prepare and sign it anew with a fresh price or, if the plan's limits allow it, a wider slippage."),
     _failed("contract", "PositionMismatch",
             "The position is not the signed one: its slot holds another position, or its open timestamp changed.",
             "Read the positions, correct the plan, then prepare and sign again."),
@@ -156,7 +157,7 @@ _HTTP = (
           "opens: "
           "an unsupported order type, a malformed intent or signature, an expired deadline, a used nonce, a position "
           "mismatch, or a missing eip7702 member.",
-          "Read the reason in the reply and remove the cause. Then submit again, or sign a new intent if this one is "
+          "Read the reason in the reply and remove the cause. Then submit again, or prepare and sign anew if this one is "
           "wrong."),
     _http("404",
           "No such endpoint or object. From the status endpoint it means an unknown tracking id. Just after the "

@@ -20,6 +20,7 @@ Every one of them says what happened and what to do next. Nothing outside this t
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from enum import IntEnum
 
 
@@ -93,9 +94,15 @@ class Refusal(AirlockError):
 
 
 class DocumentError(Refusal):
-    """A file, document or code is damaged, too large, or not what it claims to be (check ids ``DOC-…``, ``QR-…``)."""
+    """A file, document or code is damaged, too large, or not what it claims to be (check ids ``DOC-…``, ``QR-…``).
+
+    ``more`` are the mistakes that its reader found beside it. ``unknown`` are names in its place of which none is ``known``.
+    """
 
     exit_code = ExitCode.DOCUMENT
+    more: Sequence[DocumentError] = ()
+    unknown: Collection[str] = ()
+    known: Collection[str] = ()
 
 
 class DeviceError(AirlockError):

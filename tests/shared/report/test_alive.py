@@ -73,6 +73,6 @@ def test_another_nonce_ends_nothing(other: dict[str, Any]) -> None:
 
 def test_nothing_known_is_alive_and_says_so() -> None:
     [standing] = standings([TRIGGER], {}, NOW_MS)
-    assert (standing.over, standing.known) == ("", "no end of it is on record here")
+    assert (standing.over, standing.known) == ("", "this machine does not know its outcome")
     [standing] = standings([TRIGGER], {"0x01": "CONFIRMED"}, NOW_MS)
     assert (standing.over, standing.known) == ("", "the venue has stored it")

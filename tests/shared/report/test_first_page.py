@@ -22,8 +22,20 @@ from airlock_shared.report.page.page import page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import make
+from airlock_shared.text.fingerprint_words import grouped, spoken
 from shared.make_payloads import KEYS
-from shared.report.day import HOSTILE, offline_files, online_files, part_files, played, sealed
+from shared.report.day import (
+    HOSTILE,
+    chain,
+    digests,
+    offline_files,
+    online_events,
+    online_files,
+    part_files,
+    played,
+    sealed,
+    timeline_bytes,
+)
 from shared.world import whole
 
 EVIDENCE = "<h2>Fingerprints</h2>"
@@ -51,8 +63,17 @@ def shown(html: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", inline)).split())
 
 
-def signed_by_hand(html: str) -> str:
-    return shown(html.partition('<section class="signatures">')[2])
+def time_line(value: Row) -> list[str]:
+    """Return each stage of the time line with what it says."""
+    drawn = page(value).decode().partition('<ol class="line">')[2].partition("</ol>")[0]
+    return [shown(stage) for stage in re.findall(r"<li.*?</li>", drawn)]
+
+
+def answers(value: Row) -> dict[str, list[str]]:
+    """Return the cells of the table of comparisons by what was compared, and the names at its head."""
+    drawn = page(value).decode().partition("wide people")[2].partition("</table>")[0]
+    rows = [[shown(cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in drawn.split("<tr>")[1:]]
+    return {row[0]: row[1:] for row in rows}
 
 
 # ---- what stands on it ----------------------------------------------------------------------------------------------
@@ -64,14 +85,17 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
     outcome = value["steps"][0]["outcome"]
     (promise,) = outcome["read_back"]
     said = [
-        "REHEARSAL", "Complete", "asked", "pair: BTC/USD", "position number: 0", "collateral to close, USDC: 100",
+        "REHEARSAL", "Complete", "prepared 2026-", "signed 2026-", "sent 2026-", "confirmed 2026-", "sealed 2026-",
+        "asked", "pair: BTC/USD", "collateral to close, USDC: 100", "pair, by its number: 0 (plan: BTC/USD (number 0))",
+        "position number: 0",
+        "amount: 100 USDC (plan: 100)", "price expected: 64000 USD (plan: at least 63000, at most 65000)",
         f"for the account {TRADER}", f"may be used until {value['steps'][0]['request']['until']['utc']}",
-        f"signed by treasury, {TRADER} signed at", "outcome FILLED", "the chain says not read",
-        f"the builder says {promise['what']}: {promise['found']} (as promised)",
+        f"signed by treasury, {TRADER}: signed at", "outcome FILLED", "the chain says not read",
+        f"the builder says {promise['what']}: {promise['found']}; promised: {promise['promised']} (as promised)",
         f"Read and put on record at {outcome['read_back_at']['utc']}; no later reading is on record.",
         f"transaction {transaction_of(outcome)}", "Signatures that could still execute, of this or another ceremony: 1.",
-        "Witness: required.", "signer Ada Lovelace: on the offline machine plan,", "witness Mary Somerville:",
-        "Seal of the offline machine's transcript sealed by treasury",
+        "Witness: required.", "signer: Ada Lovelace", "witness: Mary Somerville", "plan \N{CHECK MARK} Yes, offline",
+        "I have read this page: date, signature", "What this page stands on", "sealed by", f"{TRADER}, treasury: 40 entries",
     ]  # fmt: skip
     places = [told.find(each) for each in said]
     assert -1 not in places, said[places.index(-1)]
@@ -82,7 +106,9 @@ def test_nothing_of_the_evidence_is_on_it_and_nothing_of_it_after_the_evidence()
     html = page(close()).decode()
     before, _, after = html.partition(EVIDENCE)
     assert "<svg" not in before
-    assert "Seal of the offline" not in after
+    assert "\N{CHECK MARK}" not in after
+    seal = close()["transcripts"][0]["seals"][-1]["head"]
+    assert shown(after).replace(" ", "").count(seal) == 1  # where its people confirmed it
     assert html.count(EVIDENCE) == 1
 
 
@@ -140,7 +166,7 @@ def test_only_what_a_node_of_ones_own_told_is_the_chains_word() -> None:
     outcome = value["steps"][0]["outcome"]
     outcome["read_back"].append({"what": "the code, by the chain", "promised": "x", "found": "y", "kept": None})
     told = first_page(value)
-    assert "the chain says the code, by the chain: y (not known) Read and put on record at" in told
+    assert "the chain says the code, by the chain: y; promised: x (not known) Read and put on record at" in told
     assert [is_of_chain(each) for each in outcome["read_back"]] == [False, True]
 
 
@@ -166,16 +192,16 @@ def test_there_is_one_seal_on_it_which_is_the_last() -> None:
     (seal,) = value["transcripts"][0]["seals"]
     value["transcripts"][0]["seals"] = [seal | {"head": "e" * 64, "entries": 1}, seal]
     told = first_page(value)
-    assert f"sealed by {seal['signer']}, {seal['by']}, at" in told
-    assert f"{seal['entries']} entries, head" in told
+    assert f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds" in told
     assert "eeee" not in told
-    assert page(value).decode().partition(EVIDENCE)[0].count('class="hex"') == 1
+    assert page(value).decode().partition(EVIDENCE)[0].count('class="hex"') == 2  # this report's own, and the seal's
+    assert "eeee" in page(value).decode().partition(EVIDENCE)[2]
 
 
 @pytest.mark.parametrize(
     ("row", "said"),
     [({"machine": "offline", "given": True, "seals": []}, "sealed by nobody"),
-     ({"machine": "offline", "given": False}, "sealed not known: the offline machine's transcript was not given")],
+     ({"machine": "offline", "given": False}, "sealed by not known: the offline machine's transcript was not given")],
 )  # fmt: skip
 def test_no_seal_is_said(row: Row, said: str) -> None:
     value = close()
@@ -189,16 +215,21 @@ def test_who_confirmed_nothing_is_told_and_so_is_who_is_nobody() -> None:
         row["names"] = [each for each in row["names"] if each["name"] != "witness"]
         for station in row["stations"]:
             station["by"] = [role for role in station["by"] if role != "witness"]
-    assert "witness nobody: confirmed nothing" in first_page(value)
+    assert "witness: nobody" in first_page(value)
+    assert {cells[-1] for what, cells in answers(value).items() if what != "what was compared"} == {""}
 
 
 def test_a_confirmation_whose_record_changed_since_does_not_count() -> None:
     value = close()
     for station in value["people"][0]["stations"]:
         station["holds"] = station["station"] != "seal"
-    told = first_page(value)
-    assert "on the offline machine plan, deployment, address, requests, review, signatures" in told
-    assert "signatures, seal" not in told
+    told = answers(value)
+    assert told["seal, with Ledger and paper"][0] == "does not count, its record changed: Yes, offline"
+    assert told["plan"] == [
+        "\N{CHECK MARK} Yes, offline",
+        "\N{CHECK MARK} Yes, online",
+        "\N{CHECK MARK} Yes, offline, online",
+    ]
 
 
 def test_steps_of_another_part_are_named_and_not_shown_as_asked() -> None:
@@ -220,6 +251,62 @@ def test_a_time_that_the_plan_has_as_a_number_is_a_date(name: str, value: str, s
     report = close()
     report["steps"][0]["planned"] = [{"name": name, "value": value}]
     assert f"asked {label(name)}: {said if said else ''}" in first_page(report)
+
+
+# ---- the time line and the answers -----------------------------------------------------------------------------------
+
+
+def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
+    value = close()
+    step, outcome = value["steps"][0], value["steps"][0]["outcome"]
+    sending = next(e for e in read_entries(played()["online-transcript.jsonl"].splitlines()) if e.event == "sending"
+                   and e.data["digest"] == step["signature"]["digest"])  # fmt: skip
+    assert outcome["sent_at"]["ms"] == sending.at_ms
+    times = [value["prepared_at"], step["signature"]["at"], outcome["sent_at"], outcome["known_at"],
+             value["transcripts"][0]["seals"][-1]["at"]]  # fmt: skip
+    names = ("prepared", "signed", "sent", "confirmed", "sealed")
+    assert time_line(value) == [f"{name} {at['utc']}" for name, at in zip(names, times, strict=True)]
+    value["transcripts"][0]["seals"][-1]["at"] = step["signature"]["at"]
+    assert [stage.split()[0] for stage in time_line(value)] == ["prepared", "signed", "sealed", "sent", "confirmed"]
+
+
+def test_what_is_not_on_record_has_no_time_and_stands_last() -> None:
+    assert time_line(make(part_files("desk"), judge).value)[1:] == [
+        f"{name} not on record here" for name in ("signed", "sent", "confirmed", "sealed")
+    ]
+    value = make(offline_files(), judge).value
+    assert time_line(value)[2:] == [f"{name} not on record here" for name in ("sent", "confirmed", "sealed")]
+    for step in value["steps"]:
+        step["signature"]["at"] = None
+    assert "signed 14 of 14: at a time that is not on record here" in time_line(value)
+
+
+def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_does_not_count() -> None:
+    events = online_events(timeline_bytes())
+    sending = [("sending", {"digest": each}) for each in digests()[:3]]
+    files = online_files() | {"online-transcript.jsonl": chain([*events[:3], *sending, *events[3:]])}
+    value = make(files, judge).value
+    assert [step["outcome"]["state"] for step in value["steps"][:3]] == ["FILLED", "UNKNOWN", "FAILED"]
+    assert [bool(step["outcome"]["sent_at"]) for step in value["steps"][:3]] == [True, False, True]
+    told = {stage.split()[0]: stage for stage in time_line(value)}
+    assert told["sent"].startswith("sent 2 of 14: 20")
+    assert told["confirmed"].startswith("confirmed 1 of 14: 20")
+    assert " to " in told["signed"]
+
+
+def test_an_answer_has_its_tick_with_what_it_was_compared() -> None:
+    value = close()
+    (station,) = [each for each in value["people"][0]["stations"] if each["station"] == "plan"]
+    for how, said in (("paper", "\N{CHECK MARK} own paper"), ("words", "\N{CHECK MARK} other screen"),
+                      ("no-paper", "not compared with paper"), (HOSTILE, f'answered by "{HOSTILE}"')):  # fmt: skip
+        station["how"] = how
+        assert answers(value)["plan"][0] == " ".join(f"{said}, offline".split())
+        assert answers(value)["plan"][1] == "\N{CHECK MARK} Yes, online"
+    assert set(answers(value)) == {
+        "what was compared", "plan", "deployment", "preflight page", "address, with the Ledger", "requests",
+        "review, with plan and Ledger", "signatures", "outcome, as it was read back", "seal, with Ledger and paper",
+        "I have read this page: date, signature",
+    }  # fmt: skip
 
 
 # ---- labels ---------------------------------------------------------------------------------------------------------
@@ -253,11 +340,11 @@ def test_every_key_of_a_rehearsed_ceremony_has_its_label() -> None:
 
 @pytest.mark.parametrize("made", [close, lambda: make(online_files(), judge).value], ids=["close", "everything"])
 def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
-    """A raw key is shown once, below its label, where the Ledger's pages have it too."""
+    """A raw key is shown once, below its label, beside the Ledger's screen that has it too."""
     value = made()
     html = page(value).decode().partition("<main>")[2]
-    html = re.sub(r'<p class="raw">.*?</p>', "", html)
-    html = re.sub(r'<ol class="pages">.*?</ol>', "", html)
+    html = re.sub(r'<span class="raw">.*?</span>', "", html)
+    html = re.sub(r'<div class="screen">.*?</div>', "", html)
     raw = {key for key in _keys(value) if is_known(key) and label(key) != key and re.search("[A-Z_.]", key)}
     assert len(raw) > 30
     words = set(re.findall(r"[\w.\[\]]+", shown(html)))
@@ -287,42 +374,51 @@ def test_the_table_has_its_keys_as_they_are_looked_up() -> None:
 # ---- addresses ------------------------------------------------------------------------------------------------------
 
 
+def grouped_in_spans(word: str) -> str:
+    groups = [word[at : at + 4] for at in range(2, len(word), 4)]
+    return "0x" + "".join([groups[0], *(f"<span>{group}</span>" for group in groups[1:])])
+
+
 def test_every_address_is_held_together() -> None:
     for value in (close(), make(online_files(), judge).value):
         html = page(value).decode().partition("<main>")[2]
-        outside = re.sub(r'<span class="address">.*?</span>', "", html)
-        assert len(ADDRESS.findall(html)) > 10
-        assert ADDRESS.findall(re.sub(r"<[^>]*>", " ", outside)) == []
+        outside = re.sub(r'<span class="address">(<span>|</span>|<wbr>|\w)*</span>', "", html)
+        assert html.count('<span class="address">') > 10
+        assert ADDRESS.findall(outside) == []
 
 
-def test_a_hash_may_break_in_its_middle_alone_and_what_only_begins_like_one_anywhere() -> None:
-    digest = "0x" + "ab" * 32
-    assert text(digest) == f'<span class="address">{digest[:34]}<wbr>{digest[34:]}</span>'
-    assert text(f"to {TRADER}.") == f'to <span class="address">{TRADER}</span>.'
+def test_an_address_stands_in_groups_of_four_and_its_text_is_one_word() -> None:
+    drawn = text(f"to {TRADER}.")
+    assert drawn == f'to <span class="address">{grouped_in_spans(TRADER)}</span>.'
+    assert re.sub(r"<[^>]*>", "", drawn) == f"to {TRADER}."
     for other in (TRADER + "0", TRADER[:-1], "0x" + "ab" * 200, TRADER + "z"):
         assert text(other) == other
 
 
-# ---- the page that people sign --------------------------------------------------------------------------------------
+def test_a_hash_may_break_in_its_middle_alone() -> None:
+    digest = "0x" + "ab" * 32
+    drawn = text(digest)
+    before, _, after = drawn.partition("<wbr>")
+    assert (before.count("abab"), after.count("abab"), drawn.count("<wbr>")) == (8, 8, 1)
+    assert re.sub(r"<[^>]*>", "", drawn) == digest
 
 
-def test_the_page_that_people_sign_has_the_values_that_decide_and_the_reports_own_fingerprint() -> None:
+# ---- what people sign ----------------------------------------------------------------------------------------------
+
+
+def test_the_page_that_people_sign_has_the_reports_own_fingerprint_in_hex_and_words() -> None:
     made = make(played(), judge)
-    told = signed_by_hand(made.html.decode())
+    told = first_page(made.value)
     mark = hashlib.sha256(made.json).hexdigest()
-    assert mark in told.replace(" ", "")
-    for each in ("This report says: Complete.", f"for the account {TRADER}", "amount: 100 USDC",
-                 "pair, by its number: 0 (plan: BTC/USD (number 0))", "outcome FILLED",
-                 "price expected: 64000 USD (plan: at least 63000, at most 65000)"):  # fmt: skip
-        assert each in told
-    assert made.value["steps"][0]["request"]["until"]["utc"] in told
+    assert f"this report {grouped(mark)}" in told
+    assert spoken(mark) in told
 
 
 def test_it_has_another_fingerprint_for_another_report() -> None:
     value = close()
-    before = signed_by_hand(page(value).decode())
+    before = first_page(value)
     value["artefacts"][0]["sha256"] = "0" * 64
-    assert signed_by_hand(page(value).decode()) != before
+    assert first_page(value) != before
 
 
 def test_a_value_that_was_not_kept_and_one_who_is_not_the_account_are_on_it() -> None:
@@ -330,14 +426,15 @@ def test_a_value_that_was_not_kept_and_one_who_is_not_the_account_are_on_it() ->
     row = value["steps"][0]["request"]["decided"][4]
     row |= {"ok": False, "value": "900 USDC"}
     value["steps"][0]["request"]["account"] = "0x" + "1" * 40
-    told = signed_by_hand(page(value).decode())
+    told = first_page(value)
     assert "amount: 900 USDC (plan: 100) NOT KEPT" in told
     assert f"account: {TRADER}" in told
+    assert "for the account 0x1111" in told
 
 
 def test_terms_of_the_venue_are_counted_on_it_and_not_copied() -> None:
     value = close()
     value["steps"][0]["request"]["decided"][4]["value"] = "z" * 5000
-    told = signed_by_hand(page(value).decode())
+    told = first_page(value)
     assert "amount: 5000 characters, which are in the evidence" in told
     assert "zzz" not in told

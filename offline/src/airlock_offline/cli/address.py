@@ -12,7 +12,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.readiness import require_account
-from airlock_shared.cli.console import INPUT, json_option, say, show, show_json
+from airlock_shared.cli.console import INPUT, json_option, led, say, show, show_json
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Signer
@@ -48,8 +48,11 @@ def address(
     signer = _signer(plan_file, signer_name)
     path = path or (signer.path if signer else DEFAULT_PATH)
     if signer:
-        say(f"expected  {checksum_address(signer.address)}  ({signer.name}, {signer.path})")
-    if confirm:
+        path_too = "" if led() else f", {signer.path}"
+        say(f"expected  {checksum_address(signer.address)}  ({signer.name}{path_too})")
+    if confirm and led():
+        say("Compare it with the Ledger, then confirm or reject it there.")
+    elif confirm:
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
     with opened(emulator_port, ledger_path, ToldTransport) as device:
         if signer:
@@ -61,6 +64,8 @@ def address(
     if as_json:
         show_json({"ok": True, "path": path, "address": text, "confirmed": confirm})
     else:
+        if led():  # the record is shown when people agree to it
+            return
         show(f"{text}  {path}")
         if confirm:
             show("confirmed on the device")

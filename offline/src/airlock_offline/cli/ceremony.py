@@ -13,14 +13,14 @@ from airlock_shared.cli.ceremony.context import CeremonyMachine
 from airlock_shared.documents.transcript import Entry
 
 
-def _shown(station: str, entries: Sequence[Entry]) -> Iterator[str]:
-    """Yield the page of the last preflight, for the station at which people agree to it."""
+def _shown(station: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
+    """Yield the page of the last preflight, or what is not in order there, for the station at which people agree to it."""
     reports = [entry.data for entry in entries if entry.event == "preflight"]
     if station == "preflight" and reports:
         from airlock_offline.preflight.page import told_lines, verdict_lines
 
-        yield from told_lines(reports[-1], kit=False)
-        yield from verdict_lines(reports[-1])
+        yield from told_lines(reports[-1], kit=False, whole=whole)
+        yield from verdict_lines(reports[-1], whole=whole)
 
 
 def _place(home: OfflineHome) -> CeremonyMachine:

@@ -1,6 +1,7 @@
 """The five lines that decide, for the last look before the question: what, how much, for whom, until when, as whom.
 
-They are read off what is signed, beside the raw name of each value. They say less than the review, and nothing else.
+They are read off what is signed, beside the raw name of each value. They say less than the review, and nothing else. A
+value that the plan decides is always among them.
 """
 
 from __future__ import annotations
@@ -24,17 +25,28 @@ _WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "ca
 """Parameters of the plan that say what it is about, at which price, and who gets something from it, the first one first."""
 
 
-def deciding_lines(case: Case) -> Iterator[str]:
-    """Yield the heading and the five, each with its label; a long one goes on below."""
-    yield HEADING
-    for label, text in (
-        ("what", ", ".join([case.title, *_named(case)])),
-        ("how much", _how_much(case)),
-        ("for whom", _for_whom(case)),
-        ("until when", _until(case)),
-        ("as whom", _as_whom(case)),
-    ):
+def deciding_rows(case: Case) -> dict[str, str]:
+    """Return the five, each by its label. What the plan decides beside them stands with the first."""
+    five = {
+        "how much": _how_much(case),
+        "for whom": _for_whom(case),
+        "until when": _until(case),
+        "as whom": _as_whom(case),
+    }
+    said = "; ".join(five.values())
+    own = case.step.signer.address
+    others = (d for d in case.decisions if d.decided_by == "plan" and d.field.rule.parameter not in _NAMED)
+    also = (_value(d) for d in others if d.raw != own)
+    return {"what": ", ".join([case.title, *_named(case), *(text for text in also if text not in said)])} | five
+
+
+def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Iterator[str]:
+    """Yield the heading and the five, a long one goes on below; and what the same kind said ``before``, where it differs."""
+    yield HEADING if before is not None else f"{HEADING} (the first of its kind on this machine)"
+    for label, text in five.items():
         yield from beside(f"  {label:<12}", text)
+        if before and label != "until when" and before[label] != text:
+            yield from beside(f"  {'':<12}", f"OTHER THAN LAST TIME: {before[label]}")
 
 
 def _named(case: Case) -> Iterator[str]:

@@ -16,19 +16,11 @@ from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
-from airlock_shared.ceremony.proofs import (
-    MAX_BYTES,
-    Proof,
-    check_claim,
-    choose_step,
-    parse_proof,
-    read_signature,
-    write_proof,
-)
+from airlock_shared.ceremony.proofs import choose_step, write_proofs
 from airlock_shared.cli.console import (
-    INPUT,
     ask_yes,
     json_option,
+    led,
     output_option,
     plan_option,
     rows,
@@ -38,13 +30,19 @@ from airlock_shared.cli.console import (
     show_all,
     show_json,
 )
-from airlock_shared.cli.possession import challenge_command, step_option
+from airlock_shared.cli.possession import (
+    challenge_command,
+    proofs_argument,
+    proved_keys,
+    signature_option,
+    step_option,
+    tell_proved,
+)
 from airlock_shared.documents.transcript import PROVED, proved
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.addresses import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, check_possession, registrations
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, check_possession
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.members import DERIVATION_PATH
@@ -65,10 +63,6 @@ def delegate() -> None:
     """Have a delegate key sign a proof before it is registered."""
 
 
-def _challenge(state: OfflineHome, plan: Plan, step_id: str | None) -> Challenge:
-    return challenge_of(plan, state.require_pinned(plan.deployment), choose_step(plan, step_id))
-
-
 delegate.add_command(challenge_command(OfflineHome.require_pinned, _HOW))
 
 
@@ -76,7 +70,7 @@ delegate.add_command(challenge_command(OfflineHome.require_pinned, _HOW))
 @plan_option
 @step_option
 @click.option("--path", required=True, help="Where the Ledger has the delegate key, such as m/44'/60'/1'/0/0.")
-@output_option("The proof to write.")
+@output_option("The document of proofs to write, with this one.")
 @signing_device_options
 @json_option
 @click.pass_obj
@@ -96,14 +90,15 @@ def prove_command(
     \b
     Example:
       airlock-offline delegate prove --plan plan.toml --path "m/44'/60'/1'/0/0" \
-        -o proof.json
+        -o proofs.json
     """
     if not DERIVATION_PATH.fullmatch(path):
         raise UsageError("not a derivation path", do="give one such as m/44'/60'/1'/0/0")
     require_new(output)
     plan = parse_plan(read_input(plan_file))
-    challenge = _challenge(state, plan, step_id)
-    require_ledger(emulator_port, state.require_pinned(plan.deployment))
+    deployment = state.require_pinned(plan.deployment)
+    challenge = challenge_of(plan, deployment, choose_step(plan, step_id))
+    require_ledger(emulator_port, deployment)
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))
@@ -119,7 +114,7 @@ def prove_command(
         require_ready(app(), need)
         signature = app().sign_personal_message(path, challenge.text()).rsv
     _require_possession(state, challenge, signature)
-    write_new(output, write_proof(challenge, signature))
+    write_new(output, write_proofs([(challenge, "0x" + signature.hex())]))
     if as_json:
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
@@ -140,54 +135,39 @@ def _require_possession(state: OfflineHome, challenge: Challenge, signature: byt
 
 
 @delegate.command("check")
-@click.argument("proof_file", metavar="[PROOF]", type=INPUT, required=False)
+@proofs_argument
 @plan_option
 @step_option
-@click.option("--signature", metavar="0x…", help="The bare signature, instead of the document PROOF.")
+@signature_option
 @json_option
 @click.pass_obj
 def check_command(
     state: OfflineHome,
-    proof_file: Path | None,
+    sources: tuple[Path, ...],
     plan_file: Path,
     step_id: str | None,
     signature: str | None,
     as_json: bool,
 ) -> None:
-    r"""Check a proof, and record that the key proved itself.
+    r"""Check proofs, and record which keys proved themselves. One that does not hold: none of them is recorded.
 
-    Only then does `sign` register the key. The proof is worth nothing for another ceremony, plan, step or account.
+    Only then does `sign` register a key. A proof is worth nothing for another ceremony, plan, step or account.
 
     \b
     Examples:
-      airlock-offline delegate check proof.json --plan plan.toml
+      airlock-offline delegate check proofs.json --plan plan.toml
       airlock-offline delegate check --signature 0x… --plan plan.toml
     """
-    if (proof_file is None) == (signature is None):
-        raise UsageError(
-            "give either the document or --signature, not both", do="see: airlock-offline delegate check -h"
-        )
     plan = parse_plan(read_input(plan_file))
-    if proof_file is not None:
-        proof = parse_proof(read_input(proof_file, max_bytes=MAX_BYTES))
-        step_id = step_id or _step_of(proof, plan)
-        challenge = _challenge(state, plan, step_id)
-        check_claim(proof.claimed, challenge)
-        signed = proof.signature
-    else:
-        challenge, signed = _challenge(state, plan, step_id), read_signature(signature or "")
-    check_possession(challenge, signed)
-    before = challenge.sha256() in proved(state.transcript.entries())
-    if not before:
-        state.transcript.record(PROVED, challenge.as_data(), now_ms())
+    held = proved_keys(plan, state.require_pinned(plan.deployment), sources, signature, step_id)
+    before = proved(state.transcript.entries())
+    new = {asked.sha256(): asked for asked, _ in held if asked.sha256() not in before}
+    for asked in new.values():
+        state.transcript.record(PROVED, asked.as_data(), now_ms())
     if as_json:
-        show_json({"ok": True, **challenge.as_data(), "recorded_before": before})
+        told = [{**asked.as_data(), "recorded_before": asked.sha256() in before} for asked, _ in held]
+        show_json({"ok": True, "proofs": told})
         return
-    show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
-    show("It is recorded already; nothing to do." if before else "Recorded: the step may be signed on this machine.")
-
-
-def _step_of(proof: Proof, plan: Plan) -> str | None:
-    """Return the step that a proof names when the plan registers a delegate in it, else None: the only one is meant."""
-    known = [step.id for step in registrations(plan)]
-    return proof.claimed.step if proof.claimed.step in known or len(known) != 1 else None
+    tell_proved(held)
+    if not led():
+        show("Recorded: the step may be signed on this machine." if new else "It is recorded already; nothing to do.")

@@ -145,8 +145,8 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
     if as_json:
         show_json({"ok": fit, **result.report})
     elif not (led() and fit):  # where it is led, the page comes when people agree to it
-        show_by_screens(list(told_lines(result.report, kit=not led())), show)
-        say_all(verdict_lines(result.report))
+        show_by_screens(list(told_lines(result.report, kit=not led(), whole=not led())), show)
+        say_all(verdict_lines(result.report, whole=not led()))
         if led() and not_ready:  # what is waited for stands last
             say_all(rows("The Ledger is not ready: ", ". ".join(result.report["device"].values())))
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))

@@ -1,8 +1,8 @@
-"""The review on a terminal: one section a screen, forward and back, and the Ledger's pages beside the Ledger's own.
+"""The review on a terminal: the page that decides, sections that a person opens, and the Ledger's list beside the Ledger.
 
-It changes neither what is shown nor what is asked: the sections are those that a pipe gets in one piece, and the question
-is ``sign``'s. Nobody comes to the question past a section that was not on the screen. What was pressed before a screen
-stood there turns nothing.
+It changes nothing of what is examined, and the question is ``sign``'s. Nobody comes to the question past the page that
+decides. The sections are those that a pipe gets in one piece; which of them were opened is told to who records it. What was
+pressed before a screen stood there turns nothing.
 """
 
 from __future__ import annotations
@@ -14,24 +14,23 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from time import sleep
 
-from airlock_offline.cli.deciding_lines import deciding_lines
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.held_signals import ENDING
-from airlock_offline.signing.review import lines_of
 from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT
-from airlock_shared.checks.case import Case
-from airlock_shared.cli.console import paint, say
+from airlock_shared.cli.console import ask, led, opening, paint, say, say_all
 from airlock_shared.cli.single_keys import BACK, ENDED, FORWARD, SingleKeys, key_line
 from airlock_shared.errors import Declined
-from airlock_shared.text.safe import WIDTH, beside, columns, safe
+from airlock_shared.text.safe import WIDTH, columns, hanging
 
 LOOK_S = 0.3
 """For so long a screen stands before a key counts: who holds Enter down sees each."""
 WAIT_S = 0.5
-"""After so long the Ledger's pages are shown: an answer of the device alone is quicker."""
-
+"""After so long the Ledger's list is shown: an answer of the device alone is quicker."""
+_QUESTION_ROWS = 5
+"""Left free below the page that decides: for what can be opened, and for the question."""
 _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
 _COLOURS = {KEPT: "32", NOT_KEPT: "31", CHOSEN: "33"}  # green, red, yellow: beside the mark, never in its place
 
@@ -56,30 +55,66 @@ def _height(lines: list[str], width: int) -> int:
 
 
 class ReviewPages:
-    """The screen of a person who reviews: what is shown there, and the pages to compare while the Ledger waits."""
+    """The screen of a person who reviews: what decides, what can be opened, and the list to compare with the Ledger.
 
-    def __init__(self, ask: Callable[[str], None]) -> None:
-        self._ask = ask
-        self._case: Case | None = None
-        self._pages: list[list[str]] = []
-        self._page = 0
+    ``opened`` holds what the sections are called that were on the screen whole.
+    """
 
-    def show(self, sections: list[list[str]], case: Case | None, pages: list[list[str]]) -> None:
-        """Show the sections, screen by screen, until the last one was turned. Raises ``Declined`` without a terminal.
+    def __init__(self, ask_yes: Callable[..., None]) -> None:
+        self._ask = ask_yes
+        self._page: list[list[str]] = []
+        self._sections: list[list[str]] = []
+        self._ledger: list[str] = []
+        self.opened: set[str] = set()
 
-        Of what can be signed, ``case``, the last section stays on the screen, for the question comes below it.
+    def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
+        """Show the page that decides; its last screen stays, for the question comes below it. Raises ``Declined``.
+
+        It has what nobody compared, what stands out, and ``five`` lines. Of what cannot be signed there are none: each
+        section is shown, until the last one was turned. ``ledger`` is the list that stands beside the Ledger.
         """
-        self._case, self._pages, self._page = case, pages, 0
-        last = sections[-1:] if case is not None else []
-        self._turn_all(sections[: len(sections) - len(last)])
-        for line in lines_of(last):
-            _say(line)
+        self._ledger, self.opened = ledger, set()
+        if five:
+            if led() and not self._page:  # what was said before is not pushed away unread
+                with SingleKeys() as keys, key_line():
+                    while keys.key() not in (FORWARD, ENDED):
+                        pass
+            self._sections = [part for part in sections if not _decides(part)]
+            self._page = [[line for part in filter(_decides, sections) for line in part if line.strip("=")], five]
+            self._show_page()
+        else:
+            self._turn_all(sections)
 
-    def _turn_all(self, sections: list[list[str]]) -> None:
+    def show_page(self, lines: list[str], below: int) -> None:
+        """Show a page of a group alone on the screen, with so many rows left below it for the question.
+
+        Raises ``Declined`` where the screen cannot hold all of it: nobody is asked about what does not stand there.
+        """
+        rows, width = size = _size()
+        left = rows - below - _height(lines, width)
+        if width < WIDTH or left < 0:
+            raise Declined(
+                "the terminal is too small for a page and its question",
+                do=f"make it {WIDTH} columns wide and 24 rows high, and give the same command again",
+            )
+        _draw([*lines, *[""] * left], size, alone=False)
+        sleep(LOOK_S)
+
+    def show_beside(self, step: str, ledger: list[str]) -> None:
+        """Have this list of a step stand beside the Ledger, which was confirmed on a page of its group."""
+        self._ledger = [f"{step}:", *ledger]
+
+    def _show_page(self) -> None:
+        rows, width = _size()
+        whole = [line for part in self._page for line in part]
+        self._turn_all([whole] if _height(whole, width) < rows - _QUESTION_ROWS else self._page, stays=True)
+
+    def _turn_all(self, sections: list[list[str]], *, stays: bool = False) -> None:
+        """Show screen by screen; perhaps the last one is not turned, and ``stays``."""
         size = _size()
         screens, at, seen = screens_of(sections, *size), 0, -1
         with SingleKeys() as keys:
-            while at < len(screens):
+            while at < len(screens) - stays:
                 _draw(screens[at][1], size, alone=seen >= 0)  # above the first one stands what was said before
                 if at > seen:
                     sleep(LOOK_S)
@@ -99,22 +134,29 @@ class ReviewPages:
                 screens = screens_of(sections, *size)
                 at = next(place for place, (section, _) in enumerate(screens) if section == number)
                 seen = at - 1
+        for line in screens[-1][1] if stays else ():
+            _say(line)
 
     def ask(self, question: str) -> None:
-        """Ask as ``sign`` does, below the five lines that decide. Raises ``Declined``."""
-        if self._case is not None:
-            for line in deciding_lines(self._case):
-                say(line)
-        self._ask(question)
+        """Ask as ``sign`` does; the number of a section opens it, and answers nothing. Raises ``Declined``."""
+        names = [f"{number} {_called(section)}" for number, section in enumerate(self._sections, 1)]
+        say_all(hanging(f"To read: {', '.join(names)}"))
+        self._ask(question, asking=opening(ask, {str(n): partial(self._open, n) for n in range(1, len(names) + 1)}))
+
+    def _open(self, number: int) -> None:
+        section = self._sections[number - 1]
+        self._turn_all([section])
+        self.opened.add(_called(section))
+        self._show_page()
 
     def beside(self, transport: Transport) -> Transport:
-        """Return a transport that shows the pages to compare while a person is waited for, and changes nothing else."""
+        """Return a transport that shows the list to compare while a person is waited for, and changes nothing else."""
         return _Beside(transport, self)
 
     @contextmanager
     def turning(self) -> Iterator[None]:
-        """Show the Ledger's pages one by one while the work inside lasts, and turn them by keys."""
-        if not self._pages:
+        """Show the Ledger's list while the work inside lasts, a screen at a time, turned by keys."""
+        if not self._ledger:
             yield
             return
         ended, end = os.pipe()
@@ -137,22 +179,23 @@ class ReviewPages:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # Ctrl-C is for who waits for the device
         if select.select([ended], [], [], WAIT_S)[0]:
             return
-        key = ""
+        key, at, shown = "", 0, -1
         with keys:
             while key != ENDED:
-                count = len(self._pages)
-                lines = [f"THE LEDGER, page {self._page + 1} of {count}: compare it, then turn both", ""]
-                for line in self._pages[self._page]:
-                    lines += beside("  ", safe(line.strip()))
-                _draw(lines, _size())
+                rows, width = _size()
+                screens = screens_of([self._ledger], rows - 2, width)  # above stands that it is compared now
+                at = min(max(at + _step(key), 0), len(screens) - 1)
+                if at != shown:
+                    _draw(screens[at][1], (rows, width), alone=False)
+                shown = at
                 keys.forget()
-                with key_line(f"{self._page + 1} of {count}", self._page > 0, last="confirm or reject on the Ledger"):
+                count = len(screens)
+                with key_line(f"{at + 1} of {count}", at > 0, "confirm or reject on the Ledger", on=at + 1 < count):
                     key = keys.key(ended)
-                self._page = min(max(self._page + _step(key), 0), count - 1)
 
 
 class _Beside:
-    """A ``Transport`` beside which pages are shown while a person is waited for."""
+    """A ``Transport`` beside which a list is shown while a person is waited for."""
 
     def __init__(self, transport: Transport, pages: ReviewPages) -> None:
         self._transport, self._review = transport, pages
@@ -167,6 +210,18 @@ class _Beside:
     def close(self) -> None:
         """Let go of the device."""
         self._transport.close()
+
+
+def _decides(section: list[str]) -> bool:
+    """Tell whether a section is on the page that decides: something in it was chosen by the builder, or stands out."""
+    return section[0].startswith(("NOTE", "WARNING", "REPLACES", "CHECKS")) or any(
+        line[:1] == CHOSEN for line in section
+    )
+
+
+def _called(section: list[str]) -> str:
+    """Return what a section is called where it can be opened."""
+    return next(line for line in section if line.strip("=")).partition(" (")[0].lower()
 
 
 def _size() -> tuple[int, int]:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from airlock_offline.cli.deciding_lines import deciding_lines, deciding_rows
+from airlock_offline.cli.group_pages import GroupPages
 from airlock_offline.cli.review_pages import ReviewPages
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
@@ -21,9 +23,18 @@ from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
 from airlock_offline.signing.replacement_rows import replacement_rows
-from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, sign_item, to_sign
+from airlock_offline.signing.review_groups import groups_of
+from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, judged, sign_item, to_sign
 from airlock_offline.signing.stopped import error_of, left_behind
-from airlock_shared.ceremony.sections import BY_WORDS, begun_note, people_of, proved_by_words, was_begun
+from airlock_shared.ceremony.sections import (
+    BY_WORDS,
+    PAGE_CONFIRMED,
+    begun_note,
+    confirmed_on_pages,
+    people_of,
+    proved_by_words,
+    was_begun,
+)
 from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
@@ -50,11 +61,11 @@ from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_out
 from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import valid_elsewhere
 from airlock_shared.documents.requests import FORMAT as REQUESTS
-from airlock_shared.documents.requests import Request, parse_requests
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
-from airlock_shared.documents.transcript import machine_of, proved
-from airlock_shared.errors import AirlockError
+from airlock_shared.documents.transcript import Entry, machine_of, proved
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
@@ -65,7 +76,10 @@ from airlock_shared.wire.codec import parse_json
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp
 
+_RESULTS_AT_MOST = 20  # of which each is named; of more, those that are not signed
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
+REVIEWED = "reviewed"
+"""The transcript's event: what the page that decides said of a step, and which sections were opened beside it."""
 RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
 RAW_MESSAGES_OFF = "Raw messages must be off; it cannot be read. On, the Ledger shows other pages: reject there."
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
@@ -121,9 +135,9 @@ def sign(
     clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
     known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
-    judged = judge_header(header, situation, known)
+    heading = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)
-    _check_document([*judged.stopping(), *steps.stopping(), *judged.not_judged()])
+    _check_document([*heading.stopping(), *steps.stopping(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.is_rehearsal())
@@ -133,7 +147,7 @@ def sign(
     around = pages.beside if pages else lambda it: it
     with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
         app = isolation.guarded(device.app)
-        station = _desk(state, nonces_of(entries), device, app, ask, pages)
+        station = _desk(state, entries, device, app, ask, pages)
         if (first := first_to_sign(items, situation, station)) is not None:
             station.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
             begun["model"] = device.model
@@ -143,10 +157,19 @@ def sign(
             ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
-        results, stopped = _sign_all(items, situation, station)
+        examined = [judged(item, situation, station) for item in items]
+        document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
+        groups = GroupPages(
+            groups_of(examined, station.used, lambda case: _told_of_the_ledger(case, device.listed)[1]),
+            confirmed_on_pages(entries, plan, fingerprint),
+            pages,
+            ask,
+            lambda digests: station.record(PAGE_CONFIRMED, {**document, "digests": digests}),
+        )
+        results, stopped = _sign_all(examined, situation, station, groups)
     signed = any(result.signed.result == "signed" for result in results)
     if stopped is not None:
-        if not signed:
+        if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
             raise stopped
         try:
             results += list(left_behind(items[len(results) :], stopped, state))
@@ -154,7 +177,7 @@ def sign(
             raise stopped from None
     if not signed:
         _say_results(results)
-        say("No signature was made, and no file was written. To sign after all, give the same command again.")
+        say("No signature was made, and no file was written. What was declined is signed by the same command.")
         if as_json:
             show_json({"ok": False, "steps": _steps(results), "file": None})
         finish(worst([result.code for result in results]))
@@ -186,10 +209,9 @@ def _hand_over(
         write_new(output, data)
     written = {"requests": header.requests, "signatures": fingerprint}
     state.transcript.record("signatures-written", written, now_ms())
-    _say_results(results)
-    if led():
-        say(f"Wrote {safe(output.name)}")
-    else:
+    if stopped or not led():
+        _say_results(results)
+    if not led():
         say_all(fingerprint_lines("signatures", fingerprint))
         say(f"Wrote {safe(str(output))}")
         say("Carry it to the online machine. Keep it secret until it is submitted.")
@@ -218,14 +240,16 @@ def _check_document(verdicts: list[Verdict]) -> None:
 
 def _desk(
     state: OfflineHome,
-    used: UsedNonces,
+    entries: list[Entry],
     device: Device,
     app: Callable[[], EthereumApp],
-    ask: Callable[[str], None],
+    ask: Callable[..., None],
     on_screen: ReviewPages | None,
 ) -> SigningDesk:
-    """Return what signing needs of the world: this machine, this terminal, and this Ledger."""
+    """Return what signing needs of the world: this machine with its entries, this terminal, and this Ledger."""
     told: list[str] = []
+    read: list[dict[str, Any]] = []
+    used = nonces_of(entries)
 
     def look(case: Case) -> None:
         need = need_of(case)
@@ -235,39 +259,87 @@ def _desk(
             told.append(setting)
             say(setting)
 
+    def beside(examined: Examined) -> None:
+        pages, _ = _told_of_the_ledger(examined.case, device.listed)
+        listed = review.screen_lines(pages, device.listed, device.version, each=not on_screen)
+        if on_screen:
+            on_screen.show_beside(examined.received.request.step, list(listed))
+        else:
+            say_all(listed)
+
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.hinder() else examined.case
         pages, notes = _told_of_the_ledger(to_sign(examined, state), device.listed)
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
+        if case is not None:
+            mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
+            read[:] = [mark | {"decides": deciding_rows(case)}]
         if on_screen:
-            on_screen.show(sections, case, pages)
+            listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
+            five = list(deciding_lines(read[0]["decides"], _before(entries, case))) if case is not None else []
+            on_screen.show(sections, five, list(listed))
         say_all(() if on_screen else review.lines_of(sections))
+
+    def confirm(question: str) -> None:
+        try:
+            (on_screen.ask if on_screen else ask)(question)
+        finally:
+            opened = sorted(on_screen.opened) if on_screen else "all"
+            state.transcript.record(REVIEWED, read[0] | {"opened": opened}, now_ms())
 
     proofs = proved(state.transcript.entries())
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
-    asking = on_screen.ask if on_screen else ask
-    return SigningDesk(state, used, look, app, device.close, now_ms, clock, alone, show, asking, say, proofs)
+    return SigningDesk(
+        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, say, proofs, beside=beside
+    )
+
+
+def _before(entries: list[Entry], case: Case) -> dict[str, str] | None:
+    """Return the five lines of the last review of this kind of step; None where there was none."""
+    read = [
+        entry.data for entry in entries if entry.event == REVIEWED and entry.data["action"] == case.step.action.name
+    ]
+    return read[-1]["decides"] if read else None
 
 
 def _sign_all(
-    items: list[Request], situation: Situation, station: SigningDesk
+    examined: list[Examined], situation: Situation, station: SigningDesk, groups: GroupPages
 ) -> tuple[list[ItemResult], AirlockError | None]:
     """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
-    for item in items:
+    items = {"0x" + each.digest.hex(): each.received.request for each in examined}
+    kept = sum(digest in groups.answers and bool(station.state.signed(digest)) for digest in items)
+    if kept:
+        say(f"{kept} of {len(examined)} steps were signed before; their kept signatures are used again.")
+    for each in examined:
+        item, digest = each.received.request, "0x" + each.digest.hex()
         fresh = situation._replace(now_ms=now_ms())
+
+        def waiting(other: str, fresh: Situation = fresh) -> bool:
+            return to_sign(judged(items[other], fresh, station), station.state) is not None
+
         try:
-            results.append(sign_item(item, fresh, station))
+            before = station.state.signed(digest) if groups.answers.get(digest) else None
+            groups.come_to(digest, waiting)
+            results.append(sign_item(item, fresh, station, groups.answers))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
                 station.state.transcript.record(
                     "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
                 )
-            say(f"\nStopped at step {item.step}; {len(results)} of {len(items)} steps are done and kept.")
+            say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
             return results, error_of(error, item.step)
-        if results[-1].signed.result == "signed":
+        if results[-1].signed.result == "signed" and groups.answers.get(digest):
+            if before is None:
+                left = groups.signed(len(examined) - len(results))
+                say(f"Signed: {item.step}, {len(results)} of {len(examined)}{left}")
+        elif results[-1].signed.result == "signed":
             signer = results[-1].signed.signer
-            say(f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal")
+            say(
+                "Signed."
+                if led()
+                else f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal"
+            )
     return results, None
 
 
@@ -299,9 +371,12 @@ def sections_of(
 
 
 def _say_results(results: list[ItemResult]) -> None:
-    for result in results:
+    whole = len(results) <= _RESULTS_AT_MOST
+    for result in results if whole else [each for each in results if each.signed.result != "signed"]:
         outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
         say(f"  {result.signed.step:<24} {outcome}")
+    if not whole:
+        say(f"  {sum(each.signed.result == 'signed' for each in results)} of {len(results)} steps are signed")
 
 
 def _steps(results: list[ItemResult]) -> list[dict[str, str]]:

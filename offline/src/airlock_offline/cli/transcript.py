@@ -118,9 +118,10 @@ def _seal_once(
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
-    say_all((f"entries {seal.entries}, sealed by {signer.name}", *hash_lines("head", seal.head)))
+    say(f"entries {seal.entries}, sealed by {signer.name}")
+    say_all(() if led() else (*hash_lines("head", seal.head), ""))  # where it is led, its digits are in the list alone
     pages = review_pages(MESSAGE, message_fields(seal.text(), device.listed), device.listed)
-    say_all(("", *screen_lines(pages, device.listed, device.version)))
+    say_all(screen_lines(pages, device.listed, device.version))
     ask_yes("Seal the transcript with this head?", piped=piped)
     address = require_ready(app(), need)
     rsv = app().sign_personal_message(signer.path, seal.text()).rsv
@@ -135,7 +136,11 @@ def _seal_once(
         state.transcript.record(VOID, seal.as_data(address, rsv), now_ms())
         say("This seal is void: something was recorded while it was made. Seal the transcript as it is now.")
         return None
-    say(f"Sealed.\n  recovered           {recovered}\n  plan                {signer.name}: equal")
+    say(
+        "Sealed."
+        if led()
+        else f"Sealed.\n  recovered           {recovered}\n  plan                {signer.name}: equal"
+    )
     return entry
 
 

@@ -12,6 +12,7 @@ from airlock_offline.ledger.app_faults import EXPECTED, type_faults
 from airlock_shared.catalogue.intents import Intent
 from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.payload import definitions
+from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.console import INPUT, PATH, ask_yes, json_option, say, say_all, show_json
 from airlock_shared.cli.qr.file_or_light import incoming
@@ -95,7 +96,7 @@ def _compare(deployment: Deployment, pinned: Deployment | None) -> None:
     new = list(deployment_lines(deployment))
     if pinned is None:
         say("No deployment of this name is pinned yet. The new one:")
-        say_all(new)
+        show_by_screens(new, stays=1)
     else:
         say("Lines that change (- pinned now, + the new one); the others do not change:")
         say_all(f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new))

@@ -161,7 +161,7 @@ def advice_for(name: str) -> str:
 def _raw_messages_line(raw: str) -> Observed:
     do = ""
     if raw == "not stated":
-        do = "look it up in the app's settings and state it with --raw-messages on, or prove it with --prove-raw-messages"
+        do = "look in the Ledger's app, Settings: it must be on. By hand, also --raw-messages on, or --prove-raw-messages"
     elif raw.endswith(" off"):
         do = "switch it ON for intents"
     elif raw.startswith("not provable"):

@@ -33,6 +33,7 @@ from airlock_shared.host.machine import (
 from airlock_shared.host.observed import (
     FAULT,
     LOOK,
+    OK,
     REFUSED,
     MachineProbes,
     Observed,
@@ -121,18 +122,27 @@ def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
-def told_lines(report: Mapping[str, Any], *, kit: bool = True) -> Iterator[str]:
-    """Yield the page of a report as the transcript keeps it; perhaps without what people are to type from their paper."""
+def told_lines(report: Mapping[str, Any], *, kit: bool = True, whole: bool = True) -> Iterator[str]:
+    """Yield the page of a report as the transcript keeps it; perhaps without what people are to type from their paper.
+
+    Without ``whole``, what is in order is counted.
+    """
     kind = "PRODUCTION" if report["production"] else "REHEARSAL"
     yield f"preflight of airlock-offline {report['airlock']}, {report['time_utc']}, {kind}"
-    yield from page_lines([line for line in _lines_of(report) if kit or line.what not in ("kit", "medium")])
+    lines = [line for line in _lines_of(report) if kit or line.what not in ("kit", "medium")]
+    yield from page_lines([line for line in lines if whole or line.verdict != OK])
+    if not whole:
+        yield f"in order: {sum(line.verdict == OK for line in lines)} of {len(lines)} lines"
 
 
-def verdict_lines(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what is refused, and which lines need a person: they stand some screens above."""
+def verdict_lines(report: Mapping[str, Any], *, whole: bool = True) -> Iterator[str]:
+    """Yield what is refused, and which lines need a person: on a ``whole`` page they stand some screens above."""
     yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No line is refused."
-    if look := ", ".join(line.what for line in _lines_of(report) if line.verdict == LOOK):
-        yield from wrapped(safe_again(f"LOOK at: {look}. Know the reason for each before you go on."), WIDTH)
+    if not whole:
+        yield "Say the reason for each line that stands here aloud before you go on."
+    elif look := [line.what for line in _lines_of(report) if line.verdict == LOOK]:
+        named = ", ".join(f"{number} {what}" for number, what in enumerate(look, 1))
+        yield from wrapped(safe_again(f"LOOK: {len(look)} need a reason. Say each aloud: {named}."), WIDTH)
 
 
 def _lines_of(report: Mapping[str, Any]) -> list[Observed]:

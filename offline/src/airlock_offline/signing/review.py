@@ -145,10 +145,16 @@ def _raw_value(decision: Decision) -> Iterator[str]:
     yield from row(name_of(decision), safe(raw_text(decision.raw), limit=_MOST_REFUSED))
 
 
+def warnings_of(case: Case) -> Iterator[str]:
+    """Yield what a reader of an item that can be signed is warned of."""
+    yield from text_suspicions(case)
+    yield from map(_sentence, odd_directions(case.step))
+    yield from delegate_warnings(case)
+
+
 def _warnings(case: Case, *, refused: bool) -> Iterator[str]:
-    suspicions, notes = list(text_suspicions(case)), []
+    suspicions, notes = text_suspicions(case) if refused else warnings_of(case), list[str]()
     if not refused:
-        suspicions += [*map(_sentence, odd_directions(case.step)), *delegate_warnings(case)]
         notes = [*map(_sentence, directions(case.step))]
         notes += _intent_warnings(case) if isinstance(case, IntentCase) else transaction_warnings(case)
         if case.step.signer.show == "hashes":
@@ -203,15 +209,19 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
         yield from beside("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
-def screen_lines(screens: list[list[str]], model: str, version: str = "", notes: Iterable[str] = ()) -> Iterator[str]:
+def screen_lines(
+    screens: list[list[str]], model: str, version: str = "", notes: Iterable[str] = (), *, each: bool = True
+) -> Iterator[str]:
     """Yield the pages that the device will show, numbered, each page's lines joined; ``version`` is its app's.
 
-    ``notes`` say what it does not show in full.
+    ``notes`` say what it does not show in full. Without ``each``, a page that comes again is listed once.
     """
-    yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages)"
+    yield f"THE LEDGER WILL SHOW ({model}, {len(screens)} pages{'' if each else ', each listed once'})"
+    listed: set[str] = set()
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
-        yield from beside(f"{number:>3}  ", text)
+        yield from beside(f"{number:>3}  ", text) if each or text not in listed else ()
+        listed.add(text)
     if not MODELS[model].proved:
         product = MODELS[model].product
         yield from noted(

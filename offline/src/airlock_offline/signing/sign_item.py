@@ -8,8 +8,9 @@ of then. Decided in ``docs/adr/0019-signed-once.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from airlock_offline.home import OfflineHome
@@ -48,7 +49,8 @@ class SigningDesk(NamedTuple):
     ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``look`` looks at the device before people read, and lets go of it; ``app`` opens it to sign, and ``let_go`` ends that.
-    ``show`` shows an examined item with its verdicts; ``ask`` returns when a person has confirmed, and raises ``Declined``
+    ``show`` shows an examined item with its verdicts; ``beside`` has the Ledger's pages of one that was confirmed on a page
+    of its group, to be shown while the Ledger waits; ``ask`` returns when a person has confirmed, and raises ``Declined``
     otherwise; ``tell`` says what happens next. ``clock`` is what a transcript says of the clock now, and ``alone`` keeps
     every other Airlock of the machine from signing with an account. ``opinion`` begins to ask somebody else what is to be
     signed.
@@ -67,6 +69,7 @@ class SigningDesk(NamedTuple):
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
     opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
+    beside: Callable[[Examined], None] = lambda _examined: None
 
     def record(self, event: str, data: dict[str, Any]) -> None:
         """Put an event on record, with the time of now."""
@@ -82,11 +85,11 @@ class ItemResult(NamedTuple):
 
 def first_to_sign(requests: list[Request], situation: Situation, station: SigningDesk) -> Case | None:
     """Return the first item for which a Ledger is needed: nothing stands in its way, and it was not signed before."""
-    cases = (to_sign(_judged(request, situation, station), station.state) for request in requests)
+    cases = (to_sign(judged(request, situation, station), station.state) for request in requests)
     return next((case for case in cases if case is not None), None)
 
 
-def _judged(request: Request, situation: Situation, station: SigningDesk, clock: Clock | None = None) -> Examined:
+def judged(request: Request, situation: Situation, station: SigningDesk, clock: Clock | None = None) -> Examined:
     """Return an item with the verdicts of every check, by what this machine knows."""
     return judge_item(request, situation, Known(used=station.used, proofs=station.proofs, clock=clock))
 
@@ -97,29 +100,41 @@ def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
     return None if case is None or state.signed(_digest(case)) else case
 
 
-def sign_item(request: Request, situation: Situation, station: SigningDesk) -> ItemResult:
+def sign_item(
+    request: Request, situation: Situation, station: SigningDesk, answers: Mapping[str, bool] = MappingProxyType({})
+) -> ItemResult:
     """Examine an item, look whether the device can sign it, show it, have it confirmed, and have it signed.
 
+    ``answers`` holds the digests (0x-hex) that stood on a page of their group, and whether it was confirmed: what is signed
+    over any other digest is shown and asked about by itself.
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
     signed before stay signed, and the same command goes on from there.
     """
-    examined = _judged(request, situation, station)
+    examined = judged(request, situation, station)
     case = to_sign(examined, station.state)
+    agreed = answers.get("0x" + examined.digest.hex())
     if case is None:
-        station.show(examined)
-        return _settled(examined, station)
+        again = agreed and _signable(examined)  # nothing new is to be read
+        if not again:
+            station.show(examined)
+        return _settled(examined, station, quietly=bool(again))
+    if agreed and station.used.earlier(use_of(case)):  # since then: it is to be read by itself
+        agreed = None
     if isinstance(case, IntentCase) and case.step.signer.show == "fields":
         require_no_fault(typed_data_of(case))
     station.look(case)
     opinion = station.opinion(document_of(case))  # it computes while the person reads
     try:
-        station.show(examined)
-        return _confirm_and_sign(case, station, opinion)
+        if agreed is None:
+            station.show(examined)
+        else:
+            station.beside(examined)
+        return _confirm_and_sign(case, station, opinion, agreed)
     finally:
         opinion.end()
 
 
-def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
+def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion, agreed: bool | None) -> ItemResult:
     if begun_ms := station.used.begun_ms(_digest(case)):
         station.tell(f"Signing of this step began at {utc_text(begun_ms)}; it is not known whether the Ledger signed.")
     for earlier in station.used.earlier(use_of(case)):
@@ -128,7 +143,10 @@ def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion) -> Ite
         )
         station.tell("it may have been executed: check on the online machine before you sign it again.")
     try:
-        station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
+        if agreed is False:
+            raise Declined("its page was not confirmed", do="run the command again when everybody agrees")
+        if agreed is None:
+            station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
         with station.alone(case.step.signer.address):
             return _sign_alone(case, station, opinion)
     except Declined as declined:
@@ -152,7 +170,7 @@ def _named(case: Case) -> dict[str, str]:
     return {"step": case.request.step, "digest": _digest(case)}
 
 
-def _settled(examined: Examined, station: SigningDesk) -> ItemResult:
+def _settled(examined: Examined, station: SigningDesk, *, quietly: bool = False) -> ItemResult:
     """Return what becomes of an item for which no Ledger is needed.
 
     It was signed before over this digest, and is recovered once more; or a check refused it, or could not judge it here.
@@ -160,7 +178,8 @@ def _settled(examined: Examined, station: SigningDesk) -> ItemResult:
     case, step, verdicts = _signable(examined), examined.received.request.step, examined.verdicts
     if case is not None and (kept := station.state.signed(_digest(case))):
         check_signature(case, kept)
-        station.tell("This was signed before; the kept signature is used again.")
+        if not quietly:
+            station.tell("This was signed before; the kept signature is used again.")
         return ItemResult(kept, ExitCode.DONE)
     named = [verdict.check for verdict in (*verdicts.refused(), *verdicts.not_judged())]
     station.record("refused", {"step": step, "checks": named})
@@ -192,7 +211,7 @@ def _judged_again(shown: Case, station: SigningDesk) -> Examined:
     entries = station.state.transcript.entries()
     station.used.read_again(entries)
     clock, plan = station.clock(entries), shown.situation.plan
-    examined = _judged(shown.request, _at(clock, shown.situation), station, clock)
+    examined = judged(shown.request, _at(clock, shown.situation), station, clock)
     present = people_are_present.run(Attended(plan, people_of(entries, plan)))
     return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
 

@@ -105,7 +105,7 @@ def join(day: Day) -> None:
 def _bring_proof(day: Day) -> None:
     """Bring the proof of the delegate's key, from the desk that holds it: another machine, with a Ledger of its own."""
     desk = day.folder / "desk"
-    proof = day.folder / "online" / day.plan.replace(".toml", ".ceremony") / f"proof-{day.ceremony}.json"
+    proof = day.folder / "online" / day.plan.replace(".toml", ".ceremony") / "proofs.json"
     for folder in (desk, proof.parent):
         folder.mkdir()
     with software_ledger(day.offline, ["--model", day.model]) as port:

@@ -95,7 +95,7 @@ def _sign(play: Play, ceremony: Ceremony, requests: str, plan: str, output: str)
 
 def _prove(play: Play, ceremony: Ceremony, plan: str) -> None:
     """Have the delegate key sign its challenge on the Ledger that holds it, and check the proof."""
-    proof = str(play.folder / "offline" / f"{ceremony.id}.proof.json")
+    proof = str(play.folder / "offline" / f"{ceremony.id}.proofs.json")
     words = ("--plan", plan, "--path", ceremony.delegate_path, "-o", proof, "--model", play.model)
     offline(play, "delegate", "prove", *words, *ledger(play))
     offline(play, "delegate", "check", proof, "--plan", plan)

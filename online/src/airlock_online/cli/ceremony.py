@@ -6,20 +6,30 @@ from collections.abc import Iterator, Sequence
 
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
-from airlock_online.readback.expectations import Expectation, expectation_lines
+from airlock_online.readback.expectations import Expectation, expectation_lines, kept_lines
 from airlock_shared.cli.ceremony.by_light import BY_LIGHT
 from airlock_shared.cli.ceremony.commands import ceremony_group
 from airlock_shared.cli.ceremony.context import CeremonyMachine
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.transcript import Entry
 
+EACH_AT_MOST = 20
+"""Steps of which what was read back is shown in full; of more, what is not as promised."""
 
-def _shown(station: str, entries: Sequence[Entry]) -> Iterator[str]:
+
+def _shown(station: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
     """Yield what became of each step, and what was read back then, for the station at which people agree to it."""
     last = {str(entry.data.get("digest")): entry.data for entry in entries if entry.event == "outcome"}
     for outcome in last.values() if station == "outcome" else ():
-        yield from rows(f"step {outcome['step']}: ", str(outcome.get("state", "")) or f"not known: {outcome['error']}")
-        yield from expectation_lines(Expectation(**row) for row in outcome.get("read_back", ()))
+        read = [Expectation(**row) for row in outcome.get("read_back", ())]
+        said = str(outcome.get("state", "")) or f"not known: {outcome['error']}"
+        if len(last) > EACH_AT_MOST and all(each.kept for each in read):
+            yield from rows(
+                f"step {outcome['step']}: ", f"{said}, {len(read)} read back, each as promised" if read else said
+            )
+            continue
+        yield from rows(f"step {outcome['step']}: ", said)
+        yield from expectation_lines(read) if whole else kept_lines(read)
 
 
 def _place(home: OnlineHome) -> CeremonyMachine:

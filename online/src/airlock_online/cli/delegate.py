@@ -1,4 +1,4 @@
-"""``delegate challenge`` and ``delegate proof``: a delegate key that lives on a server proves itself with its own wallet."""
+"""``delegate challenge`` and ``delegate proof``: delegate keys on a server prove themselves with its own wallet."""
 
 from __future__ import annotations
 
@@ -7,58 +7,72 @@ from pathlib import Path
 import click
 
 from airlock_online.home import OnlineHome
-from airlock_shared.ceremony.proofs import choose_step, read_signature, write_proof
-from airlock_shared.cli.console import json_option, plan_option, rows, show, show_json
-from airlock_shared.cli.possession import challenge_command, step_option
+from airlock_shared.ceremony.proofs import write_proofs
+from airlock_shared.cli.console import json_option, output_option, plan_option, rows, show, show_json
+from airlock_shared.cli.possession import (
+    challenge_command,
+    proofs_argument,
+    proved_keys,
+    signature_option,
+    step_option,
+    tell_proved,
+)
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, check_possession
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 
 _HOW = """\
-Have the delegate key's own wallet sign exactly this text, as a personal message
-(personal_sign, EIP-191). Then:
-  airlock-online delegate proof --signature 0x… --plan PLAN -o proof.json"""
+Have each delegate key's own wallet sign exactly its text, as a personal message
+(personal_sign, EIP-191). Write each signature into the file of the challenges:
+  airlock-online delegate proof challenges.json --plan PLAN -o proofs.json
+Or, of one key:
+  airlock-online delegate proof --signature 0x… --plan PLAN -o proofs.json"""
 
 
 @click.group("delegate")
 def delegate() -> None:
-    """Prove a delegate key that is on a server."""
-
-
-def _challenge(home: OnlineHome, plan_file: Path, step_id: str | None) -> Challenge:
-    plan = parse_plan(read_input(plan_file))
-    return challenge_of(plan, home.require_deployment(plan.deployment), choose_step(plan, step_id))
+    """Prove delegate keys that are on a server."""
 
 
 delegate.add_command(challenge_command(OnlineHome.require_deployment, _HOW))
 
 
 @delegate.command("proof")
+@proofs_argument
 @plan_option
 @step_option
-@click.option("--signature", metavar="0x…", required=True, help="The answer of the delegate key's wallet.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help="The proof to write.")
+@signature_option
+@output_option("The proofs to write.")
 @json_option
 @click.pass_obj
 def proof_command(
-    home: OnlineHome, plan_file: Path, step_id: str | None, signature: str, output: Path, as_json: bool
+    home: OnlineHome,
+    sources: tuple[Path, ...],
+    plan_file: Path,
+    step_id: str | None,
+    signature: str | None,
+    output: Path,
+    as_json: bool,
 ) -> None:
-    r"""Check a signature over the challenge, and write the proof to carry.
+    r"""Check the signatures over the challenges, and write the proofs to carry.
 
-    Only the air-gapped machine's own check counts: airlock-offline delegate check.
+    PROOFS is the file of the challenges, in which each has its signature. Only the air-gapped machine's own check counts:
+    airlock-offline delegate check.
 
     \b
-    Example:
+    Examples:
+      airlock-online delegate proof challenges.json --plan plan.toml \
+        -o proofs.json
       airlock-online delegate proof --signature 0x… --plan plan.toml \
-        -o proof.json
+        -o proofs.json
     """
     require_new(output)
-    challenge, signed = _challenge(home, plan_file, step_id), read_signature(signature)
-    check_possession(challenge, signed)
-    write_new(output, write_proof(challenge, signed))
+    plan = parse_plan(read_input(plan_file))
+    proved = proved_keys(plan, home.require_deployment(plan.deployment), sources, signature, step_id)
+    write_new(output, write_proofs(proved))
     if as_json:
-        show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
+        keys = {asked.step: asked.delegate for asked, _ in proved}
+        show_json({"ok": True, "delegates": keys, "file": str(output)})
     else:
-        show(f"recovered  {challenge.delegate}\n           the plan's delegate, step {challenge.step}")
+        tell_proved(proved)
         show("\n".join(rows("Wrote ", safe(str(output)))))

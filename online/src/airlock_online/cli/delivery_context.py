@@ -60,6 +60,9 @@ requests_option = click.option(
 )
 
 
+_LAST_AT_MOST = 20  # orders of which it is shown
+
+
 class Desk:
     """This machine at work: its context, and the telling of it. One a command."""
 
@@ -163,8 +166,16 @@ class Desk:
         return code
 
     def show_last(self) -> None:
-        """Show the last event of each order in full, a screen at a time, where a ceremony is led."""
-        lines = [row for step, rows_ in self._last.items() for row in (f"  {safe(step)}", *rows_)]
+        """Show the last event of each order in full, a screen at a time, where a ceremony is led.
+
+        Of many orders it is in the report alone.
+        """
+        if len(self._last) > _LAST_AT_MOST:
+            return
+        heading = len(self._last) > 1
+        lines = [
+            row for step, rows_ in self._last.items() for row in (*([f"  {safe(step)}"] if heading else []), *rows_)
+        ]
         with suppress(Declined):  # nobody reads on; what was sent is sent
             turn_page()
             show_by_screens(lines, show)
@@ -337,5 +348,7 @@ def not_signed(request: Request, signed: Signed) -> ExitCode:
     """Say why a step has no signature, and return the exit code that this has."""
     why = safe(signed.why, limit=200)
     say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
-    say("  do:       if you still want it, sign it again on the air-gapped machine, into another file")
-    return ExitCode.REFUSED if signed.result == "refused" else ExitCode.DECLINED
+    refused = signed.result == "refused"
+    how = "prepare it again here" if refused else "sign it on the air-gapped machine, into another file"
+    say(f"  do:       if you still want it, {how}")
+    return ExitCode.REFUSED if refused else ExitCode.DECLINED

@@ -92,7 +92,7 @@ def fetch(
     with connections(home) as http:
         client = BuilderClient(builder, http, config.speech)
         document, meta = fetch_document(client, config.speech, name, urls, test_network)
-    document = document if profile is None else add_venue_profile(document, profile)
+    document = document if profile is None else add_venue_profile(document, profile, safe(str(venue_profile)))
     data = to_json(add_device_metadata(document, *records))
     fetched = parse_deployment(data)
     require_deliverable(fetched, config.speech)

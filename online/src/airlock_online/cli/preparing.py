@@ -17,6 +17,7 @@ from airlock_online.preparing.prepare import (
     planned_ask,
     require_known,
 )
+from airlock_online.preparing.venue_profile import by_the_profile
 from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks.case import Situation
@@ -48,6 +49,9 @@ def prepare_plan(
     patience = Patience(count_down, now_ms)
     sources, used = sources._replace(patience=patience), UsedNonces(knows_signed=False)
     prepared: list[Prepared] = []
+    begun = Situation(
+        plan, deployment, now_ms()
+    )  # deadlines that the plan leaves open are asked for from here: one for all
     try:
         for number, step in enumerate(steps, start=1):
             label = f"[{number}/{len(steps)}]"
@@ -58,9 +62,8 @@ def prepare_plan(
             own = (asked or {}).get(step.id)
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:
-                situation = Situation(plan, deployment, now_ms())
-                require_known(step, situation)
-                own = own or planned_ask(step, situation, sources.config.speech)
+                require_known(step, begun)
+                own = own or planned_ask(step, begun, sources.config.speech)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
             else:
@@ -113,7 +116,7 @@ def _require_in_time(patience: Patience) -> None:
 
 def accepted(prepared: Prepared) -> Prepared:
     """Return what was prepared. Raises ``Refusal`` when a check refuses it."""
-    for verdict in prepared.verdicts.refused():
+    for verdict in map(by_the_profile, prepared.verdicts.refused()):
         refusal = Refusal(
             verdict.check,
             f"step {prepared.request.step}: {verdict.what}",

@@ -187,7 +187,8 @@ def ready(at: VenueRead, builder: str | None) -> None:
     if at.as_json:
         show_json({"ok": readiness.ready, "components": readiness.components})
     else:
-        show("ready" if readiness.ready else "not ready")
+        if not (led() and readiness.ready):
+            show("ready" if readiness.ready else "not ready")
         for name, value in () if led() and readiness.ready else readiness.components.items():
             show(f"  {safe(name):<24} {safe(_in_words(value), limit=200)}")
     if not readiness.ready:

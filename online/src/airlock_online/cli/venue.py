@@ -48,7 +48,7 @@ from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.reader import parse_plan
 
 SERVICES, PROFILE, PLANS = "services.toml", "venue.json", "*.plan.toml"
-_MISTAKE = re.compile(r"\. (?=line |\[)")
+_MISTAKE = re.compile(r"\. (?=line |\[|structs\.|calls\.)")
 """Where the next mistake begins in what is told of a file, or of what a venue tells of itself."""
 
 
@@ -107,7 +107,7 @@ def _file(path: Path) -> Any:
     if path.name == SERVICES:
         return read_services(path)
     data = read_input(path, max_bytes=MAX_BYTES)
-    return add_venue_profile({}, data) if path.name == PROFILE else parse_plan(data)
+    return add_venue_profile({}, data, path.name) if path.name == PROFILE else parse_plan(data)
 
 
 def _deployment(client: BuilderClient, speech: Speech, signed: dict[str, Any]) -> Deployment:

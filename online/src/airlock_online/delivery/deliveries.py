@@ -113,7 +113,7 @@ def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Deli
 
 _OPENS, _CLOSES, _INCREASES = (0, 6, 12, 13), (1, 7, 15, 16), (9, 14)
 _OF_PNL_PAIRS = (6, 7, 13, 16)
-_LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "position-slot", "isBuy": "long"}
+_LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "tradeIndex", "isBuy": "side"}
 
 
 def _in_events(intent: Intent, message: dict[str, object], order_type: int | None) -> dict[str, object]:

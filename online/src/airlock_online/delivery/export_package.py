@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from airlock_online.delivery.executing import WITH_SIG, executing_call
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.struct import struct_of
+from airlock_online.delivery.routes.struct import executing_call, struct_of
 from airlock_online.delivery.routes.transaction import hash_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header
@@ -62,7 +61,7 @@ def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
     }
     item |= {} if delivery.order_type is None else {"orderType": delivery.order_type}
     item |= {"replaces": delivery.replaces} if delivery.replaces else {}
-    if delivery.primary_type in WITH_SIG:
+    if struct_of(delivery).executing:
         call = executing_call(delivery)
         item["call"] = {name: call[name] for name in ("function", "to", "data")}
     return item

@@ -54,12 +54,12 @@ def error_of(outcome: OrderOutcome) -> AirlockError | None:
             )
         case OrderState.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
-            do = known.do if known else "sign a new intent to try again"
+            do = known.do if known else "to try again, prepare it anew here, and sign that"
             return ExecutionFailed(f"the execution failed{named}{told}", do=do)
         case OrderState.EXPIRED_UNUSED:
             return Expired(
                 f"the deadline passed and the nonce was never used{told}",
-                do="sign a new intent; this one is worthless now",
+                do="prepare the plan again, under another name, and have that signed; this one is worthless now",
             )
         case OrderState.VOIDED:
             do = known.do if known else "if it is still wanted, agree on it anew; this signature is worthless now"

@@ -4,25 +4,86 @@ from __future__ import annotations
 
 from typing import Any
 
+from airlock_online.speech.forms import meant
+from airlock_online.speech.reader import told_at_once
 from airlock_online.speech.sections import Speech
+from airlock_shared.catalogue.encode_types import types_of_text
 from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.catalogue.services import CORE_API, TWAP
+from airlock_shared.checks.case import STOP, Verdict
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
+from airlock_shared.text.safe import safe
 from airlock_shared.wire.codec import parse_json, refuse_floats
 
 MAX_BYTES = 1 << 20
 
 
-def add_venue_profile(document: dict[str, Any], data: bytes) -> dict[str, Any]:
-    """Return a deployment's document with a profile's result in it.
+def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the profile") -> dict[str, Any]:
+    """Return a deployment's document with a profile's result in it; ``file`` is the profile's name, safe to show.
 
-    Raises ``DocumentError``: ``DOC-VENUE`` for a profile that Airlock does not take, and what the codec raises.
+    Raises ``DocumentError`` that names every mistake at once: ``DOC-VENUE`` for a profile that Airlock does not take, and
+    what the codec raises.
     """
-    profile = parse_json(data, max_bytes=MAX_BYTES)
-    refuse_floats(profile)
-    return {**document, "signed": resolve(profile)}
+    try:
+        profile = parse_json(data, max_bytes=MAX_BYTES)
+        refuse_floats(profile)
+        return {**document, "signed": resolve(profile, document.get("contracts"))}
+    except DocumentError as error:
+        what = told_at_once(file, [_told(each) for each in (error, *error.more)])
+        do = "correct the file; docs/reference/venue-profile.md has its members and kinds"
+        raise DocumentError(error.check, what, do=do) from error
+
+
+def _told(error: DocumentError) -> str:
+    told = [error.what, *([f"{error.got}; expected {error.expected}"] if error.expected else [])]
+    meant_by = "; ".join(["", *(meant(name, error.known) for name in error.unknown if error.known)])
+    return f"{error.where}: {': '.join(told)}{meant_by}".removeprefix(": ")
+
+
+_OF_PROFILES = ("TYPES-KNOWN", "TYPES-PINNED", "ENC-MATCH", "ENC-CANONICAL", "TX-SELECTOR")
+_COMPARE = (
+    "Compare both with the contract. Where it has it as the builder sends it, correct the profile, and fetch "
+    "and pin the deployment again. Where it has not, sign nothing, and ask the venue."
+)
+
+
+def by_the_profile(verdict: Verdict) -> Verdict:
+    """Return a refusal of what the builder just sent with the profile named as what may be wrong, where it may be.
+
+    Nothing is altered yet on the way to here: that is the signing machine's to say, of what crossed the gap.
+    """
+    if verdict.check not in _OF_PROFILES or verdict.do != STOP:
+        return verdict
+    what = f"{verdict.what}{_differences(verdict)}" if verdict.check == "TYPES-PINNED" else verdict.what
+    return verdict._replace(what=what, do=_COMPARE)
+
+
+def _differences(verdict: Verdict) -> str:
+    """Return which members the builder and the pinned profile have otherwise; empty for what is no type definition."""
+    try:
+        sent, pinned = (_members(types) for types in (verdict.got, types_of_text(str(verdict.expected))))
+    except (AttributeError, KeyError, TypeError):
+        return ""
+    told = [f"the builder sends {name} ({sent[name]}), which the profile lacks" for name in sent if name not in pinned]
+    told += [f"the profile has {name} ({pinned[name]}), which the builder lacks" for name in pinned if name not in sent]
+    told += [
+        f"{name} is {sent[name]} of the builder, and {pinned[name]} in the profile"
+        for name in sent
+        if sent[name] != pinned.get(name, sent[name])
+    ]
+    return f": {safe('; '.join(told or ['the members are in another order']), limit=400)}"
+
+
+def _members(types: Any) -> dict[str, str]:
+    return {
+        f"{struct}.{member['name']}": member["type"]
+        for struct, members in types.items()
+        for member in members
+        if struct != DOMAIN_TYPE
+    }
 
 
 def require_deliverable(deployment: Deployment, speech: Speech) -> None:

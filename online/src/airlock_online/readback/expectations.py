@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.echo import named
-from airlock_online.clients.reply_values import whole
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
+from airlock_shared.catalogue.kinds import value_of
 from airlock_shared.cli.console import rows
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
@@ -74,11 +74,6 @@ class Scene(NamedTuple):
         payload = self.request.payload
         return value_of(self.structs[payload["primaryType"]].fields, payload["message"], kind)
 
-    def opened(self) -> int | None:
-        """Return when the position was opened to which the intent is bound: unix time, in the unit that is signed."""
-        seconds = whole(self.signed(OPENED))
-        return whole(self.signed(OPENED_MS)) if seconds is None else seconds
-
     def ask_about(self, read: str, fields: Mapping[str, str]) -> Read:
         """Return a read by the builder, and whether its reply names what was asked for."""
         data = self.builder.read_or_error(read, fields)
@@ -113,11 +108,22 @@ def unreadable(what: str, promised: str, read: object) -> Expectation:
 
 def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
     """Return expectations against what was found, in lines of 80 columns."""
+    return [line for each in expectations for line in (*rows("    read back: ", each.what), *_compared(each))]
+
+
+def kept_lines(expectations: Iterable[Expectation]) -> list[str]:
+    """Return the same for who agrees to it: each thing once, and what was found as promised on one line."""
     lines: list[str] = []
-    for expectation in expectations:
-        verdict = {True: "yes", False: "NO: this is not what was promised", None: "not known"}[expectation.kept]
-        lines += rows("    read back: ", expectation.what)
-        lines += rows("      promised  ", expectation.promised)
-        lines += rows("      found     ", expectation.found)
-        lines += [f"      kept      {verdict}"]
+    for what, about in groupby(expectations, lambda each: each.what):
+        lines += rows("    read back: ", what)
+        for each in about:
+            alike = each.kept and each.found == each.promised
+            lines += rows("      as promised  ", each.found) if alike else _compared(each)
     return lines
+
+
+def _compared(expectation: Expectation) -> Iterator[str]:
+    verdict = {True: "yes", False: "NO: this is not what was promised", None: "not known"}[expectation.kept]
+    yield from rows("      promised  ", expectation.promised)
+    yield from rows("      found     ", expectation.found)
+    yield f"      kept      {verdict}"

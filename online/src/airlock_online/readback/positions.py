@@ -21,7 +21,7 @@ from airlock_online.readback.trade_tuple import (
     trades_in,
     waiting_order,
 )
-from airlock_shared.catalogue.kinds import PAIR
+from airlock_shared.catalogue.kinds import OPENED, PAIR
 from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
@@ -54,7 +54,7 @@ class _Slot(NamedTuple):
 
 def opened(scene: Scene) -> list[Expectation]:
     """Return the expectation of an open: a position of its side, in the slot that the event tells."""
-    pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("long"), scene.signed("trader")
+    pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("side"), scene.signed("trader")
     promised = f"a {'long' if buy else 'short'} position"
     told = _told(scene, EXECUTED)
     if told is None or told.pair != pair:
@@ -91,7 +91,7 @@ def closed(scene: Scene) -> list[Expectation]:
 
 def increased(scene: Scene) -> list[Expectation]:
     """Return the expectation of an increase: the position holds at least what was added, and what the event tells."""
-    place, added = _signed_place(scene), whole(scene.signed("collateral-added"))
+    place, added = _signed_place(scene), whole(scene.signed("additionalCollateralUsdc"))
     told = _result(scene, INCREASED, place)
 
     def judge(mine: Trade | None) -> _Judged:
@@ -198,8 +198,8 @@ def _positions(scene: Scene, trader: str) -> Read:
 
 def _signed_place(scene: Scene) -> _Slot:
     """Return the position that was signed, and the moment that binds the intent to it, if any."""
-    slot = whole(scene.signed("position-slot"))
-    return _Slot(scene.signed("trader"), whole(scene.signed(PAIR)), slot, scene.opened())
+    slot = whole(scene.signed("tradeIndex"))
+    return _Slot(scene.signed("trader"), whole(scene.signed(PAIR)), slot, whole(scene.signed(OPENED)))
 
 
 def _told(scene: Scene, kind: str) -> Trade | None:

@@ -37,7 +37,10 @@ def resolve_services(table: Mapping[str, Any], file: str = "services", text: str
     if mistakes := [*_mistakes(table)]:
         found = places(text)
         wrong = [f"{_where(found, *place)}{told}" for place, told in mistakes]
-        raise _refused(file, wrong)
+        raise UsageError(
+            told_at_once(file, wrong),
+            do="correct the file; docs/reference/venue-services.md has its members and meanings",
+        )
     whole = {
         section: {**getattr(SHIPPED, section), **values} for section, values in table.items() if section != "format"
     }
@@ -74,11 +77,9 @@ def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:
     return line + (f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} ")
 
 
-def _refused(file: str, wrong: list[str]) -> UsageError:
+def told_at_once(file: str, wrong: list[str]) -> str:
+    """Return every mistake of a file as one text, escaped; the first 40 of more."""
     count = "one mistake" if len(wrong) == 1 else f"{len(wrong)} mistakes"
     more = [f"and {len(wrong) - _MISTAKES_SHOWN} more"] if len(wrong) > _MISTAKES_SHOWN else []
     told = ". ".join(safe(each, limit=400) for each in [*wrong[:_MISTAKES_SHOWN], *more])
-    return UsageError(
-        f"{file} has {count}, and nothing of it is used. {told}",
-        do="correct the file; docs/reference/venue-services.md has its members and meanings",
-    )
+    return f"{file} has {count}, and nothing of it is used. {told}"

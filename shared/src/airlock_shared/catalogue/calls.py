@@ -73,12 +73,12 @@ _OWNER = "the account that owns the position"
 _UPDATE_FIELDS = (
     field("info.trader", "trader", _OWNER),
     field("info.pairIndex", PAIR),
-    field("info.index", "position-slot"),
-    field("info.openPrice", "open-price"),
-    field("info.initialPosToken", "collateral-added"),
+    field("info.index", "tradeIndex"),
+    field("info.openPrice", "openPrice"),
+    field("info.initialPosToken", "additionalCollateralUsdc"),
     field("info.leverage", "leverage", "leverage of the added collateral"),
 )
-_SLIPPAGE = field("slippage", "slippage")
+_SLIPPAGE = field("slippage", "slippagePercent")
 _CODE = field("code", "code")
 
 _ALL = (
@@ -95,27 +95,27 @@ _ALL = (
     )),
     Call("setTraderReferralCodeByUser(bytes32 code)", "Adopt a referral code", "referral", (_CODE,), delegable=True),
     Call("setPendingCodeOwnershipTransfer(bytes32 code,address newOwner)", "Nominate a referral code's next owner",
-         "referral", (_CODE, field("newOwner", "new-owner"))),
+         "referral", (_CODE, field("newOwner", "newOwner"))),
     Call("acceptCodeOwnership(bytes32 code)", "Accept a referral code", "referral", (_CODE,)),
     Call("cancelRequest()", "Withdraw the request for access to a private code", "referral", ()),
     Call("claimTokens()", "Pay out keeper rewards", "tradingRouter", ()),
     Call("updateOpenLimitOrder(uint256 pairIndex,uint256 index,uint256 price,uint256 slippage,uint256 tp,uint256 sl)",
          "Change a limit order that waits", "tradingRouter", (
              field("pairIndex", PAIR),
-             field("index", "order-slot"),
-             field("price", "order-price"),
+             field("index", "orderIndex"),
+             field("price", "price", "the new trigger price"),
              _SLIPPAGE,
-             field("tp", "take-profit", "take profit; 0 removes it"),
-             field("sl", "stop-loss", "stop loss; 0 removes it"),
+             field("tp", "takeProfit", "take profit; 0 removes it"),
+             field("sl", "stopLoss", "stop loss; 0 removes it"),
          ), delegable=True),
     Call(f"increasePositionSize({_UPDATE} info,uint256 slippage)", "Increase a position, sized in USDC", "tradingRouter",
          (*_UPDATE_FIELDS, _SLIPPAGE), delegable=True, pending=True),
     Call(f"increasePositionSizeWithCoinExposure({_UPDATE} info,uint256 coinExposure,uint256 minLeverage,"
          "uint256 maxLeverage,uint256 slippage)", "Increase a position, sized in the base asset", "tradingRouter", (
              *_UPDATE_FIELDS,
-             field("coinExposure", "exposure", "the exposure added, in the base asset"),
-             field("minLeverage", "least-leverage"),
-             field("maxLeverage", "most-leverage"),
+             field("coinExposure", "coinExposure", "the exposure added, in the base asset"),
+             field("minLeverage", "minLeverage"),
+             field("maxLeverage", "maxLeverage"),
              _SLIPPAGE,
          ), delegable=True, pending=True),
     Call(f"openTrade({_TRADE} t,uint8 orderType,uint256 slippage)", "Open a position, sized in USDC", "tradingRouter", (
@@ -123,12 +123,12 @@ _ALL = (
         field("t.pairIndex", PAIR),
         field("t.index", "zero", "the slot, which the venue assigns"),
         field("t.initialPosToken", "zero", "not used when opening"),
-        field("t.positionSizeUSDC", "collateral"),
-        field("t.openPrice", "open-price"),
-        field("t.buy", "long"),
+        field("t.positionSizeUSDC", "collateralUsdc"),
+        field("t.openPrice", "openPrice"),
+        field("t.buy", "side"),
         field("t.leverage", "leverage"),
-        field("t.tp", "take-profit"),
-        field("t.sl", "stop-loss"),
+        field("t.tp", "takeProfit"),
+        field("t.sl", "stopLoss"),
         field("t.timestamp", "zero", "not used when opening"),
         field("orderType", OPEN_TYPE),
         _SLIPPAGE,
@@ -136,9 +136,9 @@ _ALL = (
     Call("closeTradeMarket(uint256 pairIndex,uint256 index,uint256 amount,uint256 wantedPrice)",
          "Close a position, whole or in part", "tradingRouter", (
              field("pairIndex", PAIR),
-             field("index", "position-slot"),
-             field("amount", "collateral-closed"),
-             field("wantedPrice", "expected-price"),
+             field("index", "tradeIndex"),
+             field("amount", "collateralToCloseUsdc"),
+             field("wantedPrice", "expectedPrice"),
          ), delegable=True, pending=True),
 )  # fmt: skip
 

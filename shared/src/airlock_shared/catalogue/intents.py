@@ -30,6 +30,7 @@ class Intent(NamedTuple):
     fields: tuple[Field, ...]
     abi_order: tuple[str, ...] = ()  # top-level members in ABI order, when it is not the order of encodeType
     order_types: tuple[int, int] | None = None  # batched orderType on an ordinary pair, and on a PnL pair (-1: none)
+    executing: str = ""  # the contract's call that executes it for whoever sends it; empty when none is known
 
 
 _OWNER = "the account that owns the position; collateral is pulled from it and paid out to it"
@@ -44,9 +45,7 @@ def _intent(
     paths, words = [path for path, _ in leaves_of(types_of_text(SHIPPED[name]), name)], kinds.split()
     told = {"trader": _OWNER, **meanings}
     fields = tuple(
-        field(
-            path, kind, told.get(path.rpartition(".")[2].strip("_") if kind == "zero" else kind.replace("-", "_"), "")
-        )
+        field(path, kind, told.get(path.rpartition(".")[2].strip("_") if kind == "zero" else kind, ""))
         for path, kind in zip(paths, words, strict=True)
     )
     account = path_of(fields, "trader") or path_of(fields, "referee") or path_of(fields, "referrer")
@@ -56,57 +55,63 @@ def _intent(
 
 _UNUSED = "not used when opening"
 _TRADE = {"index": "the slot, which the venue assigns", "initialPosToken": _UNUSED, "timestamp": _UNUSED}
-_TIMED = "deadline nonce"
-_OPEN = "trader pair zero zero collateral open-price long leverage take-profit stop-loss zero open-type"
-_POSITION = "trader pair position-slot opened"
-_ADDED = "trader pair position-slot open-price collateral-added leverage"
-_COINS = "exposure least-leverage most-leverage"
+_TIMED = "deadlineMs nonce"
+_OPEN = "trader pairIndex zero zero collateralUsdc openPrice side leverage takeProfit stopLoss zero orderType"
+_POSITION = "trader pairIndex tradeIndex openTimestamp"
+_ADDED = "trader pairIndex tradeIndex openPrice additionalCollateralUsdc leverage"
+_COINS = "coinExposure minLeverage maxLeverage"
 _ADDS = {"leverage": "leverage of the added collateral"}
 
+_WITH_SIG = "bytes signature,bytes intent"  # the order of the public client programs of comparable venues
+
 _ALL = (
-    _intent("OpenTradeReq", "Open a position, sized in USDC", f"{_OPEN} slippage {_TIMED}", **_TRADE)._replace(
+    _intent("OpenTradeReq", "Open a position, sized in USDC", f"{_OPEN} slippagePercent {_TIMED}", **_TRADE)._replace(
         order_types=(0, 6),
     ),
     _intent(
-        "OpenTradeCoinExposureReq", "Open a position, sized in the base asset", f"{_OPEN} {_COINS} slippage {_TIMED}",
+        "OpenTradeCoinExposureReq", "Open a position, sized in the base asset", f"{_OPEN} {_COINS} slippagePercent {_TIMED}",
         **_TRADE,
     )._replace(order_types=(12, 13)),
     _intent(
         "CloseTradeReq", "Close a position, in USDC of its collateral",
-        f"{_POSITION} collateral-closed expected-price {_TIMED}",
+        f"{_POSITION} collateralToCloseUsdc expectedPrice {_TIMED}",
     )._replace(order_types=(1, 7)),
     _intent(
         "CloseTradeCoinExposureReq", "Close a position, in the base asset",
-        f"{_POSITION} exposure expected-price {_TIMED}", exposure=_CLOSED,
+        f"{_POSITION} coinExposure expectedPrice {_TIMED}", coinExposure=_CLOSED,
     )._replace(order_types=(15, 16)),
     _intent(
-        "IncreasePositionSizeReq", "Increase a position, sized in USDC", f"{_ADDED} slippage {_TIMED}", **_ADDS
+        "IncreasePositionSizeReq", "Increase a position, sized in USDC", f"{_ADDED} slippagePercent {_TIMED}", **_ADDS
     )._replace(order_types=(9, -1)),
     _intent(
         "IncreasePositionSizeWithCoinExposureReq", "Increase a position, sized in the base asset",
-        f"{_ADDED} {_COINS} slippage {_TIMED}", **_ADDS,
+        f"{_ADDED} {_COINS} slippagePercent {_TIMED}", **_ADDS,
     )._replace(order_types=(14, -1)),
     _intent(
         "TpSlReq", "Arm a trigger that closes part of a position",
-        "trader pair position-slot trigger-type exposure long trigger-price trigger-percentage opened signed-at "
-        "trigger-kind nonce", CORE_API, exposure=f"{_CLOSED}, in the base asset",
-        long="the position's direction: true is long",
+        "trader pairIndex tradeIndex triggerType coinExposure side price percentage openTimestamp signed-at kind nonce",
+        CORE_API, coinExposure=f"{_CLOSED}, in the base asset", side="the position's direction: true is long",
     ),
     _intent(
         "SetTraderReferralCodeByUserReq", "Adopt a referral code", f"code referee {_TIMED}", RELAYER, "referral"
+    )._replace(
+        executing=f"setTraderReferralCodeByUserWithSig({_WITH_SIG})",
     ),
     _intent(
         "RegisterCodeReq", "Register a referral code of one's own", f"code referrer {_TIMED}", RELAYER, "referral"
+    )._replace(
+        executing=f"registerCodeWithSig({_WITH_SIG})",
     ),
     _intent(
-        "TwapCancelReq", "Cancel a pending TWAP order", "trader twap nonce deadline", TWAP,
+        "TwapCancelReq", "Cancel a pending TWAP order", "trader twapId nonce deadlineMs", TWAP,
         trader="the account that opened the TWAP",
     ),
     _intent(
-        "DelegateReq", "Let a delegate key trade for an account", "trader delegate expiry deadline terms nonce", RELAYER,
+        "DelegateReq", "Let a delegate key trade for an account", "trader delegate expiry deadlineMs terms nonce", RELAYER,
         "trading", "trader-only", trader="the account that the delegate may trade for",
     )._replace(
         abi_order=("trader", "delegate", "expiry", "tnc", "deadline", "nonce"),
+        executing=f"setDelegateWithSig({_WITH_SIG})",
     ),
 )  # fmt: skip
 

@@ -1,8 +1,9 @@
 """The closed list of what a leaf of a struct or a call can be: its unit, its meaning, and who decides it.
 
-The shipped catalogue and a venue's profile choose from it. What a kind means for the checks is code, and no file changes
-it: a price is never the builder's, an amount never unscaled. Source: the builder's specification, "Common request-field
-conventions" and "Intent message structs".
+The shipped catalogue and a venue's profile choose from it: a leaf is of the kind of the plan's member that decides it, or
+of one of the few that no such member decides. What a kind means for the checks is code, and no file changes it: a price is
+never the builder's, an amount never unscaled. Source: the builder's specification, "Common request-field conventions" and
+"Intent message structs".
 """
 
 from __future__ import annotations
@@ -67,65 +68,69 @@ class Kind(NamedTuple):
 
 _TYPES = {ADDRESS: "address", CODE: "bytes32", TEXT: "string", FLAG: "bool"}
 
+TRADER, DEADLINE, NONCE_KIND, TERMS, ZERO, UNKNOWN = "trader", "deadlineMs", "nonce", "terms", "zero", "raw"
+OPENED, OPENED_MS, SIGNED_AT, EXPIRY = "openTimestamp", "opened-ms", "signed-at", "expiry"
+PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pairIndex", "orderType", "spender", "amountUsdc", "slippagePercent"
+_OPENED = "when the position was opened; binds the intent to it"
 
-def _kind(unit: Unit, rule: Rule | str, meaning: str, solidity: str = "") -> Kind:
-    who = Rule("plan", rule) if isinstance(rule, str) else rule
-    return Kind(unit, who, meaning, solidity or _TYPES.get(unit, "uint"))
+
+def _planned(unit: Unit, meaning: str, otherwise: str = "plan", limit: str = "", solidity: str = "") -> Kind:
+    """Return a kind that the plan's member of its own name decides; ``otherwise`` and ``limit`` are its rule's."""
+    return Kind(unit, Rule(otherwise, "", limit), meaning, solidity or _TYPES.get(unit, "uint"))
 
 
-TRADER, DEADLINE, NONCE_KIND, TERMS, ZERO, UNKNOWN = "trader", "deadline", "nonce", "terms", "zero", "raw"
-OPENED, OPENED_MS, SIGNED_AT, EXPIRY = "opened", "opened-ms", "signed-at", "expiry"
-PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pair", "open-type", "spender", "allowance", "slippage"
-
-KINDS: dict[str, Kind] = {
-    TRADER: _kind(ADDRESS, "trader", "the account that it speaks for"),
-    "delegate": _kind(ADDRESS, "delegate", "the key that may trade, and may never withdraw"),
-    "referee": _kind(ADDRESS, "referee", "the account that adopts the code"),
-    "referrer": _kind(ADDRESS, "referrer", "the account that will own the code"),
-    "new-owner": _kind(ADDRESS, "newOwner", "who may accept the code"),
-    SPENDER: _kind(ADDRESS, "spender", "who may take it"),
-    ALLOWANCE: _kind(USDC, "amountUsdc", "how much it may take in all"),
-    "code": _kind(CODE, "code", "the referral code"),
-    PAIR: _kind(COUNT, "pairIndex", "the pair, by its index in the venue's catalogue"),
-    "position-slot": _kind(COUNT, "tradeIndex", "the slot of the position"),
-    "order-slot": _kind(COUNT, "orderIndex", "the slot of the order"),
-    "twap": _kind(COUNT, "twapId", "the TWAP's id on the chain"),
-    "collateral": _kind(USDC, "collateralUsdc", "the collateral"),
-    "collateral-added": _kind(USDC, "additionalCollateralUsdc", "the collateral added"),
-    "collateral-closed": _kind(USDC, "collateralToCloseUsdc", "the collateral to close"),
-    "exposure": _kind(COIN, "coinExposure", "the exposure, in the base asset"),
-    "leverage": _kind(LEVERAGE, "leverage", "size of the position over its collateral"),
-    "least-leverage": _kind(LEVERAGE, "minLeverage", "the lowest leverage accepted at the fill"),
-    "most-leverage": _kind(LEVERAGE, "maxLeverage", "the highest leverage accepted at the fill"),
-    "open-price": _kind(PRICE, "openPrice", "the price that slippage is measured from"),
-    "expected-price": _kind(PRICE, "expectedPrice", "the price expected; a worse one is declined"),
-    "order-price": _kind(PRICE, "price", "the new trigger price"),
-    "trigger-price": _kind(PRICE, Rule("plan-or-zero", "price"), "the trigger price; 0 with a percentage"),
-    "take-profit": _kind(PRICE, Rule("plan-or-zero", "takeProfit"), "take profit; 0 is none"),
-    "stop-loss": _kind(PRICE, Rule("plan-or-zero", "stopLoss"), "stop loss; 0 is none"),
-    "trigger-percentage": _kind(
-        PERCENT, Rule("plan-or-zero", "percentage"), "profit or loss that triggers; 0 with a price", "int"
-    ),
-    SLIPPAGE: _kind(PERCENT, Rule("builder", "slippagePercent", "slippage"), "how far the fill may be from the price"),
-    "long": _kind(FLAG, "side", "true is long, false is short"),
-    OPEN_TYPE: _kind(CHOICE, "orderType", "market or limit order"),
-    "trigger-type": _kind(CHOICE, "triggerType", "by a price or by a percentage of profit or loss"),
-    "trigger-kind": _kind(CHOICE, "kind", "4 takes profit, 5 stops a loss"),
-    EXPIRY: _kind(UNIX_S, "expiry", "until when the delegate may act"),
-    OPENED: _kind(
-        UNIX_S, Rule("builder", "openTimestamp", "open-time"), "when the position was opened; binds the intent to it"
-    ),
-    OPENED_MS: _kind(
-        UNIX_MS, Rule("builder", "openTimestamp", "open-time"), "when the position was opened; binds the intent to it"
-    ),
-    SIGNED_AT: _kind(UNIX_MS, Rule("builder", "", "sign-time"), "when it was built; it must be recent"),
-    DEADLINE: _kind(UNIX_MS, Rule("builder", "deadlineMs", "deadline"), "after this moment the signature is worthless"),
-    NONCE_KIND: _kind(NONCE, Rule("builder", "nonce", "nonce"), "a number used once; any unused one will do"),
-    TERMS: _kind(TEXT, Rule("builder", "terms_sha256", "terms"), "the venue's terms, which are part of what is signed"),
-    ZERO: _kind(COUNT, Rule("zero"), "not used: always zero"),
-    UNKNOWN: _kind(RAW, Rule("plan"), "shown raw: Airlock does not know its meaning", "any"),
+_PLANNED = {
+    TRADER: _planned(ADDRESS, "the account that it speaks for"),
+    "delegate": _planned(ADDRESS, "the key that may trade, and may never withdraw"),
+    "referee": _planned(ADDRESS, "the account that adopts the code"),
+    "referrer": _planned(ADDRESS, "the account that will own the code"),
+    "newOwner": _planned(ADDRESS, "who may accept the code"),
+    SPENDER: _planned(ADDRESS, "who may take it"),
+    ALLOWANCE: _planned(USDC, "how much it may take in all"),
+    "code": _planned(CODE, "the referral code"),
+    PAIR: _planned(COUNT, "the pair, by its index in the venue's catalogue"),
+    "tradeIndex": _planned(COUNT, "the slot of the position"),
+    "orderIndex": _planned(COUNT, "the slot of the order"),
+    "twapId": _planned(COUNT, "the TWAP's id on the chain"),
+    "collateralUsdc": _planned(USDC, "the collateral"),
+    "additionalCollateralUsdc": _planned(USDC, "the collateral added"),
+    "collateralToCloseUsdc": _planned(USDC, "the collateral to close"),
+    "coinExposure": _planned(COIN, "the exposure, in the base asset"),
+    "leverage": _planned(LEVERAGE, "size of the position over its collateral"),
+    "minLeverage": _planned(LEVERAGE, "the lowest leverage accepted at the fill"),
+    "maxLeverage": _planned(LEVERAGE, "the highest leverage accepted at the fill"),
+    "openPrice": _planned(PRICE, "the price that slippage is measured from"),
+    "expectedPrice": _planned(PRICE, "the price expected; a worse one is declined"),
+    "price": _planned(PRICE, "the trigger price; 0 with a percentage", "plan-or-zero"),
+    "takeProfit": _planned(PRICE, "take profit; 0 is none", "plan-or-zero"),
+    "stopLoss": _planned(PRICE, "stop loss; 0 is none", "plan-or-zero"),
+    "percentage": _planned(PERCENT, "profit or loss that triggers; 0 with a price", "plan-or-zero", "", "int"),
+    SLIPPAGE: _planned(PERCENT, "how far the fill may be from the price", "builder", "slippage"),
+    "side": _planned(FLAG, "true is long, false is short"),
+    OPEN_TYPE: _planned(CHOICE, "market or limit order"),
+    "triggerType": _planned(CHOICE, "by a price or by a percentage of profit or loss"),
+    "kind": _planned(CHOICE, "4 takes profit, 5 stops a loss"),
+    EXPIRY: _planned(UNIX_S, "until when the delegate may act"),
+    OPENED: _planned(UNIX_S, _OPENED, "builder", "open-time"),
+    DEADLINE: _planned(UNIX_MS, "after this moment the signature is worthless", "builder", "deadline"),
+    NONCE_KIND: _planned(NONCE, "a number used once; any unused one will do", "builder", "nonce"),
 }
-"""Every kind by its word. A leaf of the last, whose parameter is its own path, is decided by the plan's raw value."""
+_OWN = {
+    OPENED_MS: Kind(UNIX_MS, Rule("builder", OPENED, "open-time"), _OPENED, "uint"),
+    SIGNED_AT: Kind(UNIX_MS, Rule("builder", "", "sign-time"), "when it was built; it must be recent", "uint"),
+    TERMS: Kind(
+        TEXT, Rule("builder", "terms_sha256", "terms"), "the venue's terms, which are part of what is signed", "string"
+    ),
+    ZERO: Kind(COUNT, Rule("zero"), "not used: always zero", "uint"),
+    UNKNOWN: Kind(RAW, Rule("plan"), "shown raw: Airlock does not know its meaning", "any"),
+}
+KINDS: dict[str, Kind] = {
+    name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in _PLANNED.items()
+} | _OWN
+"""Every kind: by the plan's member that decides it, and those that no member of that name does.
+
+A leaf of the last, whose parameter is its own path, is decided by the plan's raw value.
+"""
 
 MAY_BE_LEFT_OUT = frozenset({TERMS, ZERO})
 """The kinds that a venue's form of a shipped struct may do without: nothing that a check judges is in them."""
@@ -150,9 +155,14 @@ def leaf(message: dict[str, object], path: str) -> object:
     return leaf(message[struct], name)  # type: ignore[arg-type]
 
 
+def one_of(kind: str) -> str:
+    """Return the kind that a check looks for: the moment of opening is one, in seconds or in milliseconds."""
+    return OPENED if kind == OPENED_MS else kind
+
+
 def path_of(fields: tuple[Field, ...], kind: str) -> str:
-    """Return the path of the first leaf of a kind; empty when there is none."""
-    return next((each.path for each in fields if each.kind == kind), "")
+    """Return the path of the first leaf of a kind, or of the one that it stands for; empty when there is none."""
+    return next((each.path for each in fields if kind in (each.kind, one_of(each.kind))), "")
 
 
 def value_of(fields: tuple[Field, ...], message: dict[str, object], kind: str) -> object:

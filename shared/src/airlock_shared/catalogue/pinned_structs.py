@@ -37,7 +37,8 @@ def custom_intent(pin: Any) -> Intent:
         if missing := sorted(kinds.keys() - {*paths, ""}):
             raise UsageError(f"{name} has no member {missing[0][:80]!r}; there are {', '.join(paths)}", do=_DO)
         leaves = {path: kinds.get(path, UNKNOWN) for path in paths}
-        intent = intent_of(name, {**{member: pin[member] for member in _SAME}, "leaves": leaves, "abi_order": []})
+        own = {"leaves": leaves, "abi_order": [], "executing": ""}
+        intent = intent_of(name, own | {member: pin[member] for member in _SAME})
     except DocumentError as error:
         raise UsageError(f"{error.where}: {error.what}: {error.got}; expected {error.expected}", do=_DO) from error
     return intent._replace(title=f"{name}, a struct that was pinned on this machine")

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
 
 from airlock_shared.catalogue.calls import (
     CALLS,
@@ -33,8 +33,6 @@ from airlock_shared.catalogue.kinds import (
     KINDS,
     MAY_BE_LEFT_OUT,
     NONCE_KIND,
-    OPENED,
-    OPENED_MS,
     SEVERAL,
     SIGNED_AT,
     SLIPPAGE,
@@ -42,13 +40,14 @@ from airlock_shared.catalogue.kinds import (
     Field,
     Rule,
     field,
+    one_of,
     path_of,
 )
 from airlock_shared.catalogue.services import PINNABLE
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_types
 from airlock_shared.ethereum.eip712_types import atomic_kind
-from airlock_shared.wire.members import format_of, read_members
+from airlock_shared.wire.members import format_of, raise_first, read_members
 
 FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, MAX_CHARACTERS, MAX_LEAVES = 64, 3000, 200
@@ -56,9 +55,6 @@ MAX_OF_EACH, MAX_CHARACTERS, MAX_LEAVES = 64, 3000, 200
 
 FEE = "fee"
 """The one thing that native currency may be sent with a call as: the plan bounds it."""
-
-DOMAINS = ("trading", "referral")
-SIGNER_RULES = ("trader-only", "trader-or-delegate")
 
 NEVER = (
     "approve(address a,uint256 b)", "increaseAllowance(address a,uint256 b)", "transfer(address a,uint256 b)",
@@ -73,8 +69,9 @@ ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\(\w+ \w+(?:,\w+ \w+)*\)){1,16}",
 _ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
 _SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
 _LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
-FIXED = ("domain", "signer_rule", "route")
-"""What the specification says of a shipped struct, and no profile changes."""
+_EXECUTING = re.compile(r"(?:[A-Za-z_]\w{0,63}\(bytes (?:signature,bytes intent|intent,bytes signature)\))?", re.ASCII)
+FIXED = {"domain": ("trading", "referral"), "signer_rule": ("trader-only", "trader-or-delegate"), "route": PINNABLE}
+"""What the specification says of a shipped struct, and no profile changes; what a struct of the venue alone may have."""
 
 _MEANT = {name.lower() for name in (DOMAIN_TYPE, *CATALOGUE)}
 """The names of primary types that mean something here, in small letters: no other struct has one in any case."""
@@ -82,6 +79,7 @@ _MEANT = {name.lower() for name in (DOMAIN_TYPE, *CATALOGUE)}
 _TOKEN, _CONTRACT = "usdc", re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}", re.ASCII)
 
 _ACCOUNTS = ("trader", "referee", "referrer")
+_Read = TypeVar("_Read")
 
 
 class Venue(NamedTuple):
@@ -95,17 +93,38 @@ class Venue(NamedTuple):
 def venue_of(signed: str) -> Venue:
     """Return the venue that a deployment's ``signed`` text describes.
 
-    Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, and what the readers of types raise.
+    Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, with every other mistake as its
+    ``more``, and what the readers of types raise.
     """
-    value = _read(json.loads(signed))
-    structs = {name: intent_of(name, entry) for name, entry in _in_order(value["structs"], CATALOGUE)}
-    calls = {name: _call(name, entry) for name, entry in _in_order(value["calls"], CALLS)}
+    value, wrong = json.loads(signed), list[DocumentError]()
+    require_form(value)
+    read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
+    for part in ("structs", "calls"):
+        if len(value[part]) > MAX_OF_EACH:
+            raise wrong_profile(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
+    structs = read_each(_in_order(value["structs"], CATALOGUE), intent_of, wrong)
+    calls = read_each(_in_order(value["calls"], CALLS), _call, wrong)
     found: dict[bytes, str] = {}
     for name, call in calls.items():
         other = found.setdefault(selector_of(call.signature), name)
         if other != name:
-            raise wrong_profile(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
+            expected = f"another than that of {other}"
+            wrong.append(wrong_profile(f"calls.{name}", "one selector twice", call.signature, expected))
+    raise_first(wrong)
     return Venue(structs, indexed(calls))
+
+
+def read_each(
+    entries: Iterable[tuple[str, Any]], read: Callable[[str, Any], _Read], wrong: list[DocumentError]
+) -> dict[str, _Read]:
+    """Return what each entry is read as, by its name. The mistakes of one go to ``wrong``, and hide none of another."""
+    found = {}
+    for name, entry in entries:
+        try:
+            found[name] = read(name, entry)
+        except DocumentError as error:
+            wrong += (error, *error.more)
+    return found
 
 
 def _in_order(given: Mapping[str, Any], shipped: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -120,59 +139,21 @@ def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
     """
     venue = venue_of(signed)
     for name, call in venue.calls.by_name.items():
-        to = contracts.get(call.contract)
-        if call.is_own and (to is None or to == contracts.get(_TOKEN)):
-            what = "no contract of this deployment" if to is None else "this is the token, under another name"
-            expected = ", ".join(sorted(each for each, at in contracts.items() if at != contracts.get(_TOKEN)))
-            raise wrong_profile(f"calls.{name}.contract", what, call.contract, f"one of {expected}")
+        if call.is_own:
+            require_contract(name, call.contract, contracts)
     return venue
 
 
-def shipped() -> dict[str, Any]:
-    """Return everything that ships, as a deployment has it."""
-    return {"format": FORMAT, "structs": signed_of(CATALOGUE), "calls": _calls_signed(CALLS)}
-
-
-def text_of(signed: Mapping[str, Any]) -> str:
-    """Return a deployment's ``signed`` member as the text by which a venue is known within a process."""
-    return json.dumps(signed, sort_keys=True, separators=(",", ":"))
-
-
-def signed_of(structs: Mapping[str, Intent]) -> dict[str, Any]:
-    """Return structs as a deployment has them."""
-    return {
-        name: {
-            "encode_type": intent.encode_type,
-            "abi_order": list(intent.abi_order),
-            "leaves": {each.path: each.kind for each in intent.fields},
-            **{member: getattr(intent, member) for member in FIXED},
-        }
-        for name, intent in structs.items()
-    }
-
-
-def _calls_signed(calls: Mapping[str, Call]) -> dict[str, Any]:
-    return {
-        name: {"signature": call.signature, "leaves": {each.path: each.kind for each in call.fields}}
-        for name, call in calls.items()
-    }
+def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | str]) -> None:
+    """Raise ``DocumentError("DOC-VENUE")`` for a call of the venue alone to none of these contracts, or to the token."""
+    to, token = contracts.get(contract), contracts.get(_TOKEN)
+    if to is None or to == token:
+        what = "no contract of this deployment" if to is None else "this is the token, under another name"
+        known = sorted(each for each, at in contracts.items() if at != token)
+        raise wrong_profile(f"calls.{name}.contract", what, contract, f"one of {', '.join(known)}", known)
 
 
 # ---- reading --------------------------------------------------------------------------------------------------------
-
-
-def _read(value: Any) -> dict[str, Any]:
-    require_form(value)
-    read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
-    needed: dict[str, type] = {"encode_type": str, "leaves": dict, **dict.fromkeys(FIXED, str), "abi_order": list}
-    for name, entry in value["structs"].items():
-        read_members(entry, f"structs.{name}", needed)
-    for name, entry in value["calls"].items():
-        read_members(entry, f"calls.{name}", {"signature": str, "leaves": dict}, {"value": str, "contract": str})
-    for part in ("structs", "calls"):
-        if len(value[part]) > MAX_OF_EACH:
-            raise wrong_profile(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
-    return value  # type: ignore[no-any-return]
 
 
 def require_form(value: Any) -> None:
@@ -181,33 +162,57 @@ def require_form(value: Any) -> None:
         raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
 
 
-def intent_of(name: str, entry: Mapping[str, Any]) -> Intent:
-    """Return the struct that an entry of ``structs`` describes. Raises ``DocumentError("DOC-VENUE")``."""
-    where, text = f"structs.{name}", entry["encode_type"]
-    types = struct_types(where, name, text)
-    leaves = dict(leaves_of(types, name))
-    fields = _fields(where, entry["leaves"], leaves)
-    order = tuple(entry["abi_order"])
-    members = [member["name"] for member in types[name]]
-    if order and sorted(map(str, order)) != sorted(members):
-        raise wrong_profile(f"{where}.abi_order", "not the struct's members", str(list(order))[:200], str(members))
-    order = () if list(order) == members else order
-    shipped = CATALOGUE.get(name)
-    if shipped is None:
-        return _own_intent(where, name, entry, fields, order)
-    for member in FIXED:
-        if entry[member] != getattr(shipped, member):
-            raise wrong_profile(f"{where}.{member}", "no profile changes this", entry[member], getattr(shipped, member))
-    fields = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE})
-    account = next(each.kind for each in shipped.fields if each.path == shipped.trader)
+def intent_of(name: str, entry: Any) -> Intent:
+    """Return the struct that an entry of ``structs`` describes. Raises ``DocumentError``, with its other mistakes."""
+    where, shipped = f"structs.{name}", CATALOGUE.get(name)
+    texts = dict.fromkeys(("encode_type", "executing", *FIXED), str)
+    read_members(entry, where, {**texts, "leaves": dict, "abi_order": list})
+    types = struct_types(where, name, entry["encode_type"])
+    leaves, members = dict(leaves_of(types, name)), [member["name"] for member in types[name]]
+    order = () if entry["abi_order"] == members else tuple(entry["abi_order"])
+    wrong = [*_in_struct(where, entry, members, shipped)]
+    fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
+    raise_first(wrong)
+    accounts = [each.path for each in fields if each.kind in _ACCOUNTS]
+    if shipped is not None:
+        fields = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE})
+    elif len(accounts) != 1 or not path_of(fields, NONCE_KIND):
+        raise wrong_profile(
+            f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce"
+        )
+    else:
+        fields = tuple(each._replace(rule=_own_rule(each)) for each in fields)
+        title = f"{name}, a struct of this venue's profile"
+        shipped = Intent(name, "", title, entry["domain"], entry["signer_rule"], entry["route"], "", "", "", ())
     return shipped._replace(
-        encode_type=text,
-        trader=path_of(fields, account),
+        encode_type=entry["encode_type"],
+        trader=accounts[0],
         nonce=path_of(fields, NONCE_KIND),
         deadline=path_of(fields, DEADLINE),
         fields=fields,
         abi_order=order,
+        executing=entry["executing"],
     )
+
+
+def _in_struct(
+    where: str, entry: Mapping[str, Any], members: list[str], shipped: Intent | None
+) -> Iterator[DocumentError]:
+    """Yield what is wrong with an entry beside its leaves."""
+    if entry["abi_order"] and sorted(map(str, entry["abi_order"])) != sorted(members):
+        yield wrong_profile(
+            f"{where}.abi_order", "not the struct's members", str(entry["abi_order"])[:200], str(members)
+        )
+    if not _EXECUTING.fullmatch(entry["executing"]):
+        expected = "such as setDelegateWithSig(bytes signature,bytes intent), these two in either order"
+        yield wrong_profile(f"{where}.executing", "not the call that executes it", entry["executing"][:200], expected)
+    for member, choices in FIXED.items():
+        may = choices if shipped is None else (getattr(shipped, member),)
+        if entry[member] not in may:
+            what = "not one of these" if shipped is None else "no profile changes this"
+            yield wrong_profile(
+                f"{where}.{member}", what, entry[member][:80], ", ".join(may), () if shipped else choices
+            )
 
 
 def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
@@ -254,40 +259,40 @@ def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
         raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {MAX_LEAVES}")
 
 
-def _fields(where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str]) -> tuple[Field, ...]:
-    """Return a leaf's field for each path, in the struct's own order."""
-    if set(kinds) != set(leaves):
-        missing, unknown = sorted(set(leaves) - set(kinds)), sorted(set(kinds) - set(leaves))
-        raise wrong_profile(
-            f"{where}.leaves", "not every leaf once", f"missing {missing}, unknown {unknown}"[:200], "each leaf"
-        )
-    fields, seen = [], set()
-    for path, solidity in leaves.items():
-        kind, label = _kind_and_label(f"{where}.leaves.{path}", kinds[path])
-        if type(kind) is not str or kind not in KINDS:
-            raise wrong_profile(
-                f"{where}.leaves.{path}", "no kind of the list", repr(kind)[:80], "see docs/reference/venue-profile.md"
-            )
-        if not holds(kind, solidity):
-            raise wrong_profile(
-                f"{where}.leaves.{path}", f"a {kind} is not of this type", solidity, KINDS[kind].solidity
-            )
-        if _one(kind) in seen and kind not in SEVERAL:
-            raise wrong_profile(f"{where}.leaves.{path}", "this kind twice", kind, "each once")
-        seen.add(_one(kind))
-        fields.append(field(path, kind)._replace(label=label))
-    return tuple(fields)
+def _fields(
+    where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str], wrong: list[DocumentError]
+) -> tuple[Field, ...]:
+    """Return a leaf's field for each path, in the struct's own order; what is wrong with a leaf goes to ``wrong``."""
+    missing, unknown = sorted(leaves.keys() - kinds.keys()), sorted(kinds.keys() - leaves.keys())
+    if missing or unknown:
+        got = f"missing {missing}, unknown {unknown}"[:200]
+        wrong.append(wrong_profile(where, "not every leaf once", got, "each leaf", leaves, unknown))
+    given = [(path, kinds[path]) for path in leaves if path in kinds]
+    fields = read_each(given, partial(_field, where, leaves), wrong)
+    seen = set()
+    for path, each in fields.items():
+        kind = one_of(each.kind)
+        if kind in seen and kind not in SEVERAL:
+            wrong.append(wrong_profile(f"{where}.{path}", "this kind twice", each.kind, "each once"))
+        seen.add(kind)
+    return tuple(fields.values())
 
 
-def _kind_and_label(where: str, entry: Any) -> tuple[Any, str]:
-    """Return what a leaf is, which may be no kind, and the label that stands beside its name; empty without one."""
-    if type(entry) is not dict:
-        return entry, ""
-    read_members(entry, where, {"kind": str, "label": str})
-    if not _LABEL.fullmatch(entry["label"]):
-        expected = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
-        raise wrong_profile(where, "not a label", repr(entry["label"])[:80], expected)
-    return entry["kind"], entry["label"]
+def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Field:
+    """Return a leaf of the kind, and with the label beside its name, that an entry of ``leaves`` gives."""
+    where, kind, label = f"{where}.{path}", entry, ""
+    if type(entry) is dict:
+        read_members(entry, where, {"kind": str, "label": str})
+        kind, label = entry["kind"], entry["label"]
+        if not _LABEL.fullmatch(label):
+            expected = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
+            raise wrong_profile(where, "not a label", repr(label)[:80], expected)
+    if type(kind) is not str or kind not in KINDS:
+        expected = "a plan's member, or opened-ms, signed-at, terms, zero or raw"
+        raise wrong_profile(where, "no kind of the list", str(kind)[:80], expected, KINDS)
+    if not holds(kind, leaves[path]):
+        raise wrong_profile(where, f"a {kind} is not of this type", leaves[path], KINDS[kind].solidity)
+    return field(path, kind)._replace(label=label)
 
 
 def holds(kind: str, solidity: str) -> bool:
@@ -300,42 +305,23 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
     """Return the fields with the meanings that ship. Raises ``DocumentError`` for too few kinds, or too many."""
     own = {(each.path, each.kind): each.meaning for each in shipped}
     usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
-    have, known = {_one(each.kind) for each in fields}, {_one(each.kind) for each in shipped}
+    have, known = {one_of(each.kind) for each in fields}, {one_of(each.kind) for each in shipped}
     if missing := sorted(known - have - MAY_BE_LEFT_OUT):
         raise wrong_profile(
             f"{where}.leaves", "a leaf that Airlock judges is left out", "no " + ", ".join(missing), "each of them"
         )
     if unknown := sorted(have - known - more):
         raise wrong_profile(
-            f"{where}.leaves", "a leaf that nothing here decides", ", ".join(unknown), "the kinds that ship for it"
+            f"{where}.leaves",
+            "a leaf that nothing here decides",
+            ", ".join(unknown),
+            "the kinds that ship for it",
+            known,
         )
     return tuple(
         each._replace(meaning=own.get((each.path, each.kind)) or usual.get(each.kind) or each.meaning)
         for each in fields
     )
-
-
-def _one(kind: str) -> str:
-    return OPENED if kind == OPENED_MS else kind
-
-
-def _own_intent(
-    where: str, name: str, entry: Mapping[str, Any], fields: tuple[Field, ...], order: tuple[str, ...]
-) -> Intent:
-    """Return a struct that does not ship: the plan decides every leaf by its raw value, but for times and nonce."""
-    for member, choices in (("domain", DOMAINS), ("signer_rule", SIGNER_RULES), ("route", PINNABLE)):
-        if entry[member] not in choices:
-            raise wrong_profile(f"{where}.{member}", "not one of these", entry[member][:80], ", ".join(choices))
-    accounts = [each.path for each in fields if each.kind in _ACCOUNTS]
-    if len(accounts) != 1 or not path_of(fields, NONCE_KIND):
-        raise wrong_profile(
-            f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce"
-        )
-    own = tuple(each._replace(rule=_own_rule(each)) for each in fields)
-    return Intent(
-        name, entry["encode_type"], f"{name}, a struct of this venue's profile", entry["domain"], entry["signer_rule"],
-        entry["route"], accounts[0], path_of(fields, NONCE_KIND), path_of(fields, DEADLINE), own, order,
-    )  # fmt: skip
 
 
 def _own_rule(leaf: Field) -> Rule:
@@ -351,47 +337,50 @@ def _raw_rule(leaf: Field) -> Rule:
     return Rule("plan", leaf.path, leaf.rule.limit if leaf.kind == SLIPPAGE else "")
 
 
-def _call(name: str, entry: Mapping[str, Any]) -> Call:
-    where, signature, shipped = f"calls.{name}", entry["signature"], CALLS.get(name)
-    fee = "value" in entry
-    if fee and entry["value"] != FEE:
-        raise wrong_profile(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
-    if shipped is not None and "contract" in entry:
-        raise wrong_profile(f"{where}.contract", "no profile changes this", entry["contract"][:80], shipped.contract)
+def _call(name: str, entry: Any) -> Call:
+    where, shipped = f"calls.{name}", CALLS.get(name)
+    read_members(entry, where, {"signature": str, "leaves": dict}, {"value": str, "contract": str})
+    signature, fee = entry["signature"], "value" in entry
     if shipped is None or fee or signature != shipped.signature:
         require_harmless(where, signature, shipped)
-    arguments = arguments_of(signature)
-    names = [[argument.name for argument in arguments], *([name for name, _ in each.members] for each in arguments)]
-    if any(len(set(each)) < len(each) for each in names):
-        raise wrong_profile(
-            where, "two arguments of one name, of which one would be shown", signature[:200], "a name for each"
-        )
-    leaves = {path: solidity for argument in arguments for path, solidity in argument_leaves(argument)}
-    fields = _fields(where, entry["leaves"], leaves)
-    if shipped is None:
-        return _own_call(where, name, entry, fields)._replace(fee=fee)
+    leaves = dict(leaf for argument in arguments_of(signature) for leaf in argument_leaves(argument))
+    wrong = [*_in_call(where, name, entry, leaves)]
+    fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
+    raise_first(wrong)
+    if shipped is None:  # the plan decides every argument by its raw value, and no delegate makes it
+        own = tuple(each._replace(rule=_raw_rule(each)) for each in fields)
+        return Call(signature, f"{name}, a call of this venue's profile", entry["contract"], own, fee=fee)
     fields = _as_shipped(where, fields, shipped.fields, {ZERO})
     return shipped._replace(signature=signature, fields=fields, known_as=name, fee=fee)
 
 
-def _own_call(where: str, name: str, entry: Mapping[str, Any], fields: tuple[Field, ...]) -> Call:
-    """Return a call that does not ship: the plan decides every argument by its raw value, and no delegate makes it."""
-    function, contract = entry["signature"].partition("(")[0], entry.get("contract", "")
+def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[str, str]) -> Iterator[DocumentError]:
+    """Yield what is wrong with an entry of ``calls`` beside its leaves."""
+    signature, contract, shipped = entry["signature"], entry.get("contract", ""), CALLS.get(name)
+    if entry.get("value", FEE) != FEE:
+        yield wrong_profile(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
+    arguments = arguments_of(signature)
+    names = [each.name for each in arguments] + [f"{a.name}.{name}" for a in arguments for name, _ in a.members]
+    if len(set(names)) < len(names):
+        yield wrong_profile(
+            where, "two arguments of one name, of which one would be shown", signature[:200], "a name for each"
+        )
+    if shipped is not None:
+        if "contract" in entry:
+            yield wrong_profile(f"{where}.contract", "no profile changes this", contract[:80], shipped.contract)
+        return
+    function = signature.partition("(")[0]
     if name != function:
-        raise wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
+        yield wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
     if not _CONTRACT.fullmatch(contract):
         expected = f"one that is pinned, but for {_TOKEN}"
-        raise wrong_profile(f"{where}.contract", "not a contract of the venue", contract[:80], expected)
-    if taken := sorted({each.path.partition(".")[0] for each in fields} & {"call", "struct"}):
-        raise wrong_profile(
+        yield wrong_profile(f"{where}.contract", "not a contract of the venue", contract[:80], expected)
+    if taken := sorted({path.partition(".")[0] for path in leaves} & {"call", "struct"}):
+        yield wrong_profile(
             f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name"
         )
-    if any(solidity == "bytes" for each in arguments_of(entry["signature"]) for _, solidity in argument_leaves(each)):
-        raise wrong_profile(
-            where, "bytes can hide another call", entry["signature"][:200], "arguments that can be shown"
-        )
-    own = tuple(each._replace(rule=_raw_rule(each)) for each in fields)
-    return Call(entry["signature"], f"{name}, a call of this venue's profile", contract, own)
+    if "bytes" in leaves.values():
+        yield wrong_profile(where, "bytes can hide another call", signature[:200], "arguments that can be shown")
 
 
 def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
@@ -421,9 +410,14 @@ def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
             )
 
 
-def wrong_profile(where: str, what: str, got: str, expected: str) -> DocumentError:
-    """Return the error of a profile that Airlock does not take, with its place."""
+def wrong_profile(
+    where: str, what: str, got: str, expected: str, known: Collection[str] = (), unknown: Collection[str] = ()
+) -> DocumentError:
+    """Return the error of a profile that Airlock does not take, with its place.
+
+    Where names are known, ``got`` is none of them, or what it tells of are the ``unknown``.
+    """
     do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
     error = DocumentError("DOC-VENUE", what, got=got, expected=expected, do=do)
-    error.where = where
+    error.where, error.known, error.unknown = where, known, unknown or [got]
     return error

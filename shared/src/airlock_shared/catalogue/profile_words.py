@@ -41,6 +41,10 @@ def struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
         yield f"{name}: the signed type is now {intent.encode_type}"
         was = f" (ships: 0x{_type_hash(shipped)})" if shipped is not None else ""
         yield f"{name}: its type hash is 0x{_type_hash(intent)}{was}"
+    executing = shipped.executing if shipped is not None else ""
+    if intent.executing != executing:
+        was = f" (ships: {executing})" if executing else ""
+        yield f"{name}: the contract executes it by {intent.executing or 'no call that is known'}{was}"
     if shipped is None or _order(intent) != _order(shipped):
         yield f"{name}: encoded for the contract in the order {', '.join(_order(intent))}"
 

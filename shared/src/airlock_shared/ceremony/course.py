@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.checkpoints import STATIONS, Half
+from airlock_shared.ceremony.proofs import FILE as PROOF_FILE
 from airlock_shared.ceremony.roles import Standing, on_record, standing
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.documents.transcript import PROVED, Entry
@@ -20,13 +21,16 @@ from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.wire.members import NAME, read_list, read_matching, read_members
 
-ATTEMPTS, STOPS_AT_MOST = 99, 400
+ATTEMPTS = 99
+STOPS_AT_MOST = 2000  # more than a plan has steps, and so signers
+_FILES_AT_MOST = 1000  # as many names as are looked at in a folder
 DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
+PROOFS = "proofs"
 WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
 EVIDENCE = ("offline-transcript.jsonl", "screens.json")
 _ARTEFACTS = "evidence/artefacts/"
 _BROUGHT = re.compile(
-    rf"(?:{_ARTEFACTS})?(?:(?:deployment|people|ready|screens|(?:proof-|requests|signatures)[a-z0-9-]{{0,63}})\.json"
+    rf"(?:{_ARTEFACTS})?(?:(?:deployment|people|ready|screens|(?:proofs|requests|signatures)[a-z0-9-]{{0,63}})\.json"
     r"|offline-transcript\.jsonl)", re.ASCII,
 )  # fmt: skip
 _OUTCOMES = frozenset({"FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED", "VOIDED"})
@@ -53,8 +57,8 @@ class Facts(NamedTuple):
 
     Fingerprints (64 hex digits, empty for none) of the newest documents in the folder; ``pinned`` is the deployment's on
     this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
-    sign; ``challenges`` has the SHA-256 of what each step's delegate key signs. ``clock_stated`` says that a watch was
-    compared less than a day ago.
+    sign; ``challenges`` has the SHA-256 of what each step's delegate key signs, ``proofs`` the steps whose keys prove
+    themselves in each file of proofs, as it says. ``clock_stated`` says that a watch was compared less than a day ago.
     """
 
     files: frozenset[str] = frozenset()
@@ -67,6 +71,7 @@ class Facts(NamedTuple):
     signatures: str = ""
     digests: tuple[str, ...] = ()
     challenges: Mapping[str, str] = {}
+    proofs: Mapping[str, frozenset[str]] = {}
     clock_stated: bool = False
 
 
@@ -77,6 +82,20 @@ class CoursePlace(NamedTuple):
     folder: str
     device: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
+
+
+PARTS = ("prepare", "compare", "sign", "submit", "record")
+"""The parts of the day, as people call them."""
+_LAST_PARTS: Mapping[Half, tuple[tuple[str, int], ...]] = {
+    "online": (("record", 2), ("submit", 5), ("sign", 6)),
+    "offline": (("record", 4), ("sign", 7), ("compare", 8)),
+}
+"""How many stops are left at most while a machine is in a part; before them it is in the first one."""
+
+
+def part_of(half: Half, number: int, total: int) -> str:
+    """Return the part of the day of a machine that is at a stop of this number of so many."""
+    return next((part for part, most in _LAST_PARTS[half] if total - number <= most), PARTS[0])
 
 
 def numbered(name: str, attempt: int) -> str:
@@ -134,7 +153,7 @@ def command_of(stop: Stop, place: CoursePlace) -> tuple[str, ...]:
         "trust": ("trust", path(DEPLOYMENT), *plan),
         "preflight": ("preflight", "--watch", *device),
         "address": ("address", *plan, "--signer", stop.of, "--confirm", *device),
-        "proof": ("delegate", "check", path(f"proof-{stop.of}.json"), *plan, "--step", stop.of),
+        "proof": ("delegate", "check", *map(path, stop.brings), *plan),
         "sign": ("sign", path(stop.brings[0]) if stop.brings else "", *plan, "-o", made, *signing),
         "seal": ("transcript", "seal", *plan, "--signer", stop.of, *signing),
         "report": ("report", "make", *plan, *_report_words(stop, path), "-o", path("evidence")),
@@ -194,7 +213,7 @@ def read_stop(value: Any) -> Stop:
     read_matching(str(value["attempt"]), "stop.attempt", re.compile("[1-9][0-9]?"), "a number from 1 to 99")
     for role in read_list(value["by"], "stop.by", 16):
         read_matching(role, "stop.by", NAME, "a role")
-    for name in read_list(value["brings"], "stop.brings", 40):
+    for name in read_list(value["brings"], "stop.brings", _FILES_AT_MOST):
         read_matching(name, "stop.brings", _BROUGHT, "a document of the ceremony")
     return Stop(**{**value, "by": tuple(value["by"]), "brings": tuple(value["brings"])})
 
@@ -218,11 +237,15 @@ class _Walked(NamedTuple):
     def online(self) -> list[Stop]:
         """Return the stops of the online machine."""
         facts = self.facts
-        requests, signatures = newest("requests", facts.files), newest("signatures", facts.files)
+        requests = newest("requests", facts.files)
+        signatures = max(newest("signatures", facts.files), newest("signatures", facts.brought))
         prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
-        answered, attempt = signatures > 0, max(requests, 1) if prepared or not requests else requests + 1
+        answered, attempt = (
+            numbered("signatures", signatures) in facts.files,
+            max(requests, 1) if prepared or not requests else requests + 1,
+        )
         asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
-        proofs = tuple(sorted(name for name in facts.files if name.startswith("proof-")))
+        proofs = tuple(sorted(name for name in facts.files if PROOF_FILE.fullmatch(name)))
         first = (DEPLOYMENT, PEOPLE, *proofs)
         owed = tuple(name for name in first if name not in facts.given)  # a proof may come late
         return [
@@ -353,14 +376,21 @@ class _Walked(NamedTuple):
         return bool(events) and events[-1] == "sealed"
 
     def proofs(self) -> Iterator[Stop]:
-        """Yield how each delegate key proves itself: its proof comes or is there, and is checked here."""
+        """Yield how the delegate keys prove themselves: their proofs come or are there, and are checked here."""
         checked = {entry.data.get("challenge") for entry in self.section if entry.event == PROVED}
-        for step in registrations(self.plan):
-            if is_waived(step):
-                continue
-            file = f"proof-{step.id}.json"
-            done = self.facts.challenges.get(step.id) in checked
-            yield Stop("take", (), f"Wait for {file}. The desk signs the challenge of step {step.id}. Make the file of its "
-                       "answer by airlock-online delegate proof, in the ceremony's folder of that machine or of this one.",
-                       done or file in self.facts.files, step.id, brings=(file,))  # fmt: skip
-            yield Stop("proof", (), f"Check the proof of the delegate key of step {step.id}.", done, step.id)
+        needed = [step.id for step in registrations(self.plan) if not is_waived(step)]
+        owed = {step for step in needed if self.facts.challenges.get(step) not in checked}
+        there = {file: steps & owed for file, steps in self.facts.proofs.items() if steps & owed}
+        absent = [step for step in needed if step in owed.difference(*there.values())]
+        file = numbered(PROOFS, newest(PROOFS, self.facts.files) + 1)
+        if not needed:
+            return
+
+        def named(steps: list[str]) -> str:
+            return ", ".join(steps[:3]) + (f" and {len(steps) - 3} more" if steps[3:] else "")
+
+        yield Stop("take", (), f"Wait for {file}. The desk signs the challenge of step {named(absent or needed)}. Make the "
+                   "file of its answer by airlock-online delegate proof, in the ceremony's folder of that machine or of "
+                   "this one.", not absent, PROOFS, brings=(file,))  # fmt: skip
+        yield Stop("proof", (), f"Check the proof of the delegate key of step {named(needed)}.", not owed, PROOFS,
+                   brings=tuple(sorted(there)))  # fmt: skip

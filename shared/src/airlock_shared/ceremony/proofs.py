@@ -1,28 +1,39 @@
-"""The document of a proof of possession, ``airlock/proof@1``, and what it claims of itself."""
+"""The document of proofs of possession, ``airlock/proofs@1``: each challenge with its answer, and what it claims of itself.
+
+The same document, its signatures empty, is what delegate keys are asked.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.delegate_proofs import Challenge, registrations
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.wire.codec import parse_json, to_json
-from airlock_shared.wire.members import format_of, other_format, read_members
+from airlock_shared.wire.members import format_of, other_format, read_list, read_members
 
-FORMAT = "airlock/proof@1"
-MAX_BYTES = 16 << 10
+FORMAT = "airlock/proofs@1"
+PROOFS_AT_MOST = 1000
+FILE = re.compile(r"proofs[a-z0-9-]{0,63}\.json", re.ASCII)
+"""What a file of proofs is called in a led ceremony's folder."""
 _MEMBERS = {
-    "format": str, "ceremony": str, "plan": str, "step": str, "deployment": str, "chain_id": int, "trader": str,
-    "delegate": str, "signature": str,
+    "ceremony": str, "plan": str, "step": str, "deployment": str, "chain_id": int, "trader": str, "delegate": str,
+    "text": str, "signature": str,
 }  # fmt: skip
 
 
 class Proof(NamedTuple):
-    """A proof as it was brought: the challenge that it claims to answer, and the signature; nothing is believed yet."""
+    """A challenge as it was brought, its text, and the answer: ``0x`` and 130 hex digits, empty while nobody has signed.
+
+    Nothing of it is believed yet.
+    """
 
     claimed: Challenge
-    signature: bytes
+    text: str
+    signature: str = ""
 
 
 def choose_step(plan: Plan, name: str | None) -> Step:
@@ -40,21 +51,27 @@ def choose_step(plan: Plan, name: str | None) -> Step:
     return known[name]
 
 
-def write_proof(challenge: Challenge, signature: bytes) -> bytes:
-    """Return the document of a proof, ``airlock/proof@1``."""
-    return to_json({"format": FORMAT, **challenge._asdict(), "signature": "0x" + signature.hex()})
+def write_proofs(signatures: Iterable[tuple[Challenge, str]]) -> bytes:
+    """Return the document of challenges and their answers, ``airlock/proofs@1``."""
+    proofs = [
+        {**asked._asdict(), "text": asked.text().decode(), "signature": signature} for asked, signature in signatures
+    ]
+    return to_json({"format": FORMAT, "proofs": proofs})
 
 
-def parse_proof(data: bytes) -> Proof:
-    """Read a proof. Raises ``DocumentError``, or ``Refusal("SIG-LENGTH")`` for a signature that is no hex."""
-    value = parse_json(data, max_bytes=MAX_BYTES)
+def parse_proofs(data: bytes) -> list[Proof]:
+    """Read proofs. Raises ``DocumentError``."""
+    value = parse_json(data)
     if format_of(value) != FORMAT:
-        do = "put the proof of this delegate key there: delegate proof, or delegate prove"
-        raise other_format(format_of(value), FORMAT, "not a proof of possession", do)
-    members: dict[str, Any] = dict(read_members(value, "proof", _MEMBERS))
-    del members["format"]
-    signature = read_signature(members.pop("signature"))
-    return Proof(Challenge(**members), signature)
+        do = "put the proofs of the delegate keys there: delegate proof, or delegate prove"
+        raise other_format(format_of(value), FORMAT, "not proofs of possession", do)
+    read_members(value, "proofs", {"format": str, "proofs": list})
+    found = []
+    for number, each in enumerate(read_list(value["proofs"], "proofs", PROOFS_AT_MOST)):
+        members: dict[str, Any] = dict(read_members(each, f"proofs[{number}]", _MEMBERS))
+        text, signature = members.pop("text"), members.pop("signature")
+        found.append(Proof(Challenge(**members), text, signature))
+    return found
 
 
 def read_signature(text: str) -> bytes:
@@ -65,9 +82,11 @@ def read_signature(text: str) -> bytes:
     return bytes.fromhex(digits)
 
 
-def check_claim(claimed: Challenge, expected: Challenge) -> None:
+def check_claim(proof: Proof, expected: Challenge) -> None:
     """Refuse a proof that says itself that it was made for something else: ``PROOF-CHALLENGE`` naming what."""
-    for name, got, wanted in zip(Challenge._fields, claimed, expected, strict=True):
+    wanted_of = {**expected._asdict(), "text": expected.text().decode()}
+    for name, got in {**proof.claimed._asdict(), "text": proof.text}.items():
+        wanted = wanted_of[name]
         if got != wanted:
             error = Refusal(
                 "PROOF-CHALLENGE", f"the proof is for another {name}", got=str(got)[:120], expected=str(wanted)

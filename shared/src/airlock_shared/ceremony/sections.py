@@ -5,7 +5,7 @@ A ceremony belongs to its id and to the fingerprint of its plan; what happened b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.transcript import Entry
@@ -13,6 +13,7 @@ from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
 BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
+PAGE_CONFIRMED = "page-confirmed"  # a Yes to a page of steps of one form, with the digest of each
 WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on that paper, or that screen
 BY_PAPER, BY_WORDS = (
     "paper",
@@ -102,10 +103,24 @@ def was_begun(entries: Sequence[Entry], plan: Plan, requests: str) -> bool:
 
     ``requests`` is a fingerprint. With a plan that names no roles there is no ceremony, and the whole transcript counts.
     """
+    return any(_of_these_people(entries, plan, "sign-begun", requests))
+
+
+def confirmed_on_pages(entries: Sequence[Entry], plan: Plan, requests: str) -> frozenset[str]:
+    """Return the digests (0x-hex) of these requests that the people of now have confirmed on pages of groups.
+
+    Counted as :func:`was_begun`.
+    """
+    pages = _of_these_people(entries, plan, PAGE_CONFIRMED, requests)
+    return frozenset(str(digest) for page in pages for digest in page.data["digests"])
+
+
+def _of_these_people(entries: Sequence[Entry], plan: Plan, event: str, requests: str) -> Iterator[Entry]:
     section, is_open = section_of(entries, plan)
-    counts = (section if is_open else ()) if plan.roles else entries
     wanted = {"requests": requests, "plan": plan.fingerprint}
-    return any(entry.event == "sign-begun" and wanted.items() <= entry.data.items() for entry in counts)
+    for entry in (section if is_open else ()) if plan.roles else entries:
+        if entry.event == event and wanted.items() <= entry.data.items():
+            yield entry
 
 
 def begun_note(entries: Iterable[Entry], plan: Plan) -> str:

@@ -87,6 +87,7 @@ def time_is_stated(clock: Clock) -> Finding:
     what = f"{_REFUSAL}; {advice()}"
     if last is not None and clock.gap_ms is not None and clock.was_set:
         got = f"stated at {utc_text(last.at_ms)}; since then it was set {span_text(abs(clock.gap_ms) // 1000)} "
+        what = f"the clock of this machine was moved since you compared it: compare it again; {advice()}"
         return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
     if last is None:
         return Finding(None, "no statement of the time", expected, "", what)

@@ -81,7 +81,10 @@ def rehearsal_is_apart(heading: Heading) -> Finding:
     return _same(_kind(heading.header.rehearsal), _kind(heading.situation.deployment.rehearsal))
 
 
-@check("PLAN-FINGERPRINT", RECEIVED, "prepared for another plan", "A plan swapped or edited after it was agreed.", PLAN)
+@check(
+    "PLAN-FINGERPRINT", RECEIVED, "prepared for another plan", "A plan swapped or edited after it was agreed.",
+    "Name the plan for which they were prepared. If this is the right plan, prepare it again on the online machine.",
+)  # fmt: skip
 def plan_is_the_same(heading: Heading) -> Finding:
     """The document was prepared for this plan, to the letter."""
     header, plan = heading.header, heading.situation.plan

@@ -14,7 +14,7 @@ from airlock_shared.catalogue.calldata import Decoded
 from airlock_shared.catalogue.calls import CALLS, Call
 from airlock_shared.catalogue.encode_types import leaves_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import PAIR, Field, value_of
+from airlock_shared.catalogue.kinds import OPENED_MS, PAIR, Field, value_of
 from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks import agreement, times, transaction
 from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation
@@ -118,7 +118,8 @@ def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> obj
     """Return what a leaf will be, as it is signed; None where the plan does not fix it. Raises ``Refusal`` of ``MSG``."""
     wanted = wanted_value(leaf.rule.parameter, step, situation.deployment)
     if isinstance(wanted, AsSigned) or (isinstance(wanted, Exact) and type(wanted.raw) is int):
-        text: object = wanted.text if isinstance(wanted, AsSigned) else str(wanted.raw)
+        to_ms = "000" if leaf.kind == OPENED_MS else ""  # a plan says it to the second
+        text: object = wanted.text if isinstance(wanted, AsSigned) else f"{wanted.raw}{to_ms}"
         if type_name == "bool":
             text = {"true": True, "false": False}.get(str(text).lower(), text)
         if type_name.endswith("]"):

@@ -6,8 +6,9 @@ as if it were older; what must not lie too far ahead is allowed the uncertainty,
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, value_of
+from airlock_shared.catalogue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
 from airlock_shared.checks.case import (
+    AGAIN,
     PLAN,
     READ,
     REBUILD,
@@ -53,7 +54,7 @@ def _deadline_ms(case: ReadIntent | IntentCase) -> int | None:
     return value if type(value) is int else None
 
 
-@check("TIME-REMAINING", READ, "too little time is left", "A signature that expires on its way.", REBUILD)
+@check("TIME-REMAINING", READ, "too little time is left", "A signature that expires on its way.", AGAIN)
 def deadline_is_ahead(case: ReadIntent) -> Finding | None:
     """The deadline leaves at least the plan's ``remaining_at_least``."""
     deadline_ms = _deadline_ms(case)
@@ -65,6 +66,7 @@ def deadline_is_ahead(case: ReadIntent) -> Finding | None:
         left >= least,
         f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
         f"at least {span_text(least // 1000)} left",
+        what=f"too late: it was over {span_text(-left // 1000)} ago" if left < 0 else "",
     )
 
 
@@ -86,7 +88,7 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
 
 @check(
     "TIME-STAMP", READ,
-    "signTimestamp is in the future or old", "A trigger without a deadline, signed long ago.", REBUILD,
+    "signTimestamp is in the future or old", "A trigger without a deadline, signed long ago.", AGAIN,
 )  # fmt: skip
 def stamp_is_fresh(case: ReadIntent) -> Finding | None:
     """``signTimestamp`` is not in the future and not old: the struct has no deadline, so this is its only age."""
@@ -114,10 +116,10 @@ def expiry_is_ahead(case: Read) -> Finding | None:
 @check("TIME-OPENED", READ, "the position's open time is in the future", "A made-up position.", REBUILD)
 def position_is_past(case: ReadIntent) -> Finding | None:
     """The position's open time is not in the future."""
-    seconds = value_of(case.fields, case.message, OPENED)
-    opened_ms = seconds * 1000 if type(seconds) is int else value_of(case.fields, case.message, OPENED_MS)
-    if type(opened_ms) is not int:
+    opened = value_of(case.fields, case.message, OPENED)
+    if type(opened) is not int:
         return None
+    opened_ms = opened if path_of(case.fields, OPENED_MS) else opened * 1000
     latest_ms = case.situation.now_ms + _ahead_ms(case)
     return Finding(opened_ms <= latest_ms, utc_text(opened_ms), "in the past")
 

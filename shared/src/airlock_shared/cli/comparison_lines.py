@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from airlock_shared.catalogue.profile_words import profile_words
@@ -12,7 +13,7 @@ from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.filtered_structs import filter_words
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.plan.directions import directions, odd_directions
-from airlock_shared.plan.model import EITHER, Exact, Plan
+from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.report.rows import limit_rows
 from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
@@ -20,6 +21,8 @@ from airlock_shared.units import CODE, utc_text
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
+
+_ALIKE_AT_LEAST = 5
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
@@ -74,27 +77,51 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
         yield f"  {signer.path}, the device shows {signer.show}"
         if signer.delegate_of:
             yield f"  as delegate of {checksum_address(signer.delegate_of)}"
-    for number, step in enumerate(plan.steps.values(), start=1):
-        yield f"step {number}: {step.id}, signed by {step.signer.name}"
-        yield f"  {step.action.name}: {step.action.title}"
-        if step.replaced_digest:
-            yield "  REPLACES an earlier signature, digest"
-            yield f"    {grouped(step.replaced_digest[2:34])}"
-            yield f"    {grouped(step.replaced_digest[34:])}"
-            yield f"  {EITHER}"
-        for name, value in step.values.items():
-            yield from _beside_or_below(f"  {safe(name):<26} ", safe(value.text))
-            parameter, most_ms = step.action.parameter(name), plan.limits.deadline_at_most_ms
-            raw = value.raw if isinstance(value, Exact) else None
-            if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
-                yield f"  {'':<26} within the limit from {utc_text(raw - most_ms)} on"
-            if parameter and parameter.unit is CODE and isinstance(raw, bytes):
-                yield from code_lines(raw, " " * 29)
-        for text in directions(step):
-            yield from beside("  ", safe(text))
-        for text in odd_directions(step):
-            yield from beside("  WARNING: ", safe(text))
+    numbered = enumerate(plan.steps.values(), start=1)
+    for _, alike in groupby(numbered, lambda pair: (pair[1].signer.name, pair[1].action.name)):
+        yield from _steps_lines(
+            [(f"step {number}: {step.id}", list(_step_lines(step, plan))) for number, step in alike]
+        )
     yield from fingerprint_lines("plan", plan.fingerprint) if words else ()
+
+
+def _step_lines(step: Step, plan: Plan) -> Iterator[str]:
+    """Yield a step below its name: who signs, what it does, its values, and what they mean."""
+    yield f"signed by {step.signer.name}"
+    yield f"  {step.action.name}: {step.action.title}"
+    if step.replaced_digest:
+        yield "  REPLACES an earlier signature, digest"
+        yield f"    {grouped(step.replaced_digest[2:34])}"
+        yield f"    {grouped(step.replaced_digest[34:])}"
+        yield f"  {EITHER}"
+    for name, value in step.values.items():
+        yield from _beside_or_below(f"  {safe(name):<26} ", safe(value.text))
+        parameter, most_ms = step.action.parameter(name), plan.limits.deadline_at_most_ms
+        raw = value.raw if isinstance(value, Exact) else None
+        if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
+            yield f"  {'':<26} within the limit from {utc_text(raw - most_ms)} on"
+        if parameter and parameter.unit is CODE and isinstance(raw, bytes):
+            yield from code_lines(raw, " " * 29)
+    for text in directions(step):
+        yield from beside("  ", safe(text))
+    for text in odd_directions(step):
+        yield from beside("  WARNING: ", safe(text))
+
+
+def _steps_lines(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
+    """Yield steps of one signer and one action; of five and more, what is the same in all stands once, above the rest."""
+    lengths = {len(lines) for _, lines in steps}
+    if len(steps) < _ALIKE_AT_LEAST or len(lengths) > 1:
+        for name, (signed_by, *lines) in steps:
+            yield f"{name}, {signed_by}"
+            yield from lines
+        return
+    first = steps[0][1]
+    own = [place for place, line in enumerate(first) if any(lines[place] != line for _, lines in steps)]
+    yield f"{len(steps)} steps, each {first[0]}, alike in this:"
+    yield from (line for place, line in enumerate(first) if place and place not in own)
+    for name, lines in steps:
+        yield from hanging("; ".join([name, *(" ".join(lines[place].split(maxsplit=1)) for place in own)]))
 
 
 def _beside_or_below(label: str, text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -106,24 +106,37 @@ def ask(question: str, *, piped: bool) -> str:
     return answer.removesuffix("\n")
 
 
-def ask_yes(question: str, *, piped: bool) -> None:
-    """Ask a question that only the whole word ``Yes`` answers; ``piped`` as for :func:`ask`.
+def ask_yes(question: str, *, piped: bool, asking: Callable[..., str] = ask) -> None:
+    """Ask a question that only the whole word ``Yes`` answers; ``piped`` and ``asking`` as for :func:`ask`.
 
     The word in another case, or with a blank or a stop beside it, is a slip: it is asked for again, a few times. Raises
     ``Declined`` for any other answer, or when nobody can answer.
     """
-    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, ask, piped=piped)
+    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, asking, piped=piped)
     if answer != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
+
+
+def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]]) -> Callable[..., str]:
+    """Return a way to ask, as ``asking`` does, at which some answers only open something to read: then it is asked again."""
+
+    def asked(question: str, *, piped: bool) -> str:
+        while (read := opens.get((answer := asking(question, piped=piped)).strip())) is not None:
+            read()
+        return answer
+
+    return asked
 
 
 def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
     """Ask by ``asking`` (as :func:`ask`), a few times more while the answer is a slip of ``Yes``; return the last answer."""
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
-        if answer == "Yes" or answer.strip(" .!\"'").casefold() != "yes":
+        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("yes", "zes"):
             break
-        say("Only the whole word Yes counts, with a capital Y and nothing else.")
+        say(
+            "Only the whole word Yes counts, with a capital Y and nothing else. Zes: the keys Y and Z have changed places."
+        )
         answer = asking(again, piped=piped)
     return answer
 

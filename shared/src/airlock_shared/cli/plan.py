@@ -13,6 +13,7 @@ from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.console import (
     INPUT,
+    PATH,
     ask,
     explain,
     finish,
@@ -44,15 +45,21 @@ DEPLOYMENTS = "airlock.deployments"  # where a half keeps, in its context's ``me
 
 @click.command("show")
 @click.argument("file", type=INPUT)
+@click.option("-o", "--html", type=PATH, help="Write it into this new file too, as a page to read and print.")
 @json_option
-def show_plan(file: Path, as_json: bool) -> None:
+def show_plan(file: Path, html: Path | None, as_json: bool) -> None:
     r"""Show the plan in FILE with its fingerprint, to compare between machines and people.
 
     \b
-    Example:
+    Examples:
       PROGRAM plan show plan.toml
+      PROGRAM plan show plan.toml --html plan.html
     """
     plan = parse_plan(read_input(file))
+    if html:
+        from airlock_shared.report.page.plan_page import plan_page
+
+        write_new(html, plan_page(plan))
     if as_json:
         show_json(_as_json(plan))
         return

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_shared.ceremony.proofs import choose_step
-from airlock_shared.cli.console import PATH, json_option, plan_option, say, say_all, show, show_json
+from airlock_shared.ceremony.proofs import (
+    Proof,
+    check_claim,
+    choose_step,
+    parse_proofs,
+    read_signature,
+    write_proofs,
+)
+from airlock_shared.cli.console import INPUT, PATH, json_option, plan_option, say, say_all, show, show_json
+from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
+from airlock_shared.plan.delegate_proofs import (
+    Challenge,
+    challenge_of,
+    check_possession,
+    is_waived,
+    registrations,
+)
+from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
 
-step_option = click.option("--step", "step_id", help="Which step, when the plan registers several delegates.")
+step_option = click.option("--step", "step_id", help="Which step alone, when the plan registers several delegates.")
+signature_option = click.option(
+    "--signature", metavar="0x…", help="The bare signature of one key, instead of the document."
+)
+proofs_argument = click.argument("sources", metavar="[PROOFS]...", type=INPUT, nargs=-1, required=False)
 
 
 def challenge_command(require: Callable[[Any, str], Deployment], how: str) -> click.Command:
@@ -27,32 +46,79 @@ def challenge_command(require: Callable[[Any, str], Deployment], how: str) -> cl
     @click.command("challenge")
     @plan_option
     @step_option
-    @click.option("-o", "--output", type=PATH, help="Also write the text to a new file.")
+    @click.option("-o", "--output", type=PATH, help="Also write them to a new file, for each to be answered there.")
     @json_option
     @click.pass_obj
     def challenge(home: Any, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
-        r"""Show the text that the delegate key has to sign.
+        r"""Show the text that each delegate key has to sign.
 
         \b
         Example:
-          PROGRAM delegate challenge --plan plan.toml -o challenge.txt
+          PROGRAM delegate challenge --plan plan.toml -o challenges.json
         """
         plan = parse_plan(read_input(plan_file))
-        asked = challenge_of(plan, require(home, plan.deployment), choose_step(plan, step_id))
-        tell_challenge(asked, output, how, as_json=as_json)
+        deployment = require(home, plan.deployment)
+        steps = [step for step in registrations(plan) if not is_waived(step)] if step_id is None else []
+        asked = [challenge_of(plan, deployment, step) for step in steps or [choose_step(plan, step_id)]]
+        if output is not None:
+            write_new(output, write_proofs((each, "") for each in asked))
+            say(f"Wrote {safe(str(output))}, {len(asked)} to sign")
+        if as_json:
+            show_json(
+                {
+                    "ok": True,
+                    "challenges": [
+                        {**each._asdict(), "text": each.text().decode(), "sha256": each.sha256()} for each in asked
+                    ],
+                }
+            )
+            return
+        for each in asked if output is None or len(asked) == 1 else ():
+            show(each.text().decode())
+            say()
+        say_all(how.splitlines())
 
     return challenge
 
 
-def tell_challenge(challenge: Challenge, output: Path | None, how: str, *, as_json: bool) -> None:
-    """Show the text that a delegate key has to sign, write it to a new file when one is named, and say how it goes on."""
-    text = challenge.text()
-    if output is not None:
-        write_new(output, text)
-        say(f"Wrote {safe(str(output))}, {len(text)} bytes, without a newline at its end")
-    if as_json:
-        show_json({"ok": True, **challenge._asdict(), "text": text.decode(), "sha256": challenge.sha256()})
-        return
-    show(text.decode())
-    say()
-    say_all(how.splitlines())
+def proved_keys(
+    plan: Plan, deployment: Deployment, files: Iterable[Path], signature: str | None, step_id: str | None
+) -> list[tuple[Challenge, str]]:
+    """Return the challenges of a plan that were answered, each with its signature, in documents or by a bare one.
+
+    Every one of them holds. Raises as the readers do, ``UsageError`` without either, or for both, and ``Refusal`` for an
+    answer that is none, with its step.
+    """
+    data = list(map(read_input, files))
+    if bool(data) == (signature is not None):
+        raise UsageError("give either the document or --signature, not both", do="see the help of this command: -h")
+    proofs = [proof for each in data for proof in parse_proofs(each)]
+    if signature is not None:
+        asked = challenge_of(plan, deployment, choose_step(plan, step_id))
+        proofs = [Proof(asked, asked.text().decode(), signature)]
+    found = []
+    for proof in proofs:
+        asked = challenge_of(plan, deployment, choose_step(plan, step_id or _step_of(proof, plan)))
+        try:
+            check_claim(proof, asked)
+            check_possession(asked, read_signature(proof.signature))
+        except Refusal as refusal:
+            if len(proofs) > 1:
+                refusal.at(f"step {asked.step}")
+            raise
+        found.append((asked, proof.signature))
+    return found
+
+
+def _step_of(proof: Proof, plan: Plan) -> str | None:
+    """Return the step that a proof names when the plan registers a delegate in it, else None: the only one is meant."""
+    known = [step.id for step in registrations(plan)]
+    return proof.claimed.step if proof.claimed.step in known or len(known) != 1 else None
+
+
+def tell_proved(proved: list[tuple[Challenge, str]]) -> None:
+    """Say whose keys have proved themselves: the one, or how many."""
+    if len(proved) == 1:
+        show(f"recovered  {proved[0][0].delegate}\n           the plan's delegate, step {proved[0][0].step}")
+    else:
+        show(f"recovered  {len(proved)} keys, each the plan's delegate of its step")

@@ -30,7 +30,9 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
     except AirlockError as error:
         code = _failed(error, as_json)
     except click.ClickException as error:
-        code = _failed(_misused(error), as_json)
+        from airlock_shared.cli.explain.mistyped import mistyped  # paid for when somebody has
+
+        code = _failed(mistyped(error), as_json)
     except (click.exceptions.Abort, KeyboardInterrupt):
         _tell(f"\nInterrupted. {CONTINUE}")
         code = int(ExitCode.INTERRUPTED)
@@ -86,14 +88,6 @@ def _forget(stream: TextIO) -> None:
 def _cannot(error: OSError) -> UsageError:
     name = f"{error.filename}: " if error.filename else ""
     return UsageError(f"{name}{error.strerror}", do="check the folder, its permissions and the free space")
-
-
-def _misused(error: click.ClickException) -> UsageError:
-    context = error.ctx if isinstance(error, click.UsageError) else None
-    if context is None:
-        return UsageError(error.format_message())
-    _tell(context.get_usage())
-    return UsageError(error.format_message(), do=f"see: {context.command_path} --help")
 
 
 def _failed(error: AirlockError, as_json: bool) -> int:

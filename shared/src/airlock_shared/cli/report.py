@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.console import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
@@ -109,7 +110,8 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
 
 
 def _printed(folder: Path, printing: Printing) -> bool:
-    say("Printing it as PDF ...")
+    if not led():
+        say("Printing it as PDF ...")
     with working("Printing the page"):
         why = printing(folder / HTML, folder / PDF)
     if why:
@@ -128,18 +130,21 @@ def _tell(value: Row, facts: Row, lines: Iterable[str], *, as_json: bool) -> Non
         own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part", "alive")}
         show_json({"ok": True, **facts, "ceremony": value["ceremony"]["id"], **own})
         return
-    for line in (*lines, *_told(value), *fingerprint_lines("report", facts["fingerprint"])):
+    fingerprint = (word_lines if led() else fingerprint_lines)("report", facts["fingerprint"])
+    for line in (*lines, *_told(value), *fingerprint):
         show(line)
 
 
 def _told(value: Row) -> Iterator[str]:
     ceremony, part = value["ceremony"], value["part"]
-    yield from rows("ceremony    ", f"{ceremony['id']}: {ceremony['title']}")
+    if not led():
+        yield from rows("ceremony    ", f"{ceremony['id']}: {ceremony['title']}")
     if value["rehearsal"]:
         yield "REHEARSAL   nothing here is worth anything"
     if part:
         yield from rows("PART        ", f"{part['what']}; not in it: {', '.join(part['not_in_it']) or 'none'}")
-    yield "complete    nothing that this report looks for is missing" if value["complete"] else headline(value)
+    whole = "nothing is missing; look at what is named below" if value["look"] else "every comparison was made"
+    yield f"complete    {whole}" if value["complete"] else headline(value)
     alive = [
         f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
         for each in value["alive"]["signatures"]

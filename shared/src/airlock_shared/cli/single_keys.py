@@ -60,9 +60,14 @@ class SingleKeys:
 
 
 @contextmanager
-def key_line(place: str = "", back: bool = False, last: str = "") -> Iterator[None]:
+def key_line(place: str = "", back: bool = False, last: str = "", *, on: bool = True) -> Iterator[None]:
     """Say in the last row which keys there are, and leave the row empty afterwards."""
-    words = [*([place] if place else []), "Enter: on", *(["b: back"] if back else []), *([last] if last else [])]
+    words = [
+        *([place] if place else []),
+        *(["Enter: on"] if on else []),
+        *(["b: back"] if back else []),
+        *([last] if last else []),
+    ]
     text = f"-- {' -- '.join(words)} --"
     paint(text, err=True, end="")
     try:

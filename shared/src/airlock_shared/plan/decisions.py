@@ -104,7 +104,7 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
         return f"at most {to_human(highest, PERCENT)} %", type(raw) is int and raw <= highest
     if limit == "terms":
         ok = type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
-        return "any terms (not pinned by the plan: read them all)", ok
+        return "any: the plan does not fix these terms, so read all of them aloud", ok
     most_ms = plan.limits.deadline_at_most_ms
     if most_ms is None:
         return "deadlineMs in the plan, or the limit deadline_at_most", False

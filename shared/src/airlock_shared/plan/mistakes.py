@@ -73,7 +73,7 @@ def _unreadable(data: bytes, error: PlanError) -> Mistake:
     if isinstance(error.__cause__, UnicodeDecodeError):
         before = data[: error.__cause__.start].decode()
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        error.what = "the plan is not UTF-8 text"
+        error.what = "the plan is not UTF-8 text, but perhaps a picture"
     elif match := _TOML_PLACE.search(error.what):
         error.what = error.what[: match.start()]
         line, column = (int(match[1]), int(match[2])) if match[1] else (line, column)

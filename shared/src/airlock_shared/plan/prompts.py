@@ -165,7 +165,7 @@ def _offered(question: Question, text: str) -> tuple[str, str]:
         if text == f"#{number}":
             return value, ""
         if text == str(number) and all(text != other for other, _ in question.known):
-            return text, f"Type #{number} to take {value}; {number} again is the answer {number} itself."
+            return text, f"Did you mean number {number}, {value}? Type #{number}. Else type {number} once more."
     return text, ""
 
 

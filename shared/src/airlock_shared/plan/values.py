@@ -31,7 +31,7 @@ from airlock_shared.wire.members import ENTITY_ID, HEX_32, NAME
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID, "order": NAME}
-TIME_DO = "write the time in UTC: year-month-day, T, hours:minutes:seconds and Z, without quotes"
+TIME_DO = "write it in UTC, month and day with two digits, without quotes: 2027-03-31T00:00:00Z"
 _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 
 Telling = AbstractContextManager[None]

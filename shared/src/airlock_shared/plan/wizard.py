@@ -104,7 +104,14 @@ def _ceremony_text(people: People, name: str, meaning: str, offered: tuple[tuple
 def _roles(people: People) -> list[str]:
     meaning = "the roles that take part, separated by commas; people's names are given on the day"
     question = Question("roles", meaning, default="signer, facilitator, witness")
-    return list(answer_to(people, question, lambda text: read_roles([role.strip() for role in text.split(",")])))
+    return list(answer_to(people, question, _roles_in))
+
+
+def _roles_in(text: str) -> tuple[str, ...]:
+    """Return the roles that were typed. Raises ``PlanError``, also where somebody says whether a witness is required."""
+    if text in ("required", "none"):
+        raise plan_error("PLAN-FORM", f"{text} is no role: a plan that names a witness requires one", "ceremony.roles")
+    return read_roles([role.strip() for role in text.split(",")])
 
 
 def _witness(roles: list[str]) -> dict[str, str]:
@@ -116,7 +123,7 @@ def _witness(roles: list[str]) -> dict[str, str]:
 
 def _limit(people: People, name: str, before: dict[str, str]) -> str | None:
     default, meaning = LIMITS[name]
-    none = "" if name == "remaining_at_least" else "; none: the plan must fix this value"
+    none = "" if name == "remaining_at_least" else "; none: a step that uses it fixes the value itself"
 
     def read(text: str) -> str | None:
         if text == "none" and none:

@@ -16,6 +16,9 @@ from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, cycle_texts, 
 from airlock_shared.text.fingerprint_words import grouped, spoken
 from airlock_shared.text.safe import safe
 
+WINDOW = "now.html"
+"""The page that a person opens once: it shows the newest page of codes in its folder."""
+
 
 def page(transfer: Transfer, *, version: int = DEFAULT_VERSION, pause_ms: int = DEFAULT_PAUSE_MS) -> bytes:
     """Return the page, UTF-8. It begins to play when it is opened, at the largest density up to ``version``.
@@ -36,6 +39,11 @@ def page(transfer: Transfer, *, version: int = DEFAULT_VERSION, pause_ms: int = 
     }.items():  # the transfer last, so that no place is looked for in it
         filled = filled.replace(place, text, 1)
     return filled.encode()
+
+
+def window(newest: str) -> dict[str, bytes]:
+    """Return the files of the one page that shows the newest page of a folder: itself, and the one that names that."""
+    return {WINDOW: _part("window.html").encode(), "next.html": _part("next.html").replace("@NAME@", newest).encode()}
 
 
 def _embedded(transfer: Transfer, version: int, pause_ms: int) -> str:

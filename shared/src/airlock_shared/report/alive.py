@@ -29,7 +29,7 @@ _SPENT = {
 _STORED = "CONFIRMED"  # of what has no deadline: the venue has stored it, and executes it one day
 _OVER = frozenset({"EXPIRED_UNUSED", "VOIDED"})
 """It was not executed and can no longer be: its deadline is past, or something else has its nonce."""
-NO_END = "no end of it is on record here"
+NO_END = "this machine does not know its outcome"
 
 
 class Liveness(NamedTuple):

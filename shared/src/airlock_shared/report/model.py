@@ -20,7 +20,7 @@ from airlock_shared.report.consistency import ELSEWHERE, match
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.frame import HALVES, people_row, preflight_row, transcript_rows
 from airlock_shared.report.judged import Judged
-from airlock_shared.report.rows import UNWITNESSED, Row, limit_rows, named, plain, warnings_of
+from airlock_shared.report.rows import UNWITNESSED, Row, limit_rows, moment, named, plain, warnings_of
 from airlock_shared.report.steps import part_signer, signer_row, step_rows
 from airlock_shared.text.fingerprint_words import spoken
 
@@ -45,13 +45,10 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "missing": [],
         "look": [],
         "part": _part(evidence, steps),
+        "prepared_at": moment(evidence.requests.header.created_ms) if evidence.requests else None,
         "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
         "fingerprints": [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()],
-        "plan": {
-            "deployment": plan.deployment,
-            "limits": named(dict(limit_rows(plan.limits))),
-            "signers": [signer_row(signer) for signer in plan.signers.values()],
-        },
+        "plan": plan_row(plan),
         "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},
         "people": [
             people_row(half, evidence.transcripts[half], plan) for half in HALVES if half in evidence.transcripts
@@ -66,6 +63,15 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     missing = list(_missing(evidence, judged, report))
     look = [*filter(None, [deployment.test_mark]), *_look(plan, report)]
     return report | {"complete": not missing, "missing": missing, "look": look}
+
+
+def plan_row(plan: Plan) -> Row:
+    """Return where a plan is for, its limits, and its signers."""
+    return {
+        "deployment": plan.deployment,
+        "limits": named(dict(limit_rows(plan.limits))),
+        "signers": [signer_row(signer) for signer in plan.signers.values()],
+    }
 
 
 def _part(evidence: Evidence, steps: Sequence[Row]) -> Row | None:
@@ -178,7 +184,8 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
         for each in row["exceptions"]:
             station = f" at station {each['station']}" if each["station"] else ""
-            yield f"exception on the {row['machine']} machine{station}, said by the {each['by']}: {each['reason']}"
+            said = f"{station}, said by the {each['by']} at {each['at']['utc']}"
+            yield f"exception on the {row['machine']} machine{said}: {each['reason']}"
     for step in report["steps"]:
         for read in step["reads"][-1:]:
             yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in warnings_of(read))

@@ -12,6 +12,7 @@ from airlock_shared.units import utc_text
 _FACTS = (
     "route", "method", "state", "meaning", "tracking_id", "transaction_hash", "entity_id", "code", "note", "final", "done",
 )  # fmt: skip
+_PERHAPS_NOT_SENT = frozenset({"PREPARED", "SENDING", "UNKNOWN", "PRESUMED_UNKNOWN", "EXPIRED_UNUSED", "VOIDED"})
 _PROMISE = ("what", "promised", "found", "kept")
 """What was promised, what was found, and whether it was kept (None: not to be told)."""
 
@@ -23,8 +24,12 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
         return None
     told = evidence.told("online", "outcome", digest=digest)
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
+    state = sent.row["state"]
+    sending = () if state in _PERHAPS_NOT_SENT else evidence.told("online", "sending", digest=digest)
     return {
         **{name: sent.row[name] for name in _FACTS},
+        "sent_at": next((moment(entry.at_ms) for entry in sending), None),
+        "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
         "events": [_event(event) for event in sent.events],
         "told": [_told(entry) for entry in told],
         "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in last.data["read_back"]]

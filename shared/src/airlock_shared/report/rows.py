@@ -64,4 +64,4 @@ def limit_rows(limits: Limits) -> Iterator[tuple[str, str]]:
             yield name, _NONE if raw is None else f"{to_human(raw, unit)} {unit.name}"
 
 
-_NONE = "none: the plan must fix this value"
+_NONE = "none; a step that uses it fixes the value itself"

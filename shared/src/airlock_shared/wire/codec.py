@@ -24,7 +24,12 @@ _SPACE = " \t\r\n"  # RFC 8259, section 2
 
 def damaged(check: str, what: str, **details: str) -> DocumentError:
     """Return the error of a document that is not as it should be; by default it has to be brought again."""
-    return DocumentError(check, what, do=details.pop("do", "fetch or copy the document again"), **details)
+    return DocumentError(
+        check,
+        what,
+        do=details.pop("do", "name the document's own file, which ends in .json, or fetch or copy it again"),
+        **details,
+    )
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,7 +77,7 @@ def _utf8(data: bytes) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         if not form:
-            raise damaged("DOC-UTF8", f"not UTF-8 at byte {error.start}") from error
+            raise damaged("DOC-UTF8", f"no text, perhaps a picture: not UTF-8 at byte {error.start}") from error
         text = ""
     if form:
         check = "DOC-JSON" if text else "DOC-UTF8"
@@ -91,7 +96,10 @@ def _decode(text: str) -> tuple[Any, int]:
     try:
         return _decoder.raw_decode(text)
     except json.JSONDecodeError as error:
-        raise damaged("DOC-JSON", f"not JSON at character {error.pos}: {error.msg}") from error
+        raise damaged(
+            "DOC-JSON",
+            f"no document, perhaps a plan or a printed sheet: not JSON at character {error.pos}: {error.msg}",
+        ) from error
     except RecursionError as error:
         raise _too_deep() from error
     except ValueError as error:  # an integer of thousands of digits

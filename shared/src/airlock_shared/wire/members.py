@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airlock_shared.errors import DocumentError
@@ -48,14 +48,25 @@ def read_members(
     if types == required:
         return value
     known = {**required, **(optional or {})}
-    if types.items() <= known.items() and required.keys() <= types.keys():
-        return value
+    wrong = []
     if unknown := [name for name in value if name not in known]:
-        raise _wrong(where, "unknown members", repr(unknown)[:120], repr(list(known)))
+        wrong.append(_wrong(where, "unknown members", repr(unknown)[:120], repr(list(known))))
+        wrong[0].unknown, wrong[0].known = unknown, known
     if missing := [name for name in required if name not in value]:
-        raise _wrong(where, "members are missing", repr(list(value))[:120], repr(missing))
-    name = next(name for name in value if types[name] is not known[name])
-    raise _wrong(f"{where}.{name}".lstrip("."), "of the wrong type", types[name].__name__, known[name].__name__)
+        wrong.append(_wrong(where, "members are missing", repr(list(value))[:120], repr(missing)))
+    for name in value:
+        got, needed = types[name], known.get(name, types[name])
+        if got is not needed:
+            wrong.append(_wrong(f"{where}.{name}".lstrip("."), "of the wrong type", got.__name__, needed.__name__))
+    raise_first(wrong)
+    return value
+
+
+def raise_first(wrong: Sequence[DocumentError]) -> None:
+    """Raise the first of the mistakes that a reader found, with the others as its ``more``; without one do nothing."""
+    if wrong:
+        wrong[0].more = wrong[1:]
+        raise wrong[0]
 
 
 def read_some(value: Any, where: str, required: Mapping[str, type]) -> Any:

@@ -13,7 +13,6 @@ from typing import Any
 
 from airlock_online.clients.http_messages import HttpCall
 from airlock_online.clients.urls import join, segment
-from airlock_online.delivery.executing import executing_call
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.speech.sections import (
     AS_NUMBER,
@@ -26,12 +25,13 @@ from airlock_online.speech.sections import (
     SHIPPED_LEAF,
     is_part,
 )
+from airlock_shared.catalogue.calls import arguments_of, canonical, selector_of
 from airlock_shared.catalogue.encode_types import abi_type_of, types_of
 from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, value_of
+from airlock_shared.catalogue.kinds import value_of
 from airlock_shared.catalogue.services import CORE_API, TWAP
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.abi import decode
+from airlock_shared.ethereum.abi import decode, encode
 from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.text.safe import safe
 
@@ -78,9 +78,6 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
         return {}
     message, fields = members_of(delivery), struct_of(delivery).fields
     found = {each.path: value_of(fields, message, each.kind) for each in shipped.fields}
-    for each in shipped.fields:
-        if each.kind == OPENED and found[each.path] is None:
-            found[each.path] = value_of(fields, message, OPENED_MS)
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
 
@@ -88,6 +85,24 @@ def parcel_of(method: str, url: str, body: bytes, context: DeliveryContext) -> P
     """Return a request that can be built. Raises ``UsageError``: after the claim that would be too late to find out."""
     context.http.require(HttpCall(method, url, body=body))
     return Parcel(method, url, body)
+
+
+def executing_call(delivery: Delivery) -> dict[str, str]:
+    """Return the contract's own call that executes a signed intent, for whoever sends it, as this venue has it.
+
+    ``function``, ``to``, which is the contract that verifies the signature, ``data`` as 0x-hex, ``value`` in wei. Raises
+    ``UsageError`` for none.
+    """
+    signature = struct_of(delivery).executing
+    if not signature:
+        raise UsageError(
+            f"no contract call is known that executes a {delivery.primary_type}",
+            do="nothing was sent; correct its body in the services file",
+        )
+    signed = {"intent": delivery.encoded_intent, "signature": delivery.signature}
+    values = [bytes.fromhex(signed[argument.name][2:]) for argument in arguments_of(signature)]
+    data = "0x" + (selector_of(signature) + encode(["bytes", "bytes"], values)).hex()
+    return {"function": canonical(signature), "to": delivery.contract, "data": data, "value": "0"}
 
 
 def request_of(route: str, delivery: Delivery, context: DeliveryContext) -> Parcel:

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.course import DEPLOYMENT
+from airlock_shared.ceremony.proofs import FILE as PROOFS
 from airlock_shared.cli.ceremony.put_files import put
-from airlock_shared.cli.console import json_option, plan_option, say, show_json
+from airlock_shared.cli.console import json_option, led, plan_option, say, show_json
 from airlock_shared.cli.progress import working
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.files import make_folder, read_input, write_new
@@ -20,7 +21,6 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
 
 _INTO = click.Path(path_type=Path, file_okay=False)
-_PROOF = re.compile(r"proof-[a-z0-9-]{1,63}\.json", re.ASCII)
 _AGAIN = re.compile(r"(requests|signatures)(-[0-9]{1,2})?\.json", re.ASCII)
 
 
@@ -38,7 +38,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
     """
     from airlock_shared.documents.hand_over import write_hand_over
     from airlock_shared.qr.documents import file_name, transfer_of
-    from airlock_shared.qr.page import page
+    from airlock_shared.qr.page import WINDOW, page, window
     from airlock_shared.qr.symbol import DEFAULT_VERSION
     from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, densities_of
 
@@ -54,7 +54,11 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
         with working("Drawing the codes"):
             write_new(path, page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
     put(path.with_suffix(".json"), document)
-    say(f"Show the page {safe('/'.join(path.resolve().parts[-3:]))}")  # its folder, and the ceremony's
+    for name, data in window(path.name).items():
+        (folder / name).unlink(missing_ok=True)
+        write_new(folder / name, data)
+    if not led():
+        say(f"Show the page {safe('/'.join((folder / WINDOW).resolve().parts[-3:]))}")  # its folder, and the ceremony's
     if as_json:
         show_json({"ok": True, "codes": str(path), "file": str(path.with_suffix(".json")), "files": sorted(files)})
 
@@ -84,6 +88,8 @@ def scan_hand_over(
 
     plan = _plan(plan_file)
     told = ""
+    if any(map(CAMERA.fullmatch, sources)):
+        say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
     while True:  # nothing is kept between two pages: half of the one before would keep the next one out
         document = scan_document(sources, FORMAT, kept=KeptFrames(), known=None)
         ceremony, files = parse_hand_over(document.data)
@@ -116,7 +122,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         for name in files
         if name not in names
         and not ((found := _AGAIN.fullmatch(name)) and found[1] in again)
-        and not (DEPLOYMENT in names and _PROOF.fullmatch(name))  # on the same page; it is checked at a stop of its own
+        and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked at a stop of its own
     ]
     if not unexpected:
         return None

@@ -17,12 +17,12 @@ _BESIDE_ROWS = 4
 """Left free on each screen: for the stop's own lines above, and for the key or the question below."""
 
 
-def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:
-    """Show lines; where a ceremony is led at a terminal, a screen at a time.
+def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say, *, stays: int = 0) -> None:
+    """Show lines; where a ceremony is led at a terminal, a screen at a time, of which the last ``stays`` are not turned.
 
     Raises ``Declined`` when the input ends below a screen that nobody has read.
     """
-    _show(lines, tell, keyboard.screen_rows() if led() else None, stays=0)
+    _show(lines, tell, keyboard.screen_rows() if led() else None, stays=stays)
 
 
 def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:

@@ -37,6 +37,7 @@ from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.fingerprint_words import grouped
+from airlock_shared.text.safe import hanging, safe
 
 
 @click.command("begin", short_help="Begin it here: who holds each role of the plan.")
@@ -78,7 +79,8 @@ def begin(
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
         typed = led() and people_file is None  # and looked at, a moment ago; each answers for themselves later
-        for line in () if typed else people_lines(names):
+        came = hanging(", ".join(f"{role} {safe(name) or 'nobody'}" for role, name in names.items()))
+        for line in () if typed else came if led() else people_lines(names):
             say(line)
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")

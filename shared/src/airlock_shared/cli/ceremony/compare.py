@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
+from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
 from airlock_shared.ceremony.sections import CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.status import record_lines, word_lines
 from airlock_shared.cli.ceremony.typed_words import FIND_THEM, FROM_PAPER, LOOK_AT_PAPER, SIGN_AGAIN, Asked, type_words
+from airlock_shared.cli.ceremony.waits import MACHINES
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.cli.console import (
     INPUT,
     ask,
     json_option,
     led,
+    opening,
     plan_option,
     rows,
     say,
@@ -69,17 +73,18 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
                          do="give it with --file" if file is None else "leave --file out")  # fmt: skip
     roles = here.needs(place.half, plan)
     if not roles:
-        raise UsageError(f"station {station} is compared on the other machine", do="run the command there")
+        there: Half = "offline" if place.half == "online" else "online"
+        raise UsageError(f"station {station} is compared on {MACHINES[there]}",
+                         do=f"type it there: airlock-{there} ceremony compare {station} ...")  # fmt: skip
     for role in roles:
         check_holder(role, stands.names, plan)
     compared = fingerprint_of(place, plan, station, file)
     confirmed = {role for each in stands.stations[station] if each.compared == compared for role in each.by}
     mark = _in_words(place, station, compared)
     used = _positions_used(place, station, compared)
-    if station in BY_TYPING:
-        _introduce(station, file)
-    else:
-        _show_record(place, plan, station, compared)
+    whole = _whole(place, plan, station, file)
+    opens = {"?": partial(show_by_screens, whole)} if led() and whole else {}
+    _introduce(place, plan, station, compared, whole)
     if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
     for role in roles:
@@ -88,10 +93,10 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         who = f"{safe(stands.names[role])} ({role})"
         data: dict[str, Any] = {"station": station, "by": [role], "compared": compared}
         if mark:
-            proof = _prove(place, plan, who, data, mark, used)
+            proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
         else:
-            _agree(who, piped=place.rehearses())
+            _agree(who, opens, piped=place.rehearses())
             proof = {"how": NO_PAPER} if here.paper else {}
         place.record(CONFIRMED, plan, data | proof)
     if mark:
@@ -154,18 +159,29 @@ def _called(station: str) -> str:
     return "kit" if station == "preflight" else station
 
 
-def _introduce(station: str, file: Path | None) -> None:
-    """Show a deployment's lines before its words are typed, for they are what is agreed to."""
+def _whole(place: CeremonyMachine, plan: Plan, station: str, file: Path | None) -> list[str]:
+    """Return every line that stands on record for a station, or in the deployment that is pinned there."""
     if station == "deployment" and file is not None:
-        show_by_screens(list(deployment_lines(parse_deployment(read_input(file)), words=False)), say)
-        say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
+        return list(deployment_lines(parse_deployment(read_input(file)), words=False))
+    return list(place.shows(station, section_of(place.transcript.entries(), plan)[0], True))
 
 
-def _show_record(place: CeremonyMachine, plan: Plan, station: str, compared: str) -> None:
-    """Show what stands on record for a station, also when it was shown on another day: that is what people agree to."""
-    for line in () if led() else rows("", STATIONS[station].compares):
+def _introduce(place: CeremonyMachine, plan: Plan, station: str, compared: str, whole: list[str]) -> None:
+    """Show what is agreed to, also when it was shown on another day; where it is led, what people decide there.
+
+    How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
+    ``trust`` shows them.
+    """
+    for line in () if led() or station in BY_TYPING else rows("", STATIONS[station].compares):
         say(line)
-    show_by_screens(list(place.shows(station, section_of(place.transcript.entries(), plan)[0])))
+    short = whole[:1]
+    if station != "deployment":
+        short = list(place.shows(station, section_of(place.transcript.entries(), plan)[0], False))
+    show_by_screens(short if led() else whole, stays=1)
+    if led() and len(short) < len(whole):
+        say(f"? and Enter, below, shows all {len(whole)} lines.")
+    if station == "deployment" and not led():
+        say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
     if station == "seal" and led():
         say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
         say(f"           {grouped(compared[32:])}")
@@ -174,19 +190,26 @@ def _show_record(place: CeremonyMachine, plan: Plan, station: str, compared: str
             say(line)
 
 
-def _agree(who: str, *, piped: bool) -> None:
+def _agree(who: str, opens: Mapping[str, Callable[[], None]], *, piped: bool) -> None:
     """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
     question = f"{who}: I compared it myself, and it is so. Type Yes: "
-    if yes_or_other(question, "Type Yes: ", ask, piped=piped) != "Yes":
+    if yes_or_other(question, "Type Yes: ", opening(ask, opens), piped=piped) != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="look again, and find out what differs")
 
 
 def _prove(
-    place: CeremonyMachine, plan: Plan, who: str, data: dict[str, Any], mark: str, used: Collection[int]
+    place: CeremonyMachine,
+    plan: Plan,
+    who: str,
+    data: dict[str, Any],
+    mark: str,
+    used: Collection[int],
+    opens: Mapping[str, Callable[[], None]],
 ) -> dict[str, Any]:
     """Have a person prove a comparison by two words of ``mark``; return what is recorded of it.
 
-    ``data`` names the station and the role; with it each wrong answer is recorded. Raises ``Refusal("ROLE-WORDS")``.
+    ``data`` names the station and the role; with it each wrong answer is recorded. ``opens`` has what can be read first.
+    Raises ``Refusal("ROLE-WORDS")``.
     """
     station = data["station"]
     of_this = {"station": station, "compared": mark}.items()
@@ -197,7 +220,7 @@ def _prove(
         place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
 
     try:
-        return type_words(asked, tell_wrong, piped=place.rehearses())
+        return type_words(asked, tell_wrong, opens, piped=place.rehearses())
     except Refusal as error:
         signatures_here = (station, place.half) == ("signatures", "online")
         error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""

@@ -16,14 +16,15 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 
 
-def _nothing(_station: str, _entries: Sequence[Entry]) -> Iterable[str]:
+def _nothing(_station: str, _entries: Sequence[Entry], _whole: bool) -> Iterable[str]:
     return ()
 
 
 class CeremonyMachine(NamedTuple):
     """One of the two machines: its transcript and clock, a deployment's fingerprint by name, and whether it rehearses.
 
-    ``shows`` gives the lines that stand on record for a station, from the entries of the ceremony: what is agreed to there.
+    ``shows`` gives the lines that stand on record for a station, from the entries of the ceremony: what is agreed to there,
+    whole, or what people have to decide and to compare.
     """
 
     half: Half
@@ -33,7 +34,7 @@ class CeremonyMachine(NamedTuple):
     rehearses: Callable[[], bool]
     deployment_file: Callable[[str], Path] | None = None
     """Where this machine keeps the deployment of a name, to be handed over; None on the machine to which it comes."""
-    shows: Callable[[str, Sequence[Entry]], Iterable[str]] = _nothing
+    shows: Callable[[str, Sequence[Entry], bool], Iterable[str]] = _nothing
 
     def standing(self, plan: Plan) -> Standing:
         """Return how the ceremony of a plan stands here."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.catalogue.kinds import leaf
+from airlock_shared.catalogue.kinds import SIGNED_AT, leaf, path_of
 from airlock_shared.ceremony.checkpoints import STATIONS
 from airlock_shared.ceremony.course import (
     DEPLOYMENT,
@@ -23,7 +23,10 @@ from airlock_shared.ceremony.course import (
     stop_as_json,
 )
 from airlock_shared.ceremony.people import MAX_BYTES, parse_people
+from airlock_shared.ceremony.proofs import FILE as PROOF_FILE
+from airlock_shared.ceremony.proofs import parse_proofs
 from airlock_shared.checks.clock import clock_of
+from airlock_shared.checks.times import SIGN_AGE_AT_MOST_MS
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.ceremony.waits import names_in
@@ -35,6 +38,8 @@ from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
+
+_WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by so much
 
 
 @click.command("course", short_help="Show every stop of it: what is done, and what comes next.")
@@ -97,12 +102,17 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         signatures=mark,
         digests=tuple(item.digest for item in signed if item.result == "signed"),
         challenges=challenges,
+        proofs={
+            name: frozenset(proof.claimed.step for proof in parse_proofs(_read(folder, name, files)))
+            for name in files
+            if PROOF_FILE.fullmatch(name)
+        },
         clock_stated=clock_of(entries, place.now_ms()).uncertainty_ms is not None,
     )
 
 
 def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
-    """Return until when the newest requests can be signed (unix ms), to be shown; 0 where none has a deadline."""
+    """Return until when the newest requests can be signed (unix ms), to be shown; 0 where none has an end."""
     deployment = _read(folder, DEPLOYMENT, files)
     data = _read(folder, numbered("requests", newest("requests", files)), files)
     if not (deployment and data):
@@ -112,8 +122,10 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
         intent = known.get(str(payload.get("primaryType")))
         with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
             if intent is not None and intent.deadline:
-                found.append(int(str(leaf(payload["message"], intent.deadline))))
-    return max(0, min(found) - plan.limits.remaining_at_least_ms) if found else 0
+                found.append(int(str(leaf(payload["message"], intent.deadline))) - plan.limits.remaining_at_least_ms)
+            if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
+                found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
+    return max(0, min(found) - _WATCH_MS) if found else 0
 
 
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:

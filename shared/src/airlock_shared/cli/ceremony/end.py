@@ -10,7 +10,7 @@ from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
 from airlock_shared.ceremony.sections import ENDED
 from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
-from airlock_shared.cli.ceremony.status import hash_lines, standing_json, standing_lines
+from airlock_shared.cli.ceremony.status import hash_lines, standing_json, standing_lines, word_lines
 from airlock_shared.cli.console import (
     advice,
     ask_yes,
@@ -90,7 +90,8 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)
     else:
         told = ["COMPLETE"] if short and stands.complete else standing_lines(stands, plan, place.half)
-        for line in (*told, *hash_lines("transcript head, to write down", head)):
+        label = "transcript head, to write down"
+        for line in (*told, *((f"{label}:", *word_lines("head", head)) if led() else hash_lines(label, head))):
             show(line)
         if led():
             turn_page()  # the head is written down by hand

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -23,13 +24,17 @@ import click
 
 from airlock_shared.ceremony.checkpoints import STATIONS, Half
 from airlock_shared.ceremony.course import (
+    PARTS,
     STOPS_AT_MOST,
     WAS_READY,
     CoursePlace,
     Stop,
     carrying,
     command_of,
+    newest,
     next_stop,
+    numbered,
+    part_of,
     read_stop,
     scanning,
     showing,
@@ -38,6 +43,7 @@ from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.ceremony.waits import (
+    LATE,
     MACHINES,
     OVER,
     STOPPED,
@@ -45,16 +51,34 @@ from airlock_shared.cli.ceremony.waits import (
     leave_note,
     names_in,
     other_machine,
+    place_of_other,
+    short,
 )
-from airlock_shared.cli.console import INPUT, LED, ask, ask_yes, finish, json_option, paint, rows, say, show, show_json
+from airlock_shared.cli.console import (
+    INPUT,
+    LED,
+    ask,
+    ask_yes,
+    finish,
+    json_option,
+    paint,
+    rows,
+    say,
+    say_all,
+    show,
+    show_json,
+)
 from airlock_shared.cli.keyboard import at_a_terminal, forget_typed, typed_line
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe, wrapped
-from airlock_shared.units import span_text
+from airlock_shared.units import span_text, utc_text
 from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
 
+_RIGHT = "then press Enter: it goes on here. Ctrl-C stops. "
+_TOO_LATE = "It is too late to sign these"
+_ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
 _MISSED_S = 1.0
 _A_MINUTE_S = 60
@@ -209,20 +233,25 @@ def _walk(lead: _Lead) -> None:
     """Do stop after stop until nothing is left; a stop that fails ends the command with its exit code."""
     before: tuple[Stop, bool] | None = None
     shown: set[str] = set()
+    part = ""
     while (stop := next_stop((told := lead.course()).stops)) is not None:
         if before == (stop, True):
             raise UsageError(f"stop {stop.name} {stop.of} ran, but it is still not done",
                              do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
         number = 1 + told.stops.index(stop)
-        who = f"{', '.join(stop.by)}: " if stop.by else ""
-        for line in rows(f"[{number}/{len(told.stops)}] ", who + stop.says) if before != (stop, False) else ():
-            say(line)
+        heading = rows(f"[{number}/{len(told.stops)}] ", f"{', '.join(stop.by)}: {stop.says}" if stop.by else stop.says)
+        if part != (part := part_of(told.half, number, len(told.stops))):
+            say(_bar(lead, told, part))
+        if before != (stop, False) and (stop.by or _awaits_somebody(lead, told, stop)):
+            say_all(heading)
         done = False
         _leave_note(lead, told, stop, "proof" if stop.name == "take" and stop.of else stop.name)
         try:
             done = _do(lead, told, stop, shown)
         except BaseException as error:
             _leave_note(lead, told, stop, STOPPED)
+            if not stop.by and not isinstance(error, KeyboardInterrupt):
+                say_all(heading)  # it was not said before, for nobody acts there
             if isinstance(error, AirlockError):
                 error.do = (
                     f"{error.do}; then give the same command again" if error.do else "give the same command again"
@@ -231,9 +260,23 @@ def _walk(lead: _Lead) -> None:
         before = stop, done
     _leave_note(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
-    say()
     say(f"The ceremony is over on {MACHINES[told.half]}. Its documents and report:")
     say(f"  {safe(lead.place.folder)}")
+
+
+def _awaits_somebody(lead: _Lead, told: _Course, stop: Stop) -> bool:
+    """Tell whether somebody has to make what a stop waits for: a proof that is not there yet."""
+    there = lead.folder if lead.exchange is None else lead.exchange / told.crossing
+    return stop.name == "take" and bool(stop.of) and not all(os.path.lexists(there / name) for name in stop.brings)
+
+
+def _bar(lead: _Lead, told: _Course, here: str) -> str:
+    """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
+    arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
+    parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in PARTS)
+    other: Half = "offline" if told.half == "online" else "online"
+    place = None if lead.exchange is None else place_of_other(lead.exchange / told.crossing, told.half)
+    return f"{parts}{f'   {MACHINES[other]}: {part_of(other, *place)}' if place else ''}"
 
 
 def _leave_note(lead: _Lead, told: _Course, stop: Stop, name: str) -> None:
@@ -250,21 +293,31 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> bool:
         return _take(lead, told, stop, crossing)
     if stop.name == "hand":
         if lead.light:
-            _require(lead.child(showing(stop, lead.place)))
+            crossed = _crosses(lead, showing(stop, lead.place))
+            if crossed:
+                _show_window(lead, shown)
         elif crossing is None:
             _hand_over_by_hand(lead, stop)
+            crossed = True
         else:
             needed = sum(path.stat().st_size for path in _here(lead, stop))
-            _wait(lambda: cannot_cross(crossing.parent, needed))
+            _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
             make_folder(crossing)
-            _require(lead.child(carrying(stop, lead.place.folder, str(crossing))))
-        _note(lead, stop.brings)
-        return True
+            crossed = _crosses(lead, carrying(stop, lead.place.folder, str(crossing)))
+        if crossed:
+            _note(lead, stop.brings)
+        return crossed
     if stop.name == "seal" and _show_words(told, shown):
         turn_page()
-    code = lead.child(command_of(stop, lead.place))
+    words = command_of(stop, lead.place)
+    code = lead.child(words)
     if code == ExitCode.DEVICE and at_a_terminal():  # what is wrong with it stands above
-        ask("Put the Ledger right, then press Enter: it goes on here. Ctrl-C stops. ", piped=False)
+        ask(f"Put the Ledger right, {_RIGHT}", piped=False)
+        return False
+    if (stop.name, code) == ("sign", ExitCode.EXPIRED) and _is_past(told.sign_by_ms):
+        if (lead.folder / numbered("signatures", stop.attempt)).exists():
+            return True  # what was signed in time goes on
+        _await_new_requests(lead, told, stop, crossing)
         return False
     _require(code)
     if stop.name == "ready":
@@ -272,34 +325,76 @@ def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> bool:
     return True
 
 
-def _take(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None) -> bool:
-    """Wait for what a stop brings, and take it; False where something new in the ceremony's folder has to be looked at."""
+def _crosses(lead: _Lead, words: Sequence[str]) -> bool:
+    """Run the command by which documents cross. Where it fails, the cause stands above, and Enter tries it again, as False.
+
+    Ends as :func:`_require` after Ctrl-C, and where nobody can press Enter.
+    """
+    code = lead.child(words)
+    if code in (ExitCode.DONE, ExitCode.INTERRUPTED) or not at_a_terminal():
+        _require(code)
+        return True
+    ask(f"Put this right, {_RIGHT}", piped=False)
+    return False
+
+
+def _await_new_requests(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None) -> None:
+    """Wait on the machine that signs for requests in the place of those for which it is too late, and take them."""
+    _leave_note(lead, told, stop, LATE)
+    name = numbered("requests", newest("requests", stop.brings) + 1)
+    say(f"{_TOO_LATE}. On the online machine press Enter when it offers it: they are prepared again.")
+    _take(lead, told, stop._replace(name="take", brings=(name,)), crossing, _ASKED)
+
+
+def _take(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None, asked: str = "") -> bool:
+    """Wait for what a stop brings, and take it; False where something new in the ceremony's folder has to be looked at.
+
+    ``asked`` is what people of the other machine have to do for it.
+    """
     pictures = _pictures(lead, stop) if lead.light else ""
     by_camera = bool(_CAMERA.fullmatch(pictures))
     source = lead.folder if crossing is None else crossing
     awaited = [Path(pictures)] if pictures else [source / name for name in stop.brings]
 
+    signatures = stop.brings[0].startswith("signatures")
+
     def new_here() -> bool:
-        return bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
+        there = names_in(crossing) if signatures and crossing else frozenset[str]()
+        later = newest("signatures", there) > newest("signatures", stop.brings)  # signed again, under the next name
+        return later or bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
 
     def sees() -> str:
         if by_camera or new_here() or all(map(os.path.lexists, awaited)):
             return ""
         if crossing is None:
-            return f"bring {safe('/'.join(awaited[0].parts[-2:]))} here"
-        return cannot_cross(crossing.parent, 0) if not crossing.parent.is_dir() else other_machine(crossing, told.half)
+            place = short(Path(*awaited[0].parts[-2:]))
+            return f"put the other machine's page into {place}" if pictures else f"bring {place} here"
+        return cannot_cross(crossing.parent, None) or other_machine(crossing, told.half, asked)
 
-    sign_by_ms = told.sign_by_ms if stop.brings[0].startswith("signatures") else 0
-    if not _wait(sees, sign_by_ms):
+    sign_by_ms = told.sign_by_ms if signatures else 0
+    if not (_still_in_time(sign_by_ms) if by_camera else _wait(sees, sign_by_ms)):
         prepare = next(each for each in told.stops if each.name == "prepare")
         _require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
         return False
     if new_here():
         return False
     if pictures:
-        _require(lead.child(scanning(stop, lead.place, pictures)))
-    elif crossing is not None:
-        _require(lead.child(carrying(stop, str(crossing), lead.place.folder)))
+        return _crosses(lead, scanning(stop, lead.place, pictures))
+    return crossing is None or _crosses(lead, carrying(stop, str(crossing), lead.place.folder))
+
+
+def _is_past(sign_by_ms: int) -> bool:
+    return 0 < sign_by_ms <= time_ns() // 1_000_000
+
+
+def _still_in_time(sign_by_ms: int) -> bool:
+    """Before a camera waits for signatures, say how long they can be made; when it is too late, False for an Enter."""
+    if _is_past(sign_by_ms):
+        return bool(
+            ask(f"{_TOO_LATE}: Enter prepares them again. s and Enter: read what was signed in time. ", piped=False)
+        )
+    if sign_by_ms:
+        say(f"They can be signed until {utc_text(sign_by_ms)}. Later, Ctrl-C and the same command prepare them again.")
     return True
 
 
@@ -320,6 +415,21 @@ def _hand_over_by_hand(lead: _Lead, stop: Stop) -> None:
     ask_yes("Are they there?", piped=False)
 
 
+def _show_window(lead: _Lead, shown: set[str]) -> None:
+    """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
+    from airlock_shared.qr.page import WINDOW
+
+    page = lead.folder / "codes" / WINDOW
+    if str(page) in shown:
+        return
+    shown.add(str(page))
+    say(f"Show the other camera {safe('/'.join(page.parts[-3:]))}. It is renewed by itself.")
+    opener = shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
+    if opener:
+        quiet = subprocess.DEVNULL
+        subprocess.Popen([opener, page], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 (ours)
+
+
 def _note(lead: _Lead, names: Sequence[str]) -> None:
     """Remember what was handed over, by an empty file of the same name: the stick may be gone when it is asked again."""
     for name in names:
@@ -330,7 +440,7 @@ def _require(code: int) -> None:
     """End the command with the exit code of a child that did not end with 0, and say how to go on."""
     if code:
         if code != ExitCode.INTERRUPTED:  # that child has said it
-            say("The ceremony stops here. Give the same command again to go on where it stood.")
+            say("The ceremony stops here. Put right what stands above, then give the same command: it goes on here.")
         finish(_code_of(code))
 
 

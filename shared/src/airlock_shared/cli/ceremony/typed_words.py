@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
-from airlock_shared.cli.console import ask, say
+from airlock_shared.cli.console import ask, opening, say
 from airlock_shared.errors import Declined, Refusal
-from airlock_shared.text.fingerprint_words import SPOKEN_BYTES, spoken
+from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, spoken
 
 ASKED_AT_MOST = 3
 """Wrong answers that end the command."""
@@ -18,6 +18,8 @@ WRONG_AT_MOST = 9
 UNANSWERED_AT_MOST = 5
 """Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
+SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
+_Y_AND_Z = str.maketrans("yz", "zy")
 _FEWER = ("Enter alone is no answer", "The second word is missing")
 WITHOUT = "no paper"
 FIND_THEM = "Find the words on the other machine's screen. Each person types two of them."
@@ -50,12 +52,15 @@ class Asked(NamedTuple):
     paper: bool = False
 
 
-def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], *, piped: bool) -> dict[str, Any]:
+def type_words(
+    asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Mapping[str, Callable[[], None]], *, piped: bool
+) -> dict[str, Any]:
     """Have a person type two words; return what is recorded of it: ``how``, and ``positions`` from 1.
 
     After a wrong answer it is the same two, also of another day: nobody gets another draw. ``tell_wrong`` records a wrong
-    answer; ``piped`` as for :func:`~airlock_shared.cli.console.ask`. Raises ``Refusal("ROLE-WORDS")`` after three wrong
-    answers, and at once after nine for this fingerprint; ``Declined`` when two words are never typed.
+    answer; ``opens`` has what can be read before one; ``piped`` as for :func:`~airlock_shared.cli.console.ask`.
+    Raises ``Refusal("ROLE-WORDS")`` after three wrong answers, and at once after nine for this fingerprint; ``Declined``
+    when two words are never typed.
     """
     words, wrong = spoken(asked.fingerprint).split(), len(asked.wrong)
     own = [each["positions"] for each in asked.wrong if each.get("by") == asked.by]
@@ -63,7 +68,7 @@ def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], *, piped: 
     places = " and ".join(f"word {at}" for at in positions)
     question = f"{asked.who}, {asked.document}{', YOUR PAPER' if asked.paper else ''}: {places}: "
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
-        given = _typed(question, piped=piped)
+        given = _typed(question, opening(ask, opens), piped=piped)
         if asked.paper and not own and given == WITHOUT.split():
             return {"how": NO_PAPER}
         if all(
@@ -79,16 +84,24 @@ def type_words(asked: Asked, tell_wrong: Callable[[list[int]], None], *, piped: 
                   expected="the two words at the places that were asked")  # fmt: skip
 
 
-def _typed(question: str, *, piped: bool) -> list[str]:
+def _typed(question: str, asking: Callable[..., str], *, piped: bool) -> list[str]:
     """Return two words that a person types; after any other number of words the same is asked again, a few times."""
     for _ in range(UNANSWERED_AT_MOST):
-        given = ask(question, piped=piped).casefold().split()
-        if len(given) == WORDS_ASKED:
+        given = asking(question, piped=piped).casefold().split()
+        if len(given) == WORDS_ASKED and not any(map(_is_swapped, given)):
             return given
+        if len(given) == WORDS_ASKED:
+            say(SWAPPED)
+            continue
         say(f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
     raise Declined(
         "not answered: two words were never typed", do="type both words that are asked, with a blank between"
     )
+
+
+def _is_swapped(word: str) -> bool:
+    """Tell whether a word is in the list of all words once y and z change places, and not before: no word is given away."""
+    return word not in BYTEWORDS and word.translate(_Y_AND_Z) in BYTEWORDS
 
 
 def _drawn(used: Collection[int]) -> list[int]:

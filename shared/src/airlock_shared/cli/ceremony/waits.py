@@ -13,22 +13,24 @@ from pathlib import Path
 
 from airlock_shared.ceremony.checkpoints import Half
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import make_folder
+from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.text.safe import safe
 
 MACHINES: dict[Half, str] = {"online": "the online machine", "offline": "the air-gapped machine"}
-STOPPED, OVER = "stopped", "over"
+STOPPED, OVER, LATE = "stopped", "over", "late"
 _DOES = {
     "begin": "names", "gather": "documents", "hand": "hand-over", "take": "", "ready": "the builder",
     "prepare": "requests", "compare": "comparison", "submit": "sending", "end": "the end", "report": "report",
     "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
-    "seal": "the seal",
+    "seal": "the seal", LATE: "too late to sign",
 }  # fmt: skip
 """What a machine is about at a stop, by the stop's name."""
 _NOTE = re.compile(
-    rf"(online|offline)-at-([1-9][0-9]?)-of-([1-9][0-9]?)-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
+    r"(online|offline)-at-([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})"
+    rf"-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
     re.ASCII,
 )
+_CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
 _NAMES_AT_MOST = 1000
 _PATH_AT_MOST = 27
 _SPARE_BYTES = 64 << 10  # beside what is handed over: a file system has its own needs
@@ -45,7 +47,7 @@ def names_in(folder: Path) -> frozenset[str]:
 def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now_ms: int) -> None:
     """Say on the stick where this machine is: at which stop of how many, and about what; nothing where that cannot be.
 
-    ``name`` is a stop's, ``STOPPED`` or ``OVER``.
+    ``name`` is a stop's, ``STOPPED``, ``OVER`` or ``LATE``.
     """
     minutes = now_ms // 60_000 % 1440
     note = f"{half}-at-{stop[0]}-of-{stop[1]}-{name}-{minutes // 60:02}{minutes % 60:02}"
@@ -55,11 +57,20 @@ def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now
         for other in names_in(make_folder(crossing)):
             if (found := _NOTE.fullmatch(other)) and found[1] == half and other != note:
                 (crossing / other).unlink()
-        (crossing / note).touch(mode=0o600)
+        write_new(crossing / note, b"")  # not through a link that lies there
 
 
-def other_machine(crossing: Path, half: Half) -> str:
-    """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there."""
+def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
+    """Return at which stop of how many the other machine says on a stick that it is; None where it says nothing."""
+    found = (_NOTE.fullmatch(name) for name in sorted(names_in(crossing)))
+    return next(((int(each[2]), int(each[3])) for each in found if each and each[1] != half), None)
+
+
+def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
+    """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there.
+
+    ``asked`` is what its people have to do while it waits too, empty where the stop itself says it.
+    """
     notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
     there = next((each for each in notes if each[0] != half), None)
     machine = MACHINES["offline" if half == "online" else "online"]
@@ -67,28 +78,40 @@ def other_machine(crossing: Path, half: Half) -> str:
         _, number, total, name, hour, minute = there
         at = f"{hour}:{minute}"  # UTC, by its clock
         if name == OVER:
-            return f"{machine} has ended, {at}"
+            return f"{machine} has ended, {at}; is it this stick?"
         if name == STOPPED:
             return f"{machine} stopped at {number}/{total}, {at}: start it"
-        return (
-            f"{machine} waits too, {at}" if name == "take" else f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
-        )
-    same = re.compile(re.escape(crossing.name[:-16]) + "[0-9a-f]{16}", re.ASCII)
-    if any(same.fullmatch(name) and name != crossing.name for name in names_in(crossing.parent)):
+        if name == "take":
+            return asked or f"{machine} waits too, {at}: carry the stick"
+        return f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
+    beside = names_in(crossing.parent) - {crossing.name}
+    others = [found[1] for name in beside if (found := _CROSSING.fullmatch(name))]
+    if crossing.name[:-17] in others:
         return "another plan of this id is there; compare it with paper"
-    return f"start ceremony run on {machine}"
+    return f"is it this stick? Then start run on {machine}" if others else f"start ceremony run on {machine}"
 
 
-def cannot_cross(exchange: Path, needed_bytes: int) -> str:
-    """Return why nothing can be put into a folder for crossing, and what to do; empty when it can."""
-    place = safe(str(exchange))
-    place = place if len(place) <= _PATH_AT_MOST else f"…{place[1 - _PATH_AT_MOST :]}"
-    if not exchange.is_dir():
+def short(path: Path) -> str:
+    """Return the end of a path, so that a waiting line holds it."""
+    place = safe(str(path))
+    return place if len(place) <= _PATH_AT_MOST else f"…{place[1 - _PATH_AT_MOST :]}"
+
+
+def cannot_cross(exchange: Path, needed_bytes: int | None) -> str:
+    """Return why nothing can be put into a folder for crossing, and what to do; empty when it can.
+
+    Without ``needed_bytes``: why nothing can be taken from it.
+    """
+    place = short(exchange)
+    if not os.path.isdir(exchange):  # noqa: PTH112 (``is_dir`` raises where a folder above it may not be entered)
         return f"{place} is not there: plug in the stick"
     try:
+        next(exchange.iterdir(), None)
         told = os.statvfs(exchange)
     except OSError:
-        return f"{place} cannot be read: plug the stick in again"
+        return f"{place} cannot be read: plug it in again"
+    if needed_bytes is None:
+        return ""
     if told.f_flag & os.ST_RDONLY or not os.access(exchange, os.W_OK | os.X_OK):
         return f"{place} cannot be written: unlock the stick"
     if told.f_bavail * told.f_frsize < needed_bytes + _SPARE_BYTES:

@@ -29,7 +29,7 @@ EXIT_CODES: dict[ExitCode, tuple[str, str]] = {
     ExitCode.MARKET_DECLINED: ("The transaction succeeded, but the market declined the fill. Nothing was filled.",
                                "If you still want the order, agree on a new plan with another id and today's bounds."),
     ExitCode.EXECUTION_FAILED: ("It was accepted, but its execution failed, or the state read back is wrong.",
-                                "Read the positions and the code; sign a new intent if it is still wanted."),
+                                "Read the positions and the code; if it is still wanted, prepare and sign it anew."),
     ExitCode.INTERRUPTED: ("Ctrl-C. What was done is recorded.", "Run the same command again to continue."),
 }  # fmt: skip
 

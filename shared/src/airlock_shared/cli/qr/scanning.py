@@ -20,9 +20,10 @@ from airlock_shared.host.scan_progress import KeptFrames
 from airlock_shared.qr.documents import ReceivedDocument, received
 from airlock_shared.qr.scan import ScanReport, scan
 from airlock_shared.qr.sources import CAMERA, Reader, texts_of
-from airlock_shared.text.safe import safe_again
+from airlock_shared.text.safe import safe_again, wrapped
 from airlock_shared.ur.decode import Decoder, Message
 
+_LINE = 78
 _SECOND_DECODER = "the second decoder"
 """How the remark begins that it is left out: of this machine, and no news at each of a ceremony's pages."""
 
@@ -43,7 +44,7 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
     """
     if kept.texts():
         say("Continuing an interrupted scan; --restart begins again.")
-    if any(map(CAMERA.fullmatch, sources)):
+    if any(map(CAMERA.fullmatch, sources)) and not led():  # there it was said which page comes
         say("Point the camera at the other screen. Ctrl-C loses nothing: run the same command to continue.")
     context = click.get_current_context(silent=True)
     reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
@@ -62,7 +63,10 @@ class _Screen:
         self._hint, self._live = "", sys.stderr.isatty()
 
     def tell(self, report: ScanReport) -> None:
-        """Show how the scan stands after a picture."""
+        """Show how the scan stands after a picture; where a ceremony is led and waits for a page, a hint is its line."""
+        if led() and self._live and report.hint and not report.progress.percent:
+            paint(f"\r\x1b[K{next(iter(wrapped(report.hint, _LINE)))}", err=True, end="")
+            return
         if report.hint and report.hint != self._hint:
             if self._live:
                 paint("\r\x1b[K", err=True, end="")

@@ -1,46 +1,48 @@
-"""The first page is the report: what was asked, for which account, until when, what became of it, who confirmed, one seal.
+"""The first page is the report: how far it came, what was asked and signed, who compared it with what, and one seal.
 
-Everything after it is the evidence for it.
+People sign this page: it has every value that decides, and the fingerprint of this very report. Everything after it is the
+evidence for it, and says none of it again.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.ceremony.sections import HOW
-from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, pairs, told
+from airlock_shared.report.page.html import Fact, Html, bad, element, hexes, joined, listed, pairs, told, words
 from airlock_shared.report.page.labels import label
-from airlock_shared.report.rows import Row, headline
+from airlock_shared.report.page.people import comparisons
+from airlock_shared.report.rows import Row, headline, report_text
+from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.units import utc_text
 
-OF_HALF = {"online": "the online machine", "offline": "the offline machine"}
 KEPT = {True: "as promised", False: "NOT what was promised", None: "not known"}
 UNKNOWN = "not known: what came back cannot be read"
 _ACCOUNTS = ("trader", "referee", "referrer", "caller")
 _TIMES_MS = {"expiry": 1000, "openTimestamp": 1000, "deadlineMs": 1}
 _DIGITS_AT_MOST = 15
+_LONGEST = 300
+_DECIDERS = ("plan", "builder", "nobody")
 _BY_CHAIN = ", by the chain"  # how the online half names what a node told it: readback/referral_codes.py
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
-
-Fact = tuple[str, object]
-"""A label and what stands beside it."""
 
 
 def front(report: Row) -> Iterator[Html]:
     """Yield the parts of the first page."""
     ceremony, half, steps = report["ceremony"], report["made_by"], report["steps"]
-    yield element("p", f"Airlock {report['airlock']}: report of {OF_HALF[half]}")
     yield element("h1", f"{ceremony['title']} ({ceremony['id']})")
     yield from _marks(report)
+    yield _time_line(report)
     yield element("h2", "What was asked, and what became of it")
     for number, step in enumerate(steps, start=1):
         if step["in_part"]:
-            facts = [*step_facts(step, report), *_ended(step, half)]
+            facts = [*_step_facts(step, report), *_ended(step, half)]
             yield pairs(f"{number} of {len(steps)}: {step['title']} ({step['id']})", facts)
     yield element("p", _alive(report["alive"]))
-    yield from _confirmed(report)
-    yield pairs("Seal of the offline machine's transcript", _seal(report["transcripts"]), css="facts seal")
+    yield from comparisons(report)
+    stands_on = [("this report", _mark_of(report)), ("sealed by", _seal(report["transcripts"]))]
+    yield pairs("What this page stands on", stands_on, css="facts seal")
 
 
 def _marks(report: Row) -> Iterator[Html]:
@@ -62,19 +64,57 @@ def _marks(report: Row) -> Iterator[Html]:
 
 
 def _mark(css: str, first: str, rest: object) -> Html:
-    return element("div", element("strong", first), rest, css=css)
+    return element("div", element("strong", first), " ", rest, css=css)
 
 
-def step_facts(step: Row, report: Row) -> list[Fact]:
-    """Return what was asked, for which account, until when and by whom it is signed."""
-    asked = [f"{label(row['name'])}: {_readable(row)}" for row in step["planned"] if row["name"] not in _ACCOUNTS]
+# ---- how far it came ------------------------------------------------------------------------------------------------
+
+
+def _time_line(report: Row) -> Html:
+    """Return when it was prepared, signed, sent, confirmed and sealed: each by the record of the machine that did it.
+
+    What has a time stands in the order of the times, and what has none after it. Of several steps their number is told.
+    """
+    steps = [step for step in report["steps"] if step["in_part"]]
+    signed = [
+        step["signature"]["at"] for step in steps if step["signature"] and step["signature"]["result"] == "signed"
+    ]
+    outcomes = [step["outcome"] for step in steps if step["outcome"]]
+    seals = [row["seals"][-1]["at"] for row in report["transcripts"] if row["given"] and row["seals"]]
+    stages = [
+        ("prepared", [report["prepared_at"]] if report["prepared_at"] else [], 1),
+        ("signed", signed, len(steps)),
+        ("sent", [each["sent_at"] for each in outcomes if each["sent_at"]], len(steps)),
+        ("confirmed", [each["known_at"] for each in outcomes if each["done"]], len(steps)),
+        ("sealed", seals, 1),
+    ]
+    ends = {name: max((at["ms"] for at in found if at), default=float("inf")) for name, found, _ in stages}
+    drawn = [_stage(*stage) for stage in sorted(stages, key=lambda stage: ends[stage[0]])]
+    return element("ol", *drawn, css="line")
+
+
+def _stage(name: str, found: Sequence[Row | None], of: int) -> Html:
+    times = sorted({at["utc"] for at in found if at})
+    shown = " to ".join(dict.fromkeys((*times[:1], *times[-1:]))) or (
+        "at a time that is not on record here" if found else ""
+    )
+    count = "" if of == 1 or not found else f"{len(found)} of {of}: "
+    said = element("span", f"{count}{shown}") if len(found) >= of else bad(f"{count}{shown}" or "not on record here")
+    return element("li", element("strong", name), " ", said, css="" if found else "open")
+
+
+# ---- a step ---------------------------------------------------------------------------------------------------------
+
+
+def _step_facts(step: Row, report: Row) -> list[Fact]:
+    """Return what was asked, as it is signed, for which account, until when and by whom."""
     signer = next(signer for signer in report["plan"]["signers"] if signer["name"] == step["signer"])
     of = f", as delegate of {signer['delegate_of']}" if signer["delegate_of"] else ""
     return [
-        ("asked", listed(asked) if asked else "nothing beside its name"),
+        ("asked", _asked(step["planned"], step["request"])),
         ("for the account", _account(step)),
         ("may be used", _until(step["request"])),
-        ("signed by", joined(f"{signer['name']}, {signer['address']}{of}", element("p", _signed(step["signature"])))),
+        ("signed by", joined(f"{signer['name']}, {signer['address']}{of}: ", _signed(step["signature"]))),
     ]
 
 
@@ -83,6 +123,37 @@ def _readable(row: Row) -> str:
     unit_ms, value = _TIMES_MS.get(row["name"], 0), str(row["value"])
     is_number = value.isascii() and value.isdigit() and len(value) <= _DIGITS_AT_MOST
     return f"{utc_text(int(value) * unit_ms)} ({value})" if unit_ms and is_number else value
+
+
+def _asked(planned: Sequence[Row], request: Row | None) -> object:
+    """Return what the plan and the builder decided, as it is signed, without nonces and fixed zeros.
+
+    What the plan says is beside it where it has other words; what has another name there, or did not come back, as the plan
+    has it.
+    """
+    decided, apart = (request["decided"], _apart(request)) if request else ((), ())
+    rows = [
+        row
+        for row in decided
+        if row["by"] in _DECIDERS and row["unit"] != "nonce" and (row["value"] not in apart or not row["ok"])
+    ]
+    same = {(label(row["field"]), row[word]) for row in rows for word in ("value", "expected")}
+    named = [(label(row["name"]), row) for row in planned if row["name"] not in _ACCOUNTS]
+    beside = [f"{name}: {_readable(row)}" for name, row in named if (name, row["value"]) not in same]
+    lines = [*beside, *map(_value, rows)]
+    return listed(lines, css="dense") if lines else "nothing beside its name"
+
+
+def _apart(request: Row) -> tuple[str, str]:
+    """Return the values that have a place of their own."""
+    return request["account"], request["until"]["utc"] if request["until"] else ""
+
+
+def _value(row: Row) -> str:
+    long = len(row["value"]) > _LONGEST
+    value = f"{len(row['value'])} characters, which are in the evidence" if long else row["value"]
+    plan = f" (plan: {row['expected']})" if row["by"] == "plan" and row["expected"] != row["value"] else ""
+    return f"{label(row['field'])}: {value}{plan}" + ("" if row["ok"] else " NOT KEPT")
 
 
 def _account(step: Row) -> str:
@@ -109,12 +180,6 @@ def _signed(signature: Row | None) -> object:
     return f"signed{at}"
 
 
-def state_of(outcome: Row, *, good: bool) -> object:
-    """Return how a submission stands; what is not ``good`` needs attention."""
-    state = f"{outcome['state']}: {outcome['meaning']}"
-    return state if good else bad(state)
-
-
 def _ended(step: Row, half: str) -> Iterator[Fact]:
     """Yield what became of a step, what was read of it afterwards and when, and its transaction.
 
@@ -128,7 +193,8 @@ def _ended(step: Row, half: str) -> Iterator[Fact]:
         yield "outcome", bad("not submitted from this machine")
         yield "the chain says", "not read"
     else:
-        yield "outcome", state_of(outcome, good=outcome["done"])
+        state = f"{outcome['state']}: {outcome['meaning']}"
+        yield "outcome", state if outcome["done"] else bad(state)
         of_chain = [each for each in outcome["read_back"] if is_of_chain(each)]
         of_builder = [each for each in outcome["read_back"] if not is_of_chain(each)]
         alone = of_builder and not of_chain
@@ -153,7 +219,8 @@ def _read(promises: Sequence[Row], outcome: Row) -> object:
 
 def _promise(promise: Row) -> Html:
     kept = f" ({KEPT[promise['kept']]})"
-    return joined(told(f"{promise['what']}: {promise['found']}"), kept if promise["kept"] else bad(kept))
+    promised = "" if promise["promised"] == promise["found"] else f"; promised: {promise['promised']}"
+    return joined(told(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
 
 
 def transaction_of(outcome: Row) -> str:
@@ -172,54 +239,28 @@ def _alive(alive: Row) -> str:
     return f"Signatures that could still execute, of this or another ceremony: {count}. The evidence lists each."
 
 
-def _confirmed(report: Row) -> Iterator[Html]:
-    yield element("h2", "Who confirmed")
-    said = "A name is what people said at a machine. It does not prove who was there."
-    yield element("p", f"Witness: {report['ceremony']['witness']}. {said}")
-    roles = report["ceremony"]["roles"]
-    if not roles:
-        yield element("p", "The plan names no roles.")
-        return
-    people, names = report["people"], names_of(report["people"])
-    rows = [(role, joined(f"{names.get(role) or 'nobody'}: ", _stations(role, people))) for role in roles]
-    yield pairs("Roles, names, and what each confirmed", rows)
+# ---- what this page stands on ---------------------------------------------------------------------------------------
 
 
-def _stations(role: str, people: Sequence[Row]) -> object:
-    lines = []
-    for row in people:
-        confirmed = {
-            s["station"]: " ".join((s["station"], *(f"({how})" for how in how_of(s))))
-            for s in row["stations"]
-            if s["holds"] and role in s["by"]
-        }
-        if confirmed:
-            lines.append(f"on {OF_HALF[row['machine']]} {', '.join(confirmed.values())}")
-    return "; ".join(lines) or bad("confirmed nothing")
+def _mark_of(report: Row) -> Html:
+    """Return the report's fingerprint: of ``report.json`` as it is written, which covers every artefact."""
+    mark = hashlib.sha256(report_text(report)).hexdigest()
+    by = f"SHA-256 of report.json, of the {report['made_by']} machine, by Airlock {report['airlock']}"
+    return joined(_beside(mark, by), words(spoken(mark)))
 
 
-def how_of(station: Row) -> list[str]:
-    """Return how a confirmation was made, in words; nothing where it was a ``Yes``."""
-    return [HOW[station["how"]]] if station.get("how") in HOW else []
-
-
-def names_of(people: Sequence[Row]) -> dict[str, str]:
-    """Return the name of each role; where the machines have different names, both."""
-    found: dict[str, list[str]] = {}
-    for row in people:
-        for each in row["names"]:
-            if each["value"] and each["value"] not in found.setdefault(each["name"], []):
-                found[each["name"]].append(each["value"])
-    return {role: " / ".join(names) for role, names in found.items()}
-
-
-def _seal(transcripts: Sequence[Row]) -> list[Fact]:
-    """Return the last seal of the plan's ceremony, and no other."""
+def _seal(transcripts: Sequence[Row]) -> Html:
+    """Return the last seal of the plan's ceremony over the offline machine's transcript, and no other."""
     offline = next(row for row in transcripts if row["machine"] == "offline")
     if not offline["given"]:
-        return [("sealed", bad("not known: the offline machine's transcript was not given"))]
+        return bad("not known: the offline machine's transcript was not given")
     if not offline["seals"]:
-        return [("sealed", bad("by nobody"))]
+        return bad("nobody")
     seal = offline["seals"][-1]
-    by = f"by {seal['signer']}, {seal['by']}, at {seal['at']['utc']}; it holds"
-    return [("sealed", by), (f"{seal['entries']} entries, head", hexes(seal["head"]))]
+    return _beside(
+        seal["head"], f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds"
+    )
+
+
+def _beside(digits: str, said: str) -> Html:
+    return element("div", hexes(digits), element("p", said), css="beside")

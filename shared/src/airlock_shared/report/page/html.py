@@ -1,7 +1,8 @@
 """HTML made of texts: every text is made safe for a screen and then escaped, so that none can become markup or hide.
 
-Content is :class:`Html`, or anything else, which is escaped where it is put into an element. An address stands on one line.
-A hash of 32 bytes, as one word of a text, may break in its middle and nowhere else.
+Content is :class:`Html`, or anything else, which is escaped where it is put into an element. An address stands on one line
+in groups of four, which the style sheet sets apart: its text is one word still. A hash of 32 bytes, as one word of a text,
+may break in its middle and nowhere else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,10 @@ from airlock_shared.text.safe import safe, safe_again
 
 LONGEST = 20_000
 _LONG_HEX = re.compile(r"(?<![0-9A-Za-z])(0x[0-9A-Fa-f]{40})([0-9A-Fa-f]{24})?(?![0-9A-Za-z])", re.ASCII)
+
+
+Fact = tuple[str, object]
+"""A label and what stands beside it."""
 
 
 class Html(str):
@@ -44,8 +49,9 @@ def _held_together(shown: str) -> str:
 
 
 def _held(found: re.Match[str]) -> str:
-    word = found[0]
-    return f'<span class="address">{word if found[2] is None else f"{word[:34]}<wbr>{word[34:]}"}</span>'
+    first, *groups = (found[0][at : at + 4] for at in range(2, len(found[0]), 4))
+    shown = ["0x" + first, *(f"<span>{group}</span>" for group in groups)]
+    return f'<span class="address">{"".join(shown[:8])}{"<wbr>" if found[2] else ""}{"".join(shown[8:])}</span>'
 
 
 def joined(*content: object) -> Html:
@@ -65,8 +71,8 @@ def bad(content: object, name: str = "span") -> Html:
 
 
 def words(spoken: str) -> Html:
-    """Return the words of a fingerprint."""
-    return element("span", spoken, css="words")
+    """Return the words of a fingerprint; the style sheet numbers them."""
+    return element("ol", *(element("li", word) for word in spoken.split()), css="words")
 
 
 def hexes(digits: str) -> object:
@@ -77,12 +83,12 @@ def hexes(digits: str) -> object:
     return element("span", shown, css="hex") if digits else "not given"
 
 
-def listed(rows: Iterable[object]) -> Html:
-    """Return a list."""
-    return element("ul", *(element("li", row) for row in rows))
+def listed(rows: Iterable[object], css: str = "") -> Html:
+    """Return a list; a ``dense`` one stands in two columns."""
+    return element("ul", *(element("li", row) for row in rows), css=css)
 
 
-def pairs(caption: str, rows: Iterable[tuple[str, object]], css: str = "facts") -> Html:
+def pairs(caption: str, rows: Iterable[Fact], css: str = "facts") -> Html:
     """Return a table of names and values."""
     body = [f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>\n' for name, value in rows]
     return Html(f'<table class="{css}"><caption>{text(caption)}</caption>\n<tbody>\n{"".join(body)}</tbody></table>\n')

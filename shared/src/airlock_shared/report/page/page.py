@@ -1,4 +1,4 @@
-"""The report as one HTML page: it needs no other file, runs nothing, loads nothing, and prints on A4 and Letter.
+"""The report as one HTML page: it needs no other file, runs nothing, loads nothing, and prints on A4.
 
 Made from the report's value alone, so that the same value gives the same bytes.
 """
@@ -7,49 +7,60 @@ from __future__ import annotations
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
 
-from airlock_shared.report.page.front import OF_HALF, front, how_of
-from airlock_shared.report.page.html import Html, bad, code, element, escaped, hexes, joined, pairs, table, words
-from airlock_shared.report.page.signing import signing_page
+from airlock_shared.report.page.front import front
+from airlock_shared.report.page.html import (
+    Html,
+    bad,
+    code,
+    element,
+    escaped,
+    hexes,
+    joined,
+    listed,
+    pairs,
+    table,
+    words,
+)
+from airlock_shared.report.page.people import confirmations
 from airlock_shared.report.page.steps import labelled, step_section
 from airlock_shared.report.rows import Row, headline
 
 
 def page(report: Row) -> bytes:
     """Return the page, UTF-8, of a report's value."""
-    style = _style(report)
-    policy = f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'"
     count, half = len(report["steps"]), report["made_by"]
+    foot = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
+    foot += ["PART OF THE PLAN"] if report["part"] else []
+    foot += [] if report["complete"] else [headline(report)]
     body = [
         element("section", *front(report), css="front"),
         *_fingerprints(report),
-        _plan(report),
-        *_people(report),
+        *plan_tables(report["plan"], report["deployment"]),
+        *confirmations(report["people"]),
         _preflight(report),
-        *(step_section(step, n, count, half) for n, step in enumerate(report["steps"], start=1)),
+        *(step_section(step, n, count) for n, step in enumerate(report["steps"], start=1)),
         _alive(report["alive"]),
         *_transcripts(report),
         _artefacts(report),
-        signing_page(report),
     ]
+    return document(f"{report['ceremony']['id']}: report of {half}", foot, body)
+
+
+def document(title: str, foot: Sequence[str], body: Iterable[Html]) -> bytes:
+    """Return a page that needs no other file, UTF-8; ``foot``, in words of ours and ids, stands below each printed page."""
+    sheet = (files("airlock_shared.report.page") / "parts" / "report.css").read_text(encoding="utf-8")
+    style = sheet.replace("@FOOT@", ", ".join(foot), 1)  # a plan's id is letters, digits and hyphens
+    policy = f"default-src 'none'; style-src '{_source_hash(style)}'; base-uri 'none'; form-action 'none'"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escaped(report['ceremony']['id'])}: report of {escaped(half)}</title>\n"
+        f"<title>{escaped(title)}</title>\n"
         f"<style>{style}</style>\n</head>\n<body>\n<main>\n" + "\n".join(body) + "\n</main>\n</body>\n</html>\n"
     ).encode()
-
-
-def _style(report: Row) -> str:
-    """Return the style sheet; the foot of every printed page repeats what must not be overlooked."""
-    words = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
-    words += ["PART OF THE PLAN"] if report["part"] else []
-    words += [] if report["complete"] else [headline(report)]
-    sheet = (files("airlock_shared.report.page") / "parts" / "report.css").read_text(encoding="utf-8")
-    return sheet.replace("@FOOT@", ", ".join(words), 1)  # a plan's id is letters, digits and hyphens
 
 
 def _source_hash(style: str) -> str:
@@ -58,59 +69,31 @@ def _source_hash(style: str) -> str:
 
 
 def _fingerprints(report: Row) -> Iterator[Html]:
-    marks = report["fingerprints"]
     yield element("h2", "Fingerprints")
-    yield table("SHA-256 of each document: compare it, read the words aloud", ("of", "fingerprint", "words"), [
-        (row["of"], hexes(row["hex"]), words(row["words"] or "not given")) for row in marks
-    ], css="wide marks")  # fmt: skip
-    yield element("div", *(
-        element("figure", code(row["hex"], row["of"]), element("figcaption", f"{row['of']}: the hex as a QR code"))
-        for row in marks if row["hex"]
-    ), css="codes")  # fmt: skip
+    rows = [(row["of"], fingerprint(row["hex"], row["words"], row["of"])) for row in report["fingerprints"]]
+    yield pairs("SHA-256 of each document: compare it, read the words aloud", rows, css="facts marks")
 
 
-def _plan(report: Row) -> Html:
-    plan, deployment = report["plan"], report["deployment"]
-    about = f"{plan['deployment']}, chain {deployment['chain_id']}, fetched at {deployment['fetched_at']}"
+def fingerprint(digits: str, spoken: str, of: str) -> Html:
+    """Return a fingerprint to compare: its QR code, hex and words; that it was not given when it is empty."""
+    return joined(code(digits, of), hexes(digits), words(spoken)) if digits else joined("not given")
+
+
+def plan_tables(plan: Row, deployment: Row | None) -> Iterator[Html]:
+    """Yield where a plan is for, its limits, and its signers; ``deployment`` where it is known."""
+    about = f", chain {deployment['chain_id']}, fetched at {deployment['fetched_at']}" if deployment else ""
+    yield element("h2", "Limits and signers")
     limits = [(row["name"], row["value"]) for row in plan["limits"]]
-    return joined(
-        element("h2", "Plan"),
-        pairs("Where, and limits for what the builder chooses", [("deployment", about), *limits]),
-        *map(_signer, plan["signers"]),
-    )
-
-
-def _signer(signer: Row) -> Html:
-    names = {"address": "address", "path": "path", "show": "the device shows", "delegate_of": "as delegate of"}
-    return pairs(f"Signer {signer['name']}", [(head, signer[name]) for name, head in names.items() if signer[name]])
-
-
-def _people(report: Row) -> Iterator[Html]:
-    yield element("h2", "People")
-    roles = ", ".join(report["ceremony"]["roles"])
-    yield element("p", f"The plan names these roles: {roles}." if roles else "The plan names no roles.")
-    for row in report["people"]:
-        half = f"on {OF_HALF[row['machine']]}"
-        begun = row["begun"]["utc"] if row["begun"] else "not begun"
-        ended = row["ended"]["utc"] if row["ended"] else "not ended"
-        names = [(each["name"], each["value"] or "nobody") for each in row["names"]]
-        yield pairs(half.capitalize(), [("begun", begun), *names, ("ended", ended)])
-        if row["stations"]:
-            rows = [
-                (s["at"]["utc"], s["station"], ", ".join((*s["by"], *how_of(s))), _compared(s)) for s in row["stations"]
-            ]
-            heads = ("when", "station", "by", "compared")
-            yield table(f"Stations confirmed {half}", heads, rows, css="wide moments")
-        if row["exceptions"]:
-            said = [(e["at"]["utc"], e["station"] or "none", e["by"], e["reason"]) for e in row["exceptions"]]
-            yield table("Exceptions", ("when", "station", "by", "reason"), said, css="wide moments")
-
-
-def _compared(station: Row) -> Html:
-    value = station["compared"]
-    is_hex = len(value) == 64 and all(digit in "0123456789abcdef" for digit in value)
-    changed = "" if station["holds"] else bad("its record changed since", "p")
-    return joined(hexes(value) if is_hex else value, changed)
+    yield pairs("Limits for what the builder chooses", [("deployment", f"{plan['deployment']}{about}"), *limits])
+    names = {"path": "", "show": ", the device shows ", "delegate_of": ", as delegate of "}
+    signers = [
+        (
+            s["name"],
+            joined(s["address"], element("p", "".join(f"{text}{s[name]}" for name, text in names.items() if s[name]))),
+        )
+        for s in plan["signers"]
+    ]
+    yield pairs("Signers", signers)
 
 
 def _preflight(report: Row) -> Html:
@@ -120,9 +103,16 @@ def _preflight(report: Row) -> Html:
         parts.append(bad("No preflight is on record here.", "p"))
     else:
         caption = f"Preflight at {found['at']['utc']}"
-        lines = [[line[name] for name in heads] for line in found["lines"]]
-        parts += [table(caption, heads, lines, css="wide lines")] if lines else []
-        parts.append(pairs(f"{caption}: what else was recorded", labelled(found["rest"])))
+        doubts = [[line[name] for name in heads] for line in found["lines"] if line["verdict"] != "ok"]
+        good = [
+            joined(f"{line['group']}, {line['what']}: ", line["found"])
+            for line in found["lines"]
+            if line["verdict"] == "ok"
+        ]
+        parts += [table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")] if doubts else []
+        parts += [element("p", f"{caption}: ok"), listed(good, css="dense")]
+        rest = (joined(f"{name}: ", value) for name, value in labelled(found["rest"]))
+        parts += [element("p", "What else was recorded:"), listed(rest, css="dense")]
     return joined(*parts)
 
 
@@ -149,17 +139,17 @@ def _alive(alive: Row) -> Html:
 def _transcripts(report: Row) -> Iterator[Html]:
     yield element("h2", "Transcripts")
     for row in report["transcripts"]:
-        name = f"Transcript of {OF_HALF[row['machine']]}"
+        name = f"Transcript of the {row['machine']} machine"
         if not row["given"]:
             yield pairs(name, [("given", bad("not given"))])
             continue
-        seals = [("sealed", _seal(seal)) for seal in row["seals"]]
-        if row["machine"] == "offline" and not seals:
-            seals.append(("sealed", bad("by nobody")))
+        seals = [("sealed before", _seal(seal)) for seal in row["seals"][:-1]]
         entries = f"{row['entries']}, the chain holds"
         yield pairs(name, [("entries", entries), ("head", hexes(row["head"])), ("words", words(row["words"])), *seals])
-    matches = [(row["what"], row["result"]) for row in report["matches"]]
-    yield pairs("The artefacts name each other", matches, css="sentences")
+    results = dict.fromkeys(row["result"] for row in report["matches"])
+    for result in results:
+        whats = "; ".join(row["what"] for row in report["matches"] if row["result"] == result)
+        yield element("p", element("strong", f"{result}: "), f"{whats}.")
 
 
 def _seal(seal: Row) -> Html:
@@ -168,13 +158,12 @@ def _seal(seal: Row) -> Html:
 
 
 def _artefacts(report: Row) -> Html:
-    told = (
+    about = (
         "`airlock-online report verify` or `airlock-offline report verify` computes this page again from these files."
     )
-    rows = [(r["name"], r["what"], f"{r['bytes']} bytes", hexes(r["sha256"])) for r in report["artefacts"]]
-    heads = ("file", "what it is", "size", "SHA-256")
+    rows = [(f"{r['name']}, {r['bytes']} bytes: {r['what']}", hexes(r["sha256"])) for r in report["artefacts"]]
     return joined(
         element("h2", "Artefacts"),
-        element("p", told),
-        table("Files beside this page", heads, rows, css="wide moments"),
+        element("p", about),
+        table("Files beside this page", ("file", "SHA-256"), rows, css="wide keep"),
     )

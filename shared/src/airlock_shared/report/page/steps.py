@@ -1,44 +1,38 @@
-"""A step of the report as HTML: planned, decoded, hashed, shown, signed, and what became of it."""
+"""The evidence of a step: what was asked and read, every field beside the Ledger's screen, the signature, the services."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.evidence.timeline import UNUSABLE_ID
-from airlock_shared.report.page.front import Fact, state_of
-from airlock_shared.report.page.html import Html, bad, element, hexes, joined, listed, pairs, table, told
+from airlock_shared.report.page.device import beside_fields, drawn
+from airlock_shared.report.page.html import Fact, Html, bad, element, hexes, joined, listed, pairs, table, told
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, plain, warnings_of
 from airlock_shared.wire.codec import parse_json
 
-GROUPS = {
-    "plan": "Decided by the plan",
-    "fixed": "Fixed: zero, because the plan asks for nothing here",
-    "builder": "Chosen by the builder, within the plan's limits",
-    "nobody": "Not decided by any rule",
+DECIDERS = {
+    "plan": "decided by the plan",
+    "fixed": "fixed: zero, because the plan asks for nothing here",
+    "builder": "chosen by the builder, within the plan's limits",
+    "nobody": "not decided by any rule",
 }
-KEPT = {True: "yes", False: "NO: this is not what was promised", None: "not known"}
 
 
-def step_section(step: Row, number: int, count: int, half: str) -> Html:
-    """Return the section of a step; ``half`` made the report."""
-    parts = [
-        element("h2", f"Step {number} of {count}: {step['id']}"),
-        element("p", f"{step['title']} ({step['action']})"),
-        pairs("What the plan says", [*labelled(step["planned"]), ("signed by", step["signer"])]),
-        *_before(step),
-    ]
+def step_section(step: Row, number: int, count: int) -> Html:
+    """Return the section of a step."""
+    heading = element("h2", f"Step {number} of {count}: {step['id']}")
     if not step["in_part"]:
         apart = (f"Not in this part of the plan: {step['signer']} signs it. It is neither done nor missing here; the report "
                  "of that part has it.")  # fmt: skip
-        return element("section", *parts, element("p", apart), css="step apart")
-    for key, heading, why, drawn in _PARTS:
-        if step[key]:
-            parts += drawn(step[key])
-        elif key != "outcome" or half == "online":
-            parts.append(element("div", element("h3", heading), bad(why, "p"), css="none"))
-    return element("section", *parts, css="step")
+        planned = pairs(f"{step['title']} ({step['action']}): what the plan says", labelled(step["planned"]))
+        return element("section", heading, planned, element("p", apart), css="step")
+    parts = [*_before(step)]
+    parts += _request(step["request"], step["device"]) if step["request"] else [bad("Nothing came back.", "p")]
+    parts += _signature(step["signature"]) if step["signature"] and step["signature"]["result"] == "signed" else []
+    parts += _outcome(step["outcome"]) if step["outcome"] else []
+    return element("section", heading, *parts, css="step")
 
 
 def labelled(rows: Sequence[Row]) -> list[Fact]:
@@ -58,7 +52,9 @@ def _members(value: str) -> Html | None:
         found = parse_json(value.encode()) if value.startswith("{") else None
     except (AirlockError, UnicodeEncodeError):
         return None
-    return listed(_said(key, plain(member)) for key, member in found.items()) if found and type(found) is dict else None
+    if not found or type(found) is not dict:
+        return None
+    return listed((_said(key, plain(member)) for key, member in found.items()), css="dense")
 
 
 def _before(step: Row) -> Iterator[Html]:
@@ -71,34 +67,34 @@ def _before(step: Row) -> Iterator[Html]:
             [*facts, ("challenge, SHA-256", hexes(row["challenge"]))],
         )
     for read in step["reads"]:
-        yield element("p", f"Read at {read['at']['utc']}: what is known of the code {read['code']}")
-        for seen in read["seen"]:
-            heads = {"owner": "owner", "pending": "pending owner", "private": "private", "adopted": "the trader's code"}
-            facts = [(head, seen[name]) for name, head in heads.items()]
-            yield pairs(f"What {seen['source']} says", [*facts, ("trouble", told(seen["trouble"] or "none"))])
-        yield listed(read["code_rows"])
+        heads = {"source": "source", "owner": "owner", "pending": "pending owner", "private": "private",
+                 "adopted": "the trader's code"}  # fmt: skip
+        seen = [[row[name] for name in heads] + [told(row["trouble"] or "none")] for row in read["seen"]]
+        caption = f"Read at {read['at']['utc']}: what is known of the code {read['code']}"
+        yield table(caption, (*heads.values(), "trouble"), seen)
+        yield listed(read["code_rows"], css="dense")
         yield from (bad(told(warning), "p") for warning in warnings_of(read))
 
 
-def _request(request: Row) -> Iterator[Html]:
-    yield element("h3", f"What came back: {request['title']}")
+def _request(request: Row, device: Row | None) -> Iterator[Html]:
     where = request["goes_to"]
     if request["order_type"] is not None:
         where += f", order type {request['order_type']} ({request['order_reason']})"
     where += f", in place of trigger {request['replaces']}" if request["replaces"] else ""
-    asked = listed(_said(row["name"], row["value"]) for row in request["asked"])
-    yield pairs("Asked and under what it is signed", [
-        ("asked of the builder, in raw units", joined(element("p", request["endpoint"]), asked)),
+    asked = listed((_said(row["name"], row["value"]) for row in request["asked"]), css="dense")
+    claims = [_said(row["name"], row["value"]) for row in request["claims"]]
+    yield pairs("Asked of the builder, and what it says beside (not signed, decides nothing)", [
+        ("in raw units", joined(element("p", request["endpoint"]), asked)),
         ("goes to", where),
-        *((row["name"], row["value"]) for row in request["under"]),
+        *([("said", listed(claims))] if claims else []),
     ])  # fmt: skip
-    for by, heading in GROUPS.items():
-        rows = [_decided(row) for row in request["decided"] if row["by"] == by]
-        if rows:
-            yield table(heading, ("field", "value, as it is signed, and what was expected"), rows, css="wide fields")
-    if request["claims"]:
-        said = [(label(row["name"]), _members(row["value"]) or row["value"]) for row in request["claims"]]
-        yield pairs("The builder says (not signed, decides nothing)", said)
+    under = [joined(element("strong", row["name"]), element("p", row["value"])) for row in request["under"]]
+    pages = device["pages"] if device else []
+    first, *groups = beside_fields(pages, request["decided"])
+    rows = [(drawn(first[0]), joined(*under, *map(_decided, first[1])))]
+    rows += [(drawn(screens), joined(*map(_decided, fields))) for screens, fields in groups]
+    caption = f"What is signed: {request['title']}; {_of_device(device)}"
+    yield table(caption, ("the Ledger's screen", "the same, decoded"), rows, css="wide screens")
     yield pairs("Hashes, computed from the payload", [(row["name"], hexes(row["value"])) for row in request["hashes"]])
     checks = request["checks"]
     counted = f"{checks['passed']} checks passed, {len(checks['refused'])} refused, {checks['not_reached']} not reached"
@@ -112,76 +108,48 @@ def _request(request: Row) -> Iterator[Html]:
         yield pairs(f"Refused: {each['check']}", facts, css="facts bad")
 
 
-def _decided(row: Row) -> tuple[Html, Html]:
-    """Return a field under its label and the name that the Ledger shows; its value, the raw value, and the verdict."""
-    verdict = f"expected: {row['expected']}", ": kept" if row["ok"] else bad(": NOT KEPT")
-    return joined(label(row["field"]), element("p", row["field"], css="raw")), joined(
-        element("strong", row["value"]),
-        *(element("p", note) for note in row["notes"]),
-        element("p", f"signed as {row['raw']} ({row['unit']})", css="raw"),
-        element("p", *verdict),
-    )
+def _of_device(device: Row | None) -> str:
+    """Return how it was signed, and of which Ledger the pages are or where they can be found."""
+    if device is None:
+        return "nothing of a Ledger is on record"
+    if not device["app"]:
+        return f"signed {device['shown']}"
+    how = f"signed {device['shown']}, app {device['app']}"
+    if not device["pages"]:
+        return f"{how}; the Ledger's pages are in the report of the offline machine"
+    return f"{how}; as a Ledger {device['model']} shows it up to the page that signs, without its buttons"
 
 
-def _device(device: Row) -> Iterator[Html]:
-    yield element("h3", "On the Ledger")
-    yield pairs("How it was signed", [("signed", device["shown"]), ("app version", device["app"])])
-    lines = [" | ".join(line.strip() for line in page) for page in device["pages"]]
-    if not lines:
-        yield element("p", "Its pages are in the report of the offline machine.")
-        return
-    yield element(
-        "p", f"The {len(lines)} pages that the model {device['model']} shows for this, up to the one that signs:"
-    )
-    yield element("ol", *(element("li", line) for line in lines), css="pages")
+def _decided(row: Row) -> Html:
+    """Return a field under its label and the name that the Ledger shows; its value, the raw value, who decided it."""
+    raw = "" if row["raw"].lower() == row["value"].lower() else f", signed as {row['raw']} ({row['unit']})"
+    expected = "" if row["expected"] == row["value"] else f"; expected: {row['expected']}"
+    verdict = f"; {DECIDERS[row['by']]}{expected}", ": kept" if row["ok"] else bad(": NOT KEPT")
+    value = element("p", label(row["field"]), ": ", element("strong", row["value"]))
+    signed = element("p", element("span", row["field"], raw, css="raw"), *verdict)
+    return joined(value, *(element("p", note) for note in row["notes"]), signed)
 
 
 def _signature(row: Row) -> Iterator[Html]:
-    when = row["at"]["utc"] if row["at"] else "not on record here"
-    yield element("h3", "Signature")
-    if row["result"] != "signed":
-        yield pairs("Not signed", [("result", bad(row["result"])), ("why", row["why"]), ("when", when)])
-        return
     withheld = "withheld: it was not submitted and ended, so it is a secret"
-    yield pairs("Signed, and recovered over the digest above", [
+    yield pairs("Signature, recovered over the digest above", [
         ("recovered signer", row["signer"]),
-        ("over the digest", hexes(row["digest"])),
-        ("when", when),
         ("signature", hexes(row["bytes"]) if row["bytes"] else withheld),
         ("its SHA-256", hexes(row["sha256"])),
     ])  # fmt: skip
 
 
 def _outcome(outcome: Row) -> Iterator[Html]:
-    yield element("h3", "Outcome")
-    good = outcome["done"] and all(promise["kept"] is not False for promise in outcome["read_back"])
-    names = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
-    facts = [(label(name, "event"), outcome[name]) for name in names if outcome[name]]
-    yield pairs("Outcome", [("state", state_of(outcome, good=good)), *facts])
-    if outcome["events"]:
-        yield table("Timeline, as the services and people told it, in raw units", ("when", "what", "said"),
-                    map(_event, outcome["events"]), css="wide moments")  # fmt: skip
-    if outcome["told"]:
-        rows = [(row["at"], row["state"] or "error", told(row["error"])) for row in outcome["told"]]
-        yield table("What this machine recorded", ("when", "state", "error"), rows, css="wide moments")
-    for promise in outcome["read_back"]:
-        facts = [("promised", told(promise["promised"])), ("found", told(promise["found"]))]
-        facts += [("kept", KEPT[promise["kept"]]), ("read and recorded", outcome["read_back_at"]["utc"])]
-        yield pairs(f"Read back: {promise['what']}", facts)
+    names = ("route", "method", "tracking_id", "entity_id", "code", "note")
+    yield pairs("Submitted", [(label(name, "event"), outcome[name]) for name in names if outcome[name]])
+    told_here = [(row["at"], "put on record", told(row["error"] or row["state"])) for row in outcome["told"]]
+    yield table("Timeline, as services, people and this machine told it, in raw units", ("when", "what", "said"),
+                [*map(_event, outcome["events"]), *told_here], css="wide moments")  # fmt: skip
 
 
 def _event(event: Row) -> tuple[object, ...]:
     seq = "" if event["seq"] is None else f" (seq {event['seq']})"
     kind = "" if event["kind"] in ("event", "note") else f"{label(event['kind'])}: "
     what = label(event["type"]) if event["kind"] == UNUSABLE_ID else event["type"]
-    said = listed(_said(row["name"], row["value"], "event") for row in event["payload"])
+    said = listed((_said(row["name"], row["value"], "event") for row in event["payload"]), css="dense")
     return event["at"] or "no time told", f"{kind}{what}{seq}", said
-
-
-_PARTS: tuple[tuple[str, str, str, Callable[[Row], Iterator[Html]]], ...] = (
-    ("request", "What came back", "not given", _request),
-    ("device", "On the Ledger", "nothing on record", _device),
-    ("signature", "Signature", "not given", _signature),
-    ("outcome", "Outcome", "not submitted from this machine", _outcome),
-)
-"""Where a part stands in a step, its heading and a sentence for when there is none, and what draws it."""

@@ -1,0 +1,114 @@
+"""Five hundred delegates in one plan, led on both machines and interrupted twice: a form, pages of rows, one file of proofs.
+
+With every run of the tests a smaller plan; ``make test-signing`` plays the whole number.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import signal
+import time
+from pathlib import Path
+
+import pytest
+from eth_account import Account
+from eth_account.messages import encode_defunct
+from eth_account.signers.local import LocalAccount
+
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.host.transcript_file import read_transcript
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.fingerprint_words import spoken
+from e2e import led
+from e2e.conftest import BothMachines, Ledger
+from e2e.led import Asked, Screen, interrupt, lead
+from e2e.test_one_command import Day, unpinned
+
+__all__ = ["unpinned"]
+
+STEPS = int(os.environ.get("AIRLOCK_MANY_STEPS", "60"))
+ANSWERS_AT_MOST = 80
+
+
+def key_of(number: int) -> LocalAccount:
+    account: LocalAccount = Account.from_key(hashlib.sha256(b"desk %d" % number).digest())
+    return account
+
+
+class LongDay(Day):
+    """A day on which a plan with many delegates is led."""
+
+    def __init__(self, desk: BothMachines, ledger: Ledger, steps: int) -> None:
+        super().__init__(desk, ledger, "delegate-key")
+        head, step = self.plans["online"].read_text().split("[[steps]]\n")
+        many = []
+        for number in range(steps):
+            text = re.sub(r'(?m)^id = ".*"$', f'id = "desk-{number + 1:03}"', step)
+            many.append(re.sub(r'(?m)^delegate = ".*"$', f'delegate = "{key_of(number).address}"', text))
+        text = re.sub(r'(?m)^deadline_at_most = ".*"$', 'deadline_at_most = "12h"', head) + "".join(
+            "[[steps]]\n" + each for each in many
+        )
+        for plan in self.plans.values():
+            plan.write_text(text)
+        self.papers["plan"] = spoken(parse_plan(text.encode()).fingerprint)
+
+    def prove(self) -> None:
+        """Have the desk's servers sign every challenge in the one file of them."""
+        plan, asks = self.plans["online"], self.desk.path("challenges.json")
+        assert self.desk.online("delegate", "challenge", "--plan", plan, "-o", asks).code == 0
+        document = json.loads(asks.read_text())
+        keys = {(key := key_of(number)).address: key for number in range(len(document["proofs"]))}
+        for proof in document["proofs"]:
+            signed = keys[proof["delegate"]].sign_message(encode_defunct(text=proof["text"]))
+            proof["signature"] = "0x" + signed.signature.hex()
+        asks.write_text(json.dumps(document))
+        self.folder("online").mkdir(exist_ok=True)
+        output = self.folder("online") / "proofs.json"
+        ended = self.desk.online("delegate", "proof", asks, "--plan", plan, "-o", output)
+        assert ended.code == 0, ended.err
+
+    def record(self, half: str) -> list[Entry]:
+        return read_transcript(self.desk.path(f"{half}-home") / "transcript.jsonl")
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT])
+def test_many_delegates_are_led_to_a_complete_report_through_two_interruptions(
+    unpinned: BothMachines, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+) -> None:
+    monkeypatch.setattr(led, "_PATIENCE_S", 60 + 12 * STEPS)
+    day = LongDay(unpinned, ledger, STEPS)
+    day.prove()
+    began = time.monotonic()
+    screens = {half: day.start(half) for half in ("online", "offline")}
+    asked: list[Asked] = []
+    whole: list[str] = []
+    for signed, kind in ((STEPS // 4, how), (STEPS // 2, signal.SIGKILL)):
+
+        def so_many_are_signed(screens: dict[str, Screen], _asked: list[Asked], signed: int = signed) -> bool:
+            return f"Signed: desk-{signed:03}" in screens["offline"].shown
+
+        asked += lead(screens, until=so_many_are_signed)
+        assert screens["offline"].code is None, screens["offline"].shown[-2000:]
+        interrupt(screens["offline"], kind)
+        whole.append(screens["offline"].plain())
+        screens["offline"] = day.start("offline")
+    asked += lead(screens)
+    whole.append(screens["offline"].plain())
+    told = "\n".join(["=== offline", *whole, "=== online", screens["online"].plain()])
+    if kept := os.environ.get("AIRLOCK_MANY_KEEP"):
+        Path(kept).write_text(told)
+        Path(kept + ".asked").write_text("\n".join(map(repr, asked)))
+    assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, told[-6000:]
+    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
+    assert report["complete"], report["missing"]
+    answers = [each for each in asked if each.typed]
+    print(f"{STEPS} steps: {len(answers)} answers, {len(asked) - len(answers)} keys, {time.monotonic() - began:.0f} s")
+    assert len(answers) <= ANSWERS_AT_MOST, answers
+    entries = day.record("offline")
+    digests = [entry.data["digest"] for entry in entries if entry.event == "signed"]
+    assert (len(digests), len(set(digests))) == (STEPS, STEPS)
+    confirmed = [digest for entry in entries if entry.event == "page-confirmed" for digest in entry.data["digests"]]
+    assert sorted(confirmed) == sorted(digests)  # each on one page, and asked about once

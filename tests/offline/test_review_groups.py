@@ -1,0 +1,431 @@
+"""Reviews by groups: nothing of a step is hidden, and a page's Yes signs the rows that stood on it, and no other."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from eth_account import Account
+
+from airlock_offline.cli import review_pages
+from airlock_offline.cli.group_pages import GroupPages
+from airlock_offline.signing.review import lines_of
+from airlock_offline.signing.review_groups import AT_LEAST, ROWS_AT_MOST, Group, groups_of, rows_of_page
+from airlock_offline.signing.sign_item import judged, sign_item, to_sign
+from airlock_shared.ceremony.sections import BEGUN, ENDED, PAGE_CONFIRMED, confirmed_on_pages
+from airlock_shared.checks.case import IntentCase, Situation
+from airlock_shared.checks.judge import Examined, Known, judge_item
+from airlock_shared.checks.nonces import UsedNonces, use_of
+from airlock_shared.documents.requests import Request
+from airlock_shared.documents.transcript import Entry, next_entry
+from airlock_shared.errors import Declined
+from airlock_shared.plan.decisions import shown_value
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import columns
+from airlock_shared.units import raw_text
+from offline.test_signing import Table, ledger
+from shared.make_payloads import NOW_MS, seal
+from shared.world import PLAN_TEXT, deployment, good, request_of
+
+LONG = str(2**256 - 1)
+EXPIRY = "2027-03-31T00:00:00Z"
+
+
+class Step:
+    """A delegate's step: what the plan says of it, and the message that came for it."""
+
+    def __init__(self, number: int, **message: str) -> None:
+        self.id = f"desk-{number:03}"
+        self.plan = {"delegate": Account.from_key(number.to_bytes(32, "big")).address, "expiry": EXPIRY}
+        self.more = ""
+        self.message = {"nonce": str(1000 + number), "delegate": self.plan["delegate"], **message}
+        self.said: str | None = None
+
+    def expires(self, text: str, seconds: int) -> Step:
+        self.plan["expiry"], self.message["expiry"] = text, str(seconds)
+        return self
+
+
+def world(steps: Sequence[Step], change: Callable[[str], str] = lambda text: text) -> tuple[list[Request], Situation]:
+    """Return the requests of a plan with these steps, and its situation."""
+    text = PLAN_TEXT[: PLAN_TEXT.index("[[steps]]")]
+    template = PLAN_TEXT[
+        PLAN_TEXT.index('[[steps]]\nid = "desk-key"') : PLAN_TEXT.index('[[steps]]\nid = "desk-key-terms"')
+    ]
+    requests = []
+    for step in steps:
+        own = template.replace('"desk-key"', f'"{step.id}"').replace(EXPIRY, step.plan["expiry"])
+        text += own.replace("0x70997970C51812dc3A010C7d01b50e0d17dc79C8", step.plan["delegate"]) + step.more + "\n"
+        document = good("desk-key")
+        item = document["requests"][0]
+        item["step"] = step.id
+        item["fields"] |= {"delegate": step.plan["delegate"], "expirySeconds": step.message.get("expiry", "1806451200")}
+        item["payload"]["message"] |= step.message
+        if step.said is not None:
+            item["payload"]["meta"] = {"note": step.said, "kind": "delegate"}
+        seal(item["payload"])
+        requests.append(request_of(document))
+    return requests, Situation(parse_plan(change(text).encode()), deployment(), NOW_MS)
+
+
+def proofs_of(situation: Situation) -> frozenset[str]:
+    plan = situation.plan
+    return frozenset(challenge_of(plan, deployment(), step).sha256() for step in registrations(plan))
+
+
+def examine(requests: Sequence[Request], situation: Situation, used: UsedNonces | None = None) -> list[Examined]:
+    known = Known(used=used or UsedNonces(), proofs=proofs_of(situation))
+    return [judge_item(request, situation, known) for request in requests]
+
+
+def grouped(steps: Sequence[Step], **more: Any) -> tuple[list[Group], list[Examined]]:
+    items = examine(*world(steps, **more))
+    return list(groups_of(items, UsedNonces(), lambda _case: [])), items
+
+
+def digest_of(item: Examined) -> str:
+    return "0x" + item.digest.hex()
+
+
+def steps(count: int = 8, **message: str) -> list[Step]:
+    return [Step(number, **message) for number in range(1, count + 1)]
+
+
+def ids(groups: Sequence[Group], items: Sequence[Examined]) -> list[list[str]]:
+    name = {digest_of(item): item.received.request.step for item in items}
+    return [[name[digest] for digest in group.rows] for group in groups]
+
+
+# ---- nothing is hidden ----------------------------------------------------------------------------------------------
+
+
+def require_nothing_hidden(groups: Sequence[Group], items: Sequence[Examined]) -> None:
+    """Assert that each value of each step of a group is in the group's form or in the step's row."""
+    for group in groups:
+        form = " ".join(" ".join(lines_of(group.form)).split())
+        for item in items:
+            if (row := group.rows.get(digest_of(item))) is None:
+                continue
+            case = item.case
+            assert isinstance(case, IntentCase)
+            text = " ".join(row)
+            assert case.step.id in text
+            for decision in case.decisions:
+                shown = shown_value(decision.field, decision.raw)
+                assert shown in text or shown in form, (case.step.id, decision.field.path)
+                signed = raw_text(decision.raw)
+                assert type(decision.raw) is bytes or signed in text or signed in form, (case.step.id, signed)
+
+
+def test_alike_steps_are_a_group_with_a_form_and_a_row_for_each() -> None:
+    groups, items = grouped(steps())
+    assert ids(groups, items) == [[f"desk-{number:03}" for number in range(1, 9)]]
+    require_nothing_hidden(groups, items)
+    (group,) = groups
+    form = "\n".join(lines_of(group.form))
+    assert "STEP 0" not in form
+    assert not any(step.plan["delegate"] in form for step in steps())
+    assert all(len(row) == 2 and max(map(columns, row)) <= 80 for row in group.rows.values())
+    assert "CHECKS: " in form
+    named, row = group.heading[0], group.rows[digest_of(items[0])][0]
+    assert (named.index("step"), named.index("delegate")) == (row.index("desk-001"), row.index("0x"))
+
+
+def test_fewer_are_reviewed_by_themselves() -> None:
+    assert grouped(steps(AT_LEAST - 1))[0] == []
+    assert len(grouped(steps(AT_LEAST))[0]) == 1
+
+
+ALTERED: dict[str, Callable[[Step], object]] = {
+    "nonce": lambda step: step.message.update(nonce=LONG),
+    "deadline": lambda step: step.message.update(deadline="1790000900001"),
+    "terms": lambda step: step.message.update(tnc="Other terms."),
+    "expiry": lambda step: step.expires("2027-03-31T00:00:01Z", 1806451201),
+    "delegate": lambda step: (
+        step.plan.update(delegate="0x" + "12" * 20),
+        step.message.update(delegate="0x" + "12" * 20),
+    ),
+    "what the builder says": lambda step: setattr(step, "said", "Registers a key."),
+}
+
+
+@pytest.mark.parametrize("at", [0, 3, 7])
+@pytest.mark.parametrize("altered", ALTERED)
+def test_a_step_with_any_other_value_shows_it_in_its_row_or_leaves_the_group(altered: str, at: int) -> None:
+    many = steps(12)
+    ALTERED[altered](many[at])
+    groups, items = grouped(many)
+    assert not any(item.verdicts.hinder() for item in items)
+    require_nothing_hidden(groups, items)
+    inside = [each for group in ids(groups, items) for each in group]
+    assert (many[at].id in inside) == (altered not in ("terms", "expiry"))
+
+
+def test_a_row_with_another_expiry_parts_the_group_and_is_reviewed_by_itself() -> None:
+    many = steps(15)
+    many[6].expires("2028-03-31T00:00:00Z", 1838073600)
+    groups, items = grouped(many)
+    assert ids(groups, items) == [[s.id for s in many[:6]], [s.id for s in many[7:]]]
+    for group in groups:  # each form names the other steps of the account that are not on its own pages
+        form = "\n".join(lines_of(group.form))
+        assert many[6].plan["delegate"] in form
+        outside = many[7:] if many[0].id in ids([group], items)[0] else many[:6]
+        assert all(step.plan["delegate"] in form for step in outside)
+
+
+WARNED: dict[str, Callable[[Step], object]] = {
+    "waived": lambda step: setattr(step, "more", 'possession = "waived"\n'),
+    "letters that look like others": lambda step: setattr(step, "said", "p\u0430y"),
+    "a refused value": lambda step: step.message.update(deadline="1"),
+    "the nonce of another": lambda step: step.message.update(nonce="1001"),
+}
+
+
+@pytest.mark.parametrize("warned", WARNED)
+def test_a_step_with_a_warning_or_a_refusal_is_reviewed_by_itself(warned: str) -> None:
+    many = steps(13)
+    WARNED[warned](many[6])
+    groups, items = grouped(many)
+    assert many[6].id not in [each for group in ids(groups, items) for each in group]
+    assert len(groups) == 2
+
+
+def test_where_every_step_has_the_same_warning_each_is_reviewed_by_itself() -> None:
+    many = steps(8)
+    for step in many:
+        WARNED["waived"](step)
+    assert grouped(many)[0] == []
+
+
+def test_what_the_ledger_shows_as_hashes_and_what_was_signed_before_are_reviewed_by_themselves() -> None:
+    by_hashes = lambda text: text.replace('path = "m/44', 'show = "hashes"\npath = "m/44', 1)  # noqa: E731
+    assert grouped(steps(), change=by_hashes)[0] == []
+    requests, situation = world(steps(12))
+    items = examine(requests, situation)
+    case = items[5].case
+    assert isinstance(case, IntentCase)
+    earlier = use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1)
+    used = UsedNonces([earlier])
+    groups = list(groups_of(examine(requests, situation, used), used, lambda _case: []))
+    assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
+
+
+def test_a_note_on_what_the_ledger_does_not_show_parts_the_group() -> None:
+    items = examine(*world(steps(12)))
+    groups = list(groups_of(items, UsedNonces(), lambda case: ["cut"] if case.step.id == "desk-006" else []))
+    assert "desk-006" not in [each for group in ids(groups, items) for each in group]
+
+
+def test_what_the_builder_says_alike_is_in_the_form_and_that_it_says_more() -> None:
+    many = steps()
+    for step in many:
+        step.said = f"Registers {step.id}."
+    form = "\n".join(lines_of(grouped(many)[0][0].form))
+    assert "builder | … what else it says differs from step to step, and is not shown" in form
+    assert "Registers" not in form
+    assert 'builder | kind: "delegate"' in form
+
+
+# ---- pages ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "count"), [(24, 10), (60, 20), (200, 20), (3, 1), (1, 1)])
+def test_a_page_stands_above_its_question_with_twenty_rows_at_most(rows: int, count: int) -> None:
+    (group,), _ = grouped(steps(45, nonce=LONG[:-3]) if rows < 0 else steps(45))
+    digests = list(group.rows)
+    assert rows_of_page(group, digests, rows) == count <= ROWS_AT_MOST
+    assert rows_of_page(group, digests[:2], 60) == 2
+
+
+def test_a_number_of_78_digits_takes_one_line() -> None:
+    many = steps()
+    for number, step in enumerate(many):
+        step.message["nonce"] = str(2**256 - 1 - number)
+    (group,), items = grouped(many)
+    require_nothing_hidden([group], items)
+    assert {len(row) for row in group.rows.values()} == {2}
+    assert max(columns(line) for row in group.rows.values() for line in row) == 80
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "stands"), [(24, 80, True), (23, 80, False), (24, 79, False), (60, 200, True)]
+)
+def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
+    rows: int, width: int, *, stands: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(review_pages, "_size", lambda: (rows, width))
+    monkeypatch.setattr(review_pages, "LOOK_S", 0)
+    lines = [f"row {number}" for number in range(22)]
+    screen = review_pages.ReviewPages(lambda _question: None)
+    if stands:
+        screen.show_page(lines, 2)
+        shown = capsys.readouterr().err.splitlines()
+        assert (shown[:22], len(shown)) == (lines, rows - 2)
+    else:
+        with pytest.raises(Declined, match="too small"):
+            screen.show_page(lines, 2)
+        assert capsys.readouterr().err == ""
+
+
+# ---- a page's Yes ---------------------------------------------------------------------------------------------------
+
+
+class Desk:
+    """A station at which groups are signed: what was asked is kept, of a page and of a step by itself."""
+
+    def __init__(self, folder: Path, many: Sequence[Step], *, yes: bool = True) -> None:
+        self.requests, self.situation = world(many)
+        self.table = Table(folder, ledger())
+        self.station = self.table.station._replace(proofs=proofs_of(self.situation))
+        self.asked: list[str] = []
+        self.recorded: list[list[str]] = []
+        self.yes = yes
+        self.pages = self.begin([])
+
+    def begin(self, confirmed: Sequence[str]) -> GroupPages:
+        items = examine(self.requests, self.situation)
+        groups = groups_of(items, UsedNonces(), lambda _case: [])
+        return GroupPages(groups, confirmed, None, self._ask, self._record)
+
+    def _record(self, digests: list[str]) -> None:
+        assert not self.table.asked_of_the_device or self.recorded
+        self.recorded.append(digests)
+
+    def _ask(self, question: str) -> None:
+        self.asked.append(question)
+        if not self.yes:
+            raise Declined("no")
+
+    def come_to(self, at: int) -> None:
+        items = {digest_of(each): each.received.request for each in examine(self.requests, self.situation)}
+
+        def waiting(digest: str) -> bool:
+            return to_sign(judged(items[digest], self.situation, self.station), self.table.state) is not None
+
+        self.pages.come_to(list(items)[at], waiting)
+
+    def sign(self, at: int) -> str:
+        self.come_to(at)
+        result = sign_item(self.requests[at], self.situation, self.station, self.pages.answers)
+        return result.signed.result
+
+
+def test_one_yes_signs_the_rows_of_its_page_and_is_on_record_before(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, steps(13))
+    assert [desk.sign(at) for at in range(13)] == ["signed"] * 13
+    assert (len(desk.asked), desk.table.asked) == (2, [])
+    assert [len(digests) for digests in desk.recorded] == [10, 3]
+    signed = [entry.data["digest"] for entry in desk.table.state.transcript.entries() if entry.event == "signed"]
+    assert signed == [digest for digests in desk.recorded for digest in digests]
+
+
+def test_a_page_that_is_declined_signs_nothing_of_it_and_the_next_is_asked(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, steps(13), yes=False)
+    assert [desk.sign(at) for at in range(10)] == ["declined"] * 10
+    assert (desk.table.asked_of_the_device, desk.recorded, len(desk.asked)) == ([], [], 1)
+    desk.yes = True
+    assert desk.sign(10) == "signed"
+    assert desk.table.events.count("declined") == 10
+
+
+def test_after_an_interruption_nothing_is_asked_again_and_nothing_is_signed_twice(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, steps(13))
+    assert [desk.sign(at) for at in range(4)] == ["signed"] * 4
+    desk.pages = desk.begin([digest for digests in desk.recorded for digest in digests])
+    assert [desk.sign(at) for at in range(13)] == ["signed"] * 13
+    assert (len(desk.asked), [len(digests) for digests in desk.recorded]) == (2, [10, 3])
+    assert desk.table.events.count("signed") == 13
+
+
+@pytest.mark.parametrize("other", ["nonce", "deadline"])
+def test_a_row_that_was_altered_after_its_page_is_asked_about_by_itself(tmp_path: Path, other: str) -> None:
+    desk = Desk(tmp_path, steps(8))
+    desk.come_to(0)
+    altered = steps(8)
+    ALTERED[other](altered[3])
+    desk.requests = world(altered)[0]
+    item = desk.requests[3]
+    shown: list[str] = []
+    station = desk.station._replace(show=lambda each: shown.append(each.received.request.step))
+    result = sign_item(item, desk.situation, station, desk.pages.answers).signed.result
+    asked = len(desk.table.asked)
+    assert (shown, result, asked) in (
+        (["desk-004"], "signed", 1),
+        (["desk-004"], "refused", 0),
+    )  # shown whole, never silent
+    assert asked == (other == "nonce")  # with the nonce of the row that stood there, the document has it twice
+
+
+def test_an_item_that_is_slipped_in_after_its_page_is_asked_about_by_itself(tmp_path: Path) -> None:
+    many = steps(9)
+    desk = Desk(tmp_path, many)
+    desk.pages = GroupPages(
+        list(groups_of(examine(desk.requests[:8], desk.situation), UsedNonces(), lambda _case: [])), [], None,
+        desk._ask, desk._record,
+    )  # fmt: skip
+    desk.come_to(0)
+    assert len(desk.recorded[0]) == 8
+    sign_item(desk.requests[8], desk.situation, desk.station, desk.pages.answers)
+    assert len(desk.table.asked) == 1
+
+
+def test_a_step_that_somebody_signed_otherwise_since_its_page_is_asked_about_by_itself(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, steps(8))
+    desk.come_to(0)
+    case = examine(desk.requests, desk.situation)[2].case
+    assert isinstance(case, IntentCase)
+    desk.station.used.add(use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1))
+    sign_item(desk.requests[2], desk.situation, desk.station, desk.pages.answers)
+    assert len(desk.table.asked) == 1
+
+
+def test_what_was_refused_meanwhile_is_on_no_page(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, steps(8))
+    late = desk.situation._replace(now_ms=1790000900000)
+    items = {digest_of(each): each.received.request for each in examine(desk.requests, desk.situation)}
+    desk.pages.come_to(
+        next(iter(items)),
+        lambda digest: to_sign(judged(items[digest], late, desk.station), desk.table.state) is not None,
+    )
+    assert (desk.asked, desk.recorded) == ([], [])
+
+
+# ---- pages of another day -------------------------------------------------------------------------------------------
+
+REQUESTS = "aa" * 32
+
+
+def entries(*events: tuple[str, dict[str, Any]]) -> list[Entry]:
+    found: list[Entry] = []
+    for event, data in events:
+        found.append(next_entry(found[-1] if found else None, NOW_MS, event, json.loads(json.dumps(data))))
+    return found
+
+
+def test_pages_count_for_their_requests_their_plan_and_the_people_of_now() -> None:
+    plan = parse_plan(PLAN_TEXT.encode())
+    begun = (BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": {"signer": "Ada"}})
+    page = (
+        PAGE_CONFIRMED,
+        {"ceremony": plan.id, "requests": REQUESTS, "plan": plan.fingerprint, "digests": ["0x1", "0x2"]},
+    )
+    ended = (ENDED, {"ceremony": plan.id, "complete": False, "missing": []})
+    other_plan = (PAGE_CONFIRMED, page[1] | {"plan": "bb" * 32})
+
+    def counted(*events: tuple[str, dict[str, Any]], requests: str = REQUESTS) -> frozenset[str]:
+        return confirmed_on_pages(entries(*events), plan, requests)
+
+    assert counted(begun, page) == {"0x1", "0x2"}
+    assert counted(begun, page, requests="cc" * 32) == frozenset()
+    assert counted(begun, other_plan) == frozenset()
+    assert counted(page) == frozenset()
+    assert counted(begun, page, ended) == frozenset()
+    assert counted(begun, page, ended, begun) == frozenset()
+    nobody = parse_plan(re.sub("(?m)^roles = .*$", "roles = []", PLAN_TEXT).encode())
+    own = (PAGE_CONFIRMED, page[1] | {"plan": nobody.fingerprint})
+    assert confirmed_on_pages(entries(own), nobody, REQUESTS) == {"0x1", "0x2"}

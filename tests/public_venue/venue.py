@@ -1,0 +1,1418 @@
+"""A venue in the public shapes of the real services, written from these and from the specification alone.
+
+Who wrote it had seen neither Airlock's code nor its rehearsal. It checks what it is sent by its own digests and ABI.
+
+One process, 127.0.0.1 only. One port; the services stand under /builder, /market, /relayer, /twap, /core, and the node under /rpc.
+Choices that what is public leaves open are marked OPEN.
+
+    python venue.py --port 0 [--relay-type2 router|pinned] [--busy N] [--busy-body TEXT] [--flags bool|int]
+"""
+import argparse, copy, json, os, sys, threading, time, traceback, uuid, secrets
+from decimal import Decimal, InvalidOperation
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlsplit, unquote
+
+import eth_abi
+from eth_account import Account
+from eth_account.typed_transactions import TypedTransaction
+from eth_keys import keys
+from eth_utils import keccak, to_checksum_address
+from hexbytes import HexBytes
+
+CHAIN_ID = int(os.environ.get("VENUE_CHAIN", "31337"))
+PRICE, USDC6 = 10 ** 10, 10 ** 6
+TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+
+
+def addr(text):
+    return to_checksum_address(keccak(text.encode())[12:])
+
+
+# "addresses (12 names)": four of the names are public, eight are OPEN
+ADDR = {n: addr("third venue " + n) for n in (
+    "tradingRouter", "tradingStorage", "usdc", "referral", "pairStorage", "pairInfos", "priceAggregator", "callbacks",
+    "vaultManager", "executor", "multicall", "delegations")}
+ROUTER, STORAGE, USDC, REFERRAL = (ADDR[n] for n in ("tradingRouter", "tradingStorage", "usdc", "referral"))
+OPERATOR = Account.from_key(keccak(b"third venue operator"))
+
+DOMAINS = {
+    "trading": {"name": "PerpTradingV2", "version": "1", "chainId": CHAIN_ID, "verifyingContract": ROUTER},
+    "referral": {"name": "PerpReferralV2", "version": "1", "chainId": CHAIN_ID, "verifyingContract": REFERRAL},
+}
+
+# ------------------------------------------------------------------------------------------------ structs, letter by letter
+_TRADE = ("Trade(address trader,uint256 pairIndex,uint256 index,uint256 initialPosToken,uint256 positionSizeUSDC,"
+          "uint256 openPrice,bool buy,uint256 leverage,uint256 tp,uint256 sl,uint256 timestamp)")
+_UPD = ("UpdatePositionSize(address trader,uint256 pairIndex,uint256 index,uint256 openPrice,uint256 initialPosToken,"
+        "uint256 leverage)")
+STRUCT_TEXT = {
+    "OpenTradeReq": "OpenTradeReq(Trade _t,uint8 _type,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _TRADE,
+    "OpenTradeCoinExposureReq": "OpenTradeCoinExposureReq(Trade _t,uint8 _type,uint256 _coinExposure,uint256 _minLeverage,uint256 _maxLeverage,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _TRADE,
+    "CloseTradeReq": "CloseTradeReq(address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,uint256 _amount,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce)",
+    "CloseTradeCoinExposureReq": "CloseTradeCoinExposureReq(address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,uint256 _coinExposure,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce)",
+    "IncreasePositionSizeReq": "IncreasePositionSizeReq(UpdatePositionSize _updateInfo,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _UPD,
+    "TpSlReq": "TpSlReq(address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce)",
+    "SetTraderReferralCodeByUserReq": "SetTraderReferralCodeByUserReq(bytes32 _code,address _referee,uint256 _deadline,uint256 _nonce)",
+    "RegisterCodeReq": "RegisterCodeReq(bytes32 _code,address _referrer,uint256 _deadline,uint256 _nonce)",
+    "TwapCancelReq": "TwapCancelReq(address trader,uint256 twapId,uint256 nonce,uint256 deadline)",
+    "DelegateReq": "DelegateReq(address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce)",
+    # OPEN: public are these three names and their routes, and no member but `__reserved1`
+    "TwapOpenOrder": "TwapOpenOrder(address trader,uint256 pairIndex,bool buy,uint256 collateral,uint256 leverage,uint256 slices,uint256 interval,uint256 __reserved1,uint256 nonce,uint256 deadline)",
+    "TwapCloseOrder": "TwapCloseOrder(address trader,uint256 pairIndex,uint256 index,uint256 openTimestamp,uint256 amount,uint256 slices,uint256 interval,uint256 __reserved1,uint256 nonce,uint256 deadline)",
+    "UpdateTpSlReq": "UpdateTpSlReq(address trader,uint256 pairIndex,uint256 index,uint256 timestamp,uint256 newTp,uint256 newSl,uint256 deadline,uint256 nonce)",
+}
+ABI_ORDER = {"DelegateReq": ["trader", "delegate", "expiry", "tnc", "deadline", "nonce"]}
+REFERRAL_STRUCTS = {"SetTraderReferralCodeByUserReq", "RegisterCodeReq"}
+
+
+def parse_types(text):
+    types, rest = {}, text
+    while rest:
+        name, rest = rest.split("(", 1)
+        body, rest = rest.split(")", 1)
+        types[name] = [tuple(m.split(" ")) for m in body.split(",")]
+    return types
+
+
+TYPES = {n: parse_types(t) for n, t in STRUCT_TEXT.items()}
+
+
+def encode_type(primary, types):
+    found = set()
+
+    def walk(n):
+        for t, _ in types[n]:
+            if t in types and t not in found:
+                found.add(t)
+                walk(t)
+    walk(primary)
+    found.discard(primary)
+    return "".join(n + "(" + ",".join(f"{t} {m}" for t, m in types[n]) + ")" for n in [primary] + sorted(found))
+
+
+def hash_struct(name, types, value):
+    out = keccak(encode_type(name, types).encode())
+    for t, m in types[name]:
+        v = value[m]
+        if t in types:
+            out += hash_struct(t, types, v)
+        elif t == "string":
+            out += keccak(v.encode())
+        else:
+            out += eth_abi.encode([t], [v])
+    return keccak(out)
+
+
+def domain_separator(d):
+    return keccak(keccak(b"EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)")
+                  + keccak(d["name"].encode()) + keccak(d["version"].encode())
+                  + eth_abi.encode(["uint256", "address"], [d["chainId"], d["verifyingContract"]]))
+
+
+def domain_of(struct):
+    return DOMAINS["referral" if struct in REFERRAL_STRUCTS else "trading"]
+
+
+def digest_of(struct, value):
+    return keccak(b"\x19\x01" + domain_separator(domain_of(struct)) + hash_struct(struct, TYPES[struct], value))
+
+
+def members(struct):
+    ms = TYPES[struct][struct]
+    if struct in ABI_ORDER:
+        by = {m: t for t, m in ms}
+        return [(by[m], m) for m in ABI_ORDER[struct]]
+    return ms
+
+
+def abi_type(name, types, ms=None):
+    return "(" + ",".join(abi_type(t, types) if t in types else t for t, _ in (ms or types[name])) + ")"
+
+
+def to_tuple(name, types, value, ms=None):
+    return tuple(to_tuple(t, types, value[m]) if t in types else value[m] for t, m in (ms or types[name]))
+
+
+def to_dict(name, types, tup, ms=None):
+    return {m: to_dict(t, types, x) if t in types else (to_checksum_address(x) if t == "address" else x)
+            for (t, m), x in zip(ms or types[name], tup)}
+
+
+def encode_intent(struct, value):
+    types, ms = TYPES[struct], members(struct)
+    return eth_abi.encode([abi_type(struct, types, ms)], [to_tuple(struct, types, value, ms)])
+
+
+def decode_intent(struct, data):
+    types, ms = TYPES[struct], members(struct)
+    try:
+        (tup,) = eth_abi.decode([abi_type(struct, types, ms)], data)
+    except Exception as e:
+        raise Revert("InvalidIntent", f"{type(e).__name__}: {e}")
+    value = to_dict(struct, types, tup, ms)
+    if encode_intent(struct, value) != data:
+        raise Revert("NotCanonical")
+    return value
+
+
+def recover(digest, sig):
+    if len(sig) != 65 or sig[64] not in (27, 28):
+        raise Revert("InvalidSignature", f"{len(sig)} bytes, v {sig[64:].hex()}")
+    s = int.from_bytes(sig[32:64], "big")
+    if s > 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0:
+        raise Revert("InvalidSignature", "high s")
+    try:
+        return to_checksum_address(keys.Signature(sig[:64] + bytes([sig[64] - 27])).recover_public_key_from_msg_hash(digest).to_address())
+    except Exception:
+        raise Revert("InvalidSignature")
+
+
+class Revert(Exception):
+    def __init__(self, name, detail=""):
+        super().__init__(name + (": " + detail if detail else ""))
+        self.name = name
+        self.data = "0x" + keccak((name + "()").encode())[:4].hex()
+
+
+# ------------------------------------------------------------------------------------------------------------- contracts
+def sel(sig):
+    return keccak(sig.encode())[:4]
+
+
+ALL = (1 << 256) - 1
+FEED = {0: 64000 * PRICE, 1: 3000 * PRICE}
+PAIRS = [("BTC/USD", "BTC", False), ("ETH/USD", "ETH", True)]
+
+
+class State:
+    def __init__(self):
+        now = int(time.time())
+        self.counts = {}
+        self.usdc = {TRADER: 1_000_000 * USDC6}
+        self.allow = {}
+        self.nonces = set()
+        self.delegations = {}
+        self.codes = {code32("TAKEN"): addr("somebody")}
+        self.pending_codes = {}
+        self.adopted = {}
+        self.orders = {}
+        self.next_order = 1
+        self.twaps = {41: {"trader": TRADER, "state": "active", "tx": None, "block": None}}
+        self.next_twap = 42
+        self.positions = {}
+        for pair, (price, usd) in enumerate(((62000, 1000), (2900, 500))):
+            self.positions[(TRADER, pair, 0)] = {
+                "trader": TRADER, "pairIndex": pair, "index": 0, "initialPosToken": usd * USDC6, "positionSizeUSDC": usd * 10 * USDC6,
+                "openPrice": price * PRICE, "buy": True, "leverage": 10 * PRICE, "tp": 0, "sl": 0, "timestamp": now - 3 * 86400 - pair}
+
+
+def code32(text):
+    return text.encode().ljust(32, b"\0")
+
+
+class Ctx:
+    """One call's surroundings."""
+    def __init__(self, state, sender, block, ts):
+        self.s, self.sender, self.block, self.ts = state, sender, block, ts
+        self.caller = sender
+        self.result = {}
+
+
+def may_sign(s, trader, signer, ts):
+    return signer == trader or s.delegations.get((trader, signer), 0) > ts
+
+
+def use_intent(ctx, struct, sig, intent):
+    """The signature first, then the intent. Verify, spend the nonce, give the struct and its signer."""
+    v = decode_intent(struct, intent)
+    flat = {**v, **v.get("_t", {}), **v.get("_updateInfo", {})}
+    owner = next(flat[k] for k in ("trader", "_trader", "_referee", "_referrer") if k in flat)
+    deadline = flat.get("deadline", flat.get("_deadline"))
+    if deadline is not None and ctx.ts * 1000 > deadline:
+        raise Revert("Expired")
+    signer = recover(digest_of(struct, v), sig)
+    if struct == "DelegateReq":
+        if signer != owner:
+            raise Revert("NotTrader", signer)
+    elif not may_sign(ctx.s, owner, signer, ctx.ts):
+        raise Revert("NotAuthorised", signer)
+    nonce = flat.get("nonce", flat.get("_nonce"))
+    key = (REFERRAL if struct in REFERRAL_STRUCTS else ROUTER, signer, nonce)   # OPEN (reading 11): kept under the signer here
+    if key in ctx.s.nonces:
+        raise Revert("NonceUsed")
+    ctx.s.nonces.add(key)
+    ctx.result.update(struct=struct, value=v, owner=owner, signer=signer, nonce=nonce)
+    return v, owner
+
+
+def c_set_delegate_sig(ctx, sig, intent):
+    v, owner = use_intent(ctx, "DelegateReq", sig, intent)
+    if v["tnc"] != TNC:
+        raise Revert("WrongTerms")
+    set_delegate(ctx, owner, v["delegate"], v["expiry"])
+
+
+def set_delegate(ctx, trader, delegate, expiry):
+    if expiry <= ctx.ts or expiry > ctx.ts + 100 * 365 * 86400:
+        raise Revert("InvalidExpiry")
+    ctx.s.delegations[(trader, to_checksum_address(delegate))] = expiry
+
+
+def c_set_delegate(ctx, delegate, expiry):
+    set_delegate(ctx, ctx.caller, delegate, expiry)
+
+
+def c_remove_delegate(ctx, delegate):
+    if not ctx.s.delegations.pop((ctx.caller, to_checksum_address(delegate)), 0):
+        raise Revert("NotDelegate")
+
+
+def c_approve(ctx, spender, amount):
+    ctx.s.allow[(ctx.caller, to_checksum_address(spender))] = amount
+    return eth_abi.encode(["bool"], [True])
+
+
+def c_set_code_sig(ctx, sig, intent):
+    v, owner = use_intent(ctx, "SetTraderReferralCodeByUserReq", sig, intent)
+    ctx.s.adopted[owner] = v["_code"]
+
+
+def c_register_sig(ctx, sig, intent):
+    v, owner = use_intent(ctx, "RegisterCodeReq", sig, intent)
+    if v["_code"] in ctx.s.codes:
+        raise Revert("CodeExists")
+    ctx.s.codes[v["_code"]] = owner
+
+
+def c_set_code(ctx, code):
+    ctx.s.adopted[ctx.caller] = code
+
+
+def need_operator(ctx):
+    if ctx.sender != OPERATOR.address:
+        raise Revert("OnlyOperator")
+
+
+def new_order(ctx, **o):
+    oid = ctx.s.next_order
+    ctx.s.next_order += 1
+    ctx.s.orders[oid] = o
+    ctx.result["orderId"] = oid
+
+
+def c_open_sig(ctx, sig, intent):
+    need_operator(ctx)
+    v, owner = use_intent(ctx, "OpenTradeReq", sig, intent)
+    t = v["_t"]
+    if t["initialPosToken"] or t["index"] or t["timestamp"]:
+        raise Revert("WrongTrade")
+    if ctx.s.allow.get((owner, STORAGE), 0) < t["positionSizeUSDC"]:
+        raise Revert("InsufficientAllowance")
+    if ctx.s.usdc.get(owner, 0) < t["positionSizeUSDC"]:
+        raise Revert("InsufficientBalance")
+    if t["sl"] and (t["sl"] >= t["openPrice"]) == t["buy"]:
+        raise Revert("WrongSl")
+    new_order(ctx, kind="open", v=v, owner=owner)
+
+
+def c_open_coin_sig(ctx, sig, intent):
+    need_operator(ctx)
+    v, owner = use_intent(ctx, "OpenTradeCoinExposureReq", sig, intent)
+    if ctx.s.allow.get((owner, STORAGE), 0) < v["_t"]["positionSizeUSDC"]:
+        raise Revert("InsufficientAllowance")
+    new_order(ctx, kind="open", v=v, owner=owner)
+
+
+def c_close_coin_sig(ctx, sig, intent):
+    need_operator(ctx)
+    v, owner = use_intent(ctx, "CloseTradeCoinExposureReq", sig, intent)
+    p = ctx.s.positions.get((owner, v["_pairIndex"], v["_index"]))
+    if not p or p["timestamp"] != v["_openTimestamp"]:
+        raise Revert("PositionMismatch")
+    coins = p["positionSizeUSDC"] * 10 ** 14 // p["openPrice"]
+    if not 0 < v["_coinExposure"] <= coins:
+        raise Revert("WrongExposure")
+    new_order(ctx, kind="close", v=dict(v, _amount=p["initialPosToken"] * v["_coinExposure"] // coins), owner=owner)
+
+
+def c_close_tx(ctx, pair, slot, amount, wanted):
+    p = ctx.s.positions.get((ctx.caller, pair, slot))
+    if not p or not 0 < amount <= p["initialPosToken"]:
+        raise Revert("PositionMismatch")
+    new_order(ctx, kind="close", v={"_pairIndex": pair, "_index": slot, "_amount": amount, "_wantedPrice": wanted}, owner=ctx.caller)
+
+
+def c_open_tx(ctx, t, kind, slip):
+    t = dict(zip([m for _, m in TYPES["OpenTradeReq"]["Trade"]], t))
+    if to_checksum_address(t["trader"]) != ctx.caller:
+        raise Revert("NotTrader")
+    new_order(ctx, kind="open", v={"_t": {**t, "trader": ctx.caller}, "_slippageP": slip}, owner=ctx.caller)
+
+
+def c_cancel_limit(ctx, pair, slot):
+    ctx.result["cancelled"] = (pair, slot)
+
+
+def c_close_sig(ctx, sig, intent):
+    need_operator(ctx)
+    v, owner = use_intent(ctx, "CloseTradeReq", sig, intent)
+    p = ctx.s.positions.get((owner, v["_pairIndex"], v["_index"]))
+    if not p or p["timestamp"] != v["_openTimestamp"] or v["_amount"] > p["initialPosToken"] or not v["_amount"]:
+        raise Revert("PositionMismatch")
+    new_order(ctx, kind="close", v=v, owner=owner)
+
+
+def c_execute(ctx, oid, price):
+    need_operator(ctx)
+    o = ctx.s.orders.pop(oid, None)
+    if not o:
+        raise Revert("NoOrder")
+    v, owner, r = o["v"], o["owner"], ctx.result
+    if o["kind"] == "open":
+        t = dict(v["_t"])
+        limit = t["openPrice"] * v["_slippageP"] // (100 * PRICE)
+        if (price > t["openPrice"] + limit) if t["buy"] else (price < t["openPrice"] - limit):
+            r["declined"] = True
+            return
+        col = t["positionSizeUSDC"]
+        slot = next(i for i in range(100) if (owner, t["pairIndex"], i) not in ctx.s.positions)
+        t.update(index=slot, initialPosToken=col, positionSizeUSDC=col * t["leverage"] // PRICE, openPrice=price, timestamp=ctx.ts)
+        ctx.s.usdc[owner] -= col
+        if (owner, STORAGE) in ctx.s.allow and ctx.s.allow[(owner, STORAGE)] != ALL:
+            ctx.s.allow[(owner, STORAGE)] -= col
+        ctx.s.positions[(owner, t["pairIndex"], slot)] = t
+        r.update(t=dict(t), size=t["positionSizeUSDC"], profit=0, sent=0)
+    else:
+        key = (owner, v["_pairIndex"], v["_index"])
+        p = ctx.s.positions[key]
+        if (price < v["_wantedPrice"]) if p["buy"] else (price > v["_wantedPrice"]):
+            r["declined"] = True
+            return
+        pct = (price - p["openPrice"]) * p["leverage"] * 100 // p["openPrice"] * (1 if p["buy"] else -1)
+        sent = max(0, v["_amount"] + v["_amount"] * pct // (100 * PRICE))
+        size = v["_amount"] * p["leverage"] // PRICE
+        p = dict(p, initialPosToken=p["initialPosToken"] - v["_amount"], positionSizeUSDC=p["positionSizeUSDC"] - size)
+        if p["initialPosToken"]:
+            ctx.s.positions[key] = p
+        else:
+            del ctx.s.positions[key]
+        ctx.s.usdc[owner] = ctx.s.usdc.get(owner, 0) + sent
+        r.update(t=dict(p), size=size, profit=pct, sent=sent)
+
+
+def c_twap_cancel(ctx, sig, intent):
+    need_operator(ctx)
+    v, owner = use_intent(ctx, "TwapCancelReq", sig, intent)
+    tw = ctx.s.twaps.get(v["twapId"])
+    if not tw or tw["trader"] != owner or tw["state"] != "active":
+        raise Revert("NoTwap")
+    ctx.s.twaps[v["twapId"]] = dict(tw, state="cancelled")
+
+
+def c_twap_open(ctx, sig, intent):
+    need_operator(ctx)
+    v, owner = use_intent(ctx, "TwapOpenOrder", sig, intent)
+    if v["__reserved1"] != 0:
+        raise Revert("Reserved")
+    i = ctx.s.next_twap
+    ctx.s.next_twap += 1
+    ctx.s.twaps[i] = {"trader": owner, "state": "active", "tx": None, "block": None}
+    ctx.result["twapId"] = i
+
+
+def c_update_tpsl(ctx, sig, intent):
+    need_operator(ctx)
+    v, owner = use_intent(ctx, "UpdateTpSlReq", sig, intent)
+    p = ctx.s.positions.get((owner, v["pairIndex"], v["index"]))
+    if not p or p["timestamp"] != v["timestamp"]:
+        raise Revert("PositionMismatch")
+    ctx.s.positions[(owner, v["pairIndex"], v["index"])] = dict(p, tp=v["newTp"], sl=v["newSl"])
+
+
+def c_delegated(ctx, trader, inner):
+    trader = to_checksum_address(trader)
+    if ctx.s.delegations.get((trader, ctx.caller), 0) <= ctx.ts:
+        raise Revert("NotDelegate")
+    ctx.caller = trader
+    return run_call(ctx, ROUTER, inner)
+
+
+def v_bitmap(contract):
+    def view(ctx, account, word):
+        account = to_checksum_address(account)
+        bits = sum(1 << (n & 255) for c, a, n in ctx.s.nonces if c == contract and a == account and n >> 8 == word)
+        return eth_abi.encode(["uint256"], [bits])
+    return view
+
+
+CALLS = {}
+
+
+def call(contract, sig, fn):
+    args = sig[sig.index("(") + 1:-1]
+    if args.startswith("("):                      # openTrade's tuple comes first
+        inner, _, rest = args.rpartition(")")
+        args = [inner + ")", *rest.lstrip(",").split(",")]
+    else:
+        args = args.split(",") if args else []
+    CALLS[(contract, sel(sig))] = (args, fn, sig)
+
+
+for _sig, _fn in (("setDelegateWithSig(bytes,bytes)", c_set_delegate_sig), ("setDelegate(address,uint256)", c_set_delegate),
+                  ("removeDelegate(address)", c_remove_delegate), ("delegatedAction(address,bytes)", c_delegated),
+                  # OPEN: names of the operator's own entry points
+                  ("openTradeWithSig(bytes,bytes)", c_open_sig), ("closeTradeMarketWithSig(bytes,bytes)", c_close_sig),
+                  ("openTradeCoinWithSig(bytes,bytes)", c_open_coin_sig), ("closeTradeCoinWithSig(bytes,bytes)", c_close_coin_sig),
+                  ("openTrade((address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256),uint8,uint256)", c_open_tx),
+                  ("closeTradeMarket(uint256,uint256,uint256,uint256)", c_close_tx), ("cancelOpenLimitOrder(uint256,uint256)", c_cancel_limit),
+                  ("executeMarketOrder(uint256,uint256)", c_execute), ("twapCancelWithSig(bytes,bytes)", c_twap_cancel),
+                  ("twapOpenWithSig(bytes,bytes)", c_twap_open), ("updateTpSlWithSig(bytes,bytes)", c_update_tpsl),
+                  ("nonceBitmap(address,uint256)", v_bitmap(ROUTER)),
+                  ("multipleDelegations(address,address)", lambda x, a, b: eth_abi.encode(["uint256"], [x.s.delegations.get((to_checksum_address(a), to_checksum_address(b)), 0)]))):
+    call(ROUTER, _sig, _fn)
+for _sig, _fn in (("setTraderReferralCodeByUserWithSig(bytes,bytes)", c_set_code_sig), ("registerCodeWithSig(bytes,bytes)", c_register_sig),
+                  ("setTraderReferralCodeByUser(bytes32)", c_set_code), ("nonceBitmap(address,uint256)", v_bitmap(REFERRAL)),
+                  ("codeOwners(bytes32)", lambda x, c: eth_abi.encode(["address"], [x.s.codes.get(c, "0x" + "00" * 20)])),
+                  ("pendingCodeOwners(bytes32)", lambda x, c: eth_abi.encode(["address"], [x.s.pending_codes.get(c, "0x" + "00" * 20)])),
+                  ("isPrivate(bytes32)", lambda x, c: eth_abi.encode(["bool"], [False])),
+                  ("traderReferralCodes(address)", lambda x, a: eth_abi.encode(["bytes32"], [x.s.adopted.get(to_checksum_address(a), b"\0" * 32)]))):
+    call(REFERRAL, _sig, _fn)
+call(USDC, "approve(address,uint256)", c_approve)
+call(USDC, "allowance(address,address)", lambda x, a, b: eth_abi.encode(["uint256"], [x.s.allow.get((to_checksum_address(a), to_checksum_address(b)), 0)]))
+call(USDC, "balanceOf(address)", lambda x, a: eth_abi.encode(["uint256"], [x.s.usdc.get(to_checksum_address(a), 0)]))
+call(USDC, "decimals()", lambda x: eth_abi.encode(["uint8"], [6]))
+
+
+def run_call(ctx, to, data):
+    entry = CALLS.get((to, data[:4]))
+    if entry is None:
+        raise Revert("", "no such function")
+    args, fn, sig = entry
+    ctx.result["call"] = sig
+    try:
+        values = eth_abi.decode(args, data[4:])
+    except Exception:
+        raise Revert("", "calldata")
+    return fn(ctx, *values) or b""
+
+
+# ------------------------------------------------------------------------------------------------------------------ chain
+class Chain:
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.state = State()
+        self.blocks, self.states, self.txs, self.receipts = [], [], {}, {}
+        self._seal([], int(time.time()) - 60)
+
+    def _seal(self, txs, ts=None):
+        n = len(self.blocks)
+        ts = max(ts or int(time.time()), (self.blocks[-1]["ts"] + 1) if n else 0)
+        self.blocks.append({"n": n, "ts": ts, "hash": "0x" + keccak(f"block {n} {ts} {secrets.token_hex(8)}".encode()).hex(), "txs": txs})
+        self.states.append(self.state)
+        return n
+
+    def tick(self):
+        with self.lock:
+            if time.time() - self.blocks[-1]["ts"] >= 2:
+                self._seal([])
+
+    def simulate(self, sender, to, data, at=None):
+        with self.lock:
+            n = len(self.blocks) - 1 if at is None else at
+            ts = int(time.time()) if at is None else self.blocks[n]["ts"]
+            ctx = Ctx(copy.deepcopy(self.states[n]), sender, n, ts)
+            return run_call(ctx, to, data), ctx
+
+    def send_raw(self, raw):
+        raw = bytes(HexBytes(raw))
+        with self.lock:
+            tx = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+            sender = to_checksum_address(Account.recover_transaction(raw))
+            h = "0x" + keccak(raw).hex()
+            if h in self.txs:
+                raise ValueError("already known")
+            if tx["chainId"] != CHAIN_ID:
+                raise ValueError("invalid chain id")
+            want = self.state.counts.get(sender, 0)
+            if tx["nonce"] != want:
+                raise ValueError(f"nonce too {'low' if tx['nonce'] < want else 'high'}")
+            to = to_checksum_address(tx["to"])
+            data = bytes(HexBytes(tx["data"]))
+            n, ts = len(self.blocks), max(int(time.time()), self.blocks[-1]["ts"] + 1)
+            new = copy.deepcopy(self.state)
+            ctx, ok, why = Ctx(new, sender, n, ts), True, None
+            try:
+                if tx["gas"] < 21000:
+                    raise ValueError("intrinsic gas too low")
+                run_call(ctx, to, data)
+            except Revert as e:
+                ok, why, new = False, e, copy.deepcopy(self.state)
+            new.counts[sender] = want + 1
+            self.state = new
+            self.txs[h] = {"from": sender, "to": to, "input": "0x" + data.hex(), "nonce": tx["nonce"], "gas": tx["gas"], "value": tx["value"],
+                           "maxFeePerGas": tx["maxFeePerGas"], "maxPriorityFeePerGas": tx["maxPriorityFeePerGas"], "block": n,
+                           "v": tx["v"], "r": tx["r"], "s": tx["s"]}
+            self._seal([h], ts)
+            self.receipts[h] = {"ok": ok, "why": why.name if why else None, "block": n, "result": ctx.result}
+            log(f"tx {h[:10]} block {n} {ctx.result.get('call')} {'ok' if ok else 'REVERT ' + str(why)}")
+            return h
+
+    def operate(self, to, data):
+        """The operator (and the relayer) sends a call; gives the hash. Raises Revert when the simulation does."""
+        with self.lock:
+            self.simulate(OPERATOR.address, to, data)
+            tx = {"type": 2, "chainId": CHAIN_ID, "nonce": self.state.counts.get(OPERATOR.address, 0), "to": to, "data": data, "value": 0,
+                  "gas": 900000, "maxFeePerGas": 10 ** 9, "maxPriorityFeePerGas": 10 ** 8}
+            return self.send_raw(OPERATOR.sign_transaction(tx).raw_transaction)
+
+    def number(self, tag):
+        last = len(self.blocks) - 1
+        if tag in ("latest", "pending", None):
+            return last
+        if tag in ("finalized", "safe"):
+            return max(0, last - 1)
+        if tag == "earliest":
+            return 0
+        if isinstance(tag, dict):
+            tag = tag.get("blockNumber") or next(hex(b["n"]) for b in self.blocks if b["hash"] == tag["blockHash"])
+        return int(tag, 16)
+
+
+CHAIN = None
+LOG = []
+
+
+def log(line):
+    line = time.strftime("%H:%M:%S ") + line
+    LOG.append(line)
+    print(line, file=sys.stderr, flush=True)
+
+
+def rpc_tx(h, t):
+    b = CHAIN.blocks[t["block"]]
+    return {"hash": h, "from": t["from"].lower(), "to": t["to"].lower(), "input": t["input"], "nonce": hex(t["nonce"]), "gas": hex(t["gas"]),
+            "value": hex(t["value"]), "maxFeePerGas": hex(t["maxFeePerGas"]), "maxPriorityFeePerGas": hex(t["maxPriorityFeePerGas"]),
+            "gasPrice": hex(t["maxFeePerGas"]), "type": "0x2", "chainId": hex(CHAIN_ID), "blockNumber": hex(t["block"]),
+            "blockHash": b["hash"], "transactionIndex": "0x0", "accessList": [], "v": hex(t["v"]), "r": hex(t["r"]), "s": hex(t["s"])}
+
+
+def rpc(method, params):
+    c = CHAIN
+    with c.lock:
+        c.tick()
+        if method == "eth_chainId":
+            return hex(CHAIN_ID)
+        if method == "net_version":
+            return str(CHAIN_ID)
+        if method == "web3_clientVersion":
+            return "thirdvenue/1"
+        if method == "eth_syncing":
+            return False
+        if method == "eth_blockNumber":
+            return hex(len(c.blocks) - 1)
+        if method == "eth_getBalance":
+            return hex(100 * 10 ** 18)
+        if method == "eth_getCode":
+            return "0x6000" if to_checksum_address(params[0]) in ADDR.values() else "0x"
+        if method == "eth_getTransactionCount":
+            return hex(c.states[c.number(params[1] if len(params) > 1 else None)].counts.get(to_checksum_address(params[0]), 0))
+        if method in ("eth_gasPrice", "eth_maxPriorityFeePerGas"):
+            return hex(10 ** 8)
+        if method == "eth_feeHistory":
+            k = int(params[0], 16) if isinstance(params[0], str) else params[0]
+            n = c.number(params[1])
+            k = min(k, n + 1)
+            r = {"oldestBlock": hex(n - k + 1), "baseFeePerGas": [hex(10 ** 8)] * (k + 1), "gasUsedRatio": [0.1] * k}
+            if len(params) > 2 and params[2]:
+                r["reward"] = [[hex(10 ** 7)] * len(params[2])] * k
+            return r
+        if method in ("eth_call", "eth_estimateGas"):
+            p = params[0]
+            at = c.number(params[1]) if len(params) > 1 else None
+            if at is not None and at == len(c.blocks) - 1:
+                at = None
+            data = bytes(HexBytes(p.get("data") or p.get("input") or "0x"))
+            out, _ = c.simulate(to_checksum_address(p.get("from") or "0x" + "00" * 20), to_checksum_address(p["to"]), data, at)
+            return "0x" + out.hex() if method == "eth_call" else hex(120000)
+        if method == "eth_sendRawTransaction":
+            return c.send_raw(params[0])
+        if method == "eth_getTransactionByHash":
+            t = c.txs.get(params[0].lower())
+            return t and rpc_tx(params[0].lower(), t)
+        if method == "eth_getTransactionReceipt":
+            h = params[0].lower()
+            r = c.receipts.get(h)
+            if not r:
+                return None
+            t, b = c.txs[h], c.blocks[r["block"]]
+            return {"transactionHash": h, "transactionIndex": "0x0", "blockNumber": hex(r["block"]), "blockHash": b["hash"], "from": t["from"].lower(),
+                    "to": t["to"].lower(), "cumulativeGasUsed": hex(60000), "gasUsed": hex(60000), "effectiveGasPrice": hex(2 * 10 ** 8),
+                    "contractAddress": None, "logs": [], "logsBloom": "0x" + "00" * 256, "type": "0x2", "status": "0x1" if r["ok"] else "0x0"}
+        if method in ("eth_getBlockByNumber", "eth_getBlockByHash"):
+            try:
+                b = c.blocks[c.number(params[0])] if method.endswith("Number") else next(x for x in c.blocks if x["hash"] == params[0])
+            except (IndexError, StopIteration):
+                return None
+            full = len(params) > 1 and params[1]
+            parent = c.blocks[b["n"] - 1]["hash"] if b["n"] else "0x" + "00" * 32
+            return {"number": hex(b["n"]), "hash": b["hash"], "parentHash": parent, "timestamp": hex(b["ts"]), "baseFeePerGas": hex(10 ** 8),
+                    "gasLimit": hex(30_000_000), "gasUsed": hex(60000 * len(b["txs"])), "miner": "0x" + "00" * 20, "extraData": "0x",
+                    "transactions": [rpc_tx(h, c.txs[h]) if full else h for h in b["txs"]]}
+        if method == "eth_getLogs":
+            return []
+    raise LookupError(method)
+
+
+# -------------------------------------------------------------------------------------------------------------- services
+class Bad(Exception):
+    def __init__(self, status, code, message, details=None):
+        super().__init__(message)
+        self.status, self.code, self.message, self.details = status, code, message, details
+
+
+TNC = ("By registering this delegate I agree to the venue's terms of delegation, version 2026-09. The delegate may open, change and close "
+       "positions for my account until the expiry stated here. It may not withdraw funds, approve tokens or register other delegates. "
+       "I understand that trades of the delegate can lose all collateral of my account. " * 2).strip()
+
+
+def dec(x, name):
+    if isinstance(x, bool) or not isinstance(x, (str, int, float)):
+        raise Bad(400, "BAD_REQUEST", f"{name}: not a number")
+    try:
+        return Decimal(str(x))
+    except InvalidOperation:
+        raise Bad(400, "BAD_REQUEST", f"{name}: not a number")
+
+
+def scaled(x, scale, name):
+    d = dec(x, name) * scale
+    if d != d.to_integral_value():
+        raise Bad(400, "BAD_REQUEST", f"{name}: too many decimals")
+    return int(d)
+
+
+def address(x, name):
+    try:
+        return to_checksum_address(x)
+    except Exception:
+        raise Bad(400, "BAD_REQUEST", f"{name}: not an address")
+
+
+def whole(x, name):
+    d = dec(x, name)
+    if d != d.to_integral_value() or d < 0:
+        raise Bad(400, "BAD_REQUEST", f"{name}: not a whole number")
+    return int(d)
+
+
+def code_of(text):
+    if text.startswith("0x") and len(text) == 66:
+        return bytes.fromhex(text[2:])
+    if not 1 <= len(text) <= 31:
+        raise Bad(400, "BAD_REQUEST", "code: 1 to 31 characters")
+    return code32(text)
+
+
+def fields(body, required, optional=()):
+    """Unknown fields are rejected; every build takes trader or caller."""
+    extra = [k for k in body if k not in required and k not in optional]
+    missing = [k for k in required if k not in body]
+    if extra or missing:
+        raise Bad(400, "BAD_REQUEST", "failed schema validation", [{"path": k, "message": "unknown field"} for k in extra] + [{"path": k, "message": "required"} for k in missing])
+
+
+def pair_of(b):
+    if "pairIndex" in b:
+        i = whole(b["pairIndex"], "pairIndex")
+    elif "pair" in b:
+        norm = str(b["pair"]).upper().replace("-", "/").replace("_", "/")
+        i = next((k for k, p in enumerate(PAIRS) if p[0] == norm), -1)
+    else:
+        raise Bad(400, "BAD_REQUEST", "pair or pairIndex")
+    if not 0 <= i < len(PAIRS):
+        raise Bad(400, "BAD_REQUEST", "unknown pair")
+    return i
+
+
+INTENT_OPT = ("nonce", "deadlineMs")
+
+
+def nonce_deadline(b):
+    n = whole(b["nonce"], "nonce") if "nonce" in b else secrets.randbits(256)
+    d = whole(b["deadlineMs"], "deadlineMs") if "deadlineMs" in b else int(time.time() * 1000) + 120000
+    return n, d
+
+
+SMALL = {"uint8"}
+
+
+def to_json(struct, types, value):
+    out = {}
+    for t, m in types[struct]:
+        v = value[m]
+        # uint8 fields may arrive as JSON numbers although the spec says decimal strings
+        out[m] = (to_json(t, types, v) if t in types else "0x" + v.hex() if t == "bytes32" else v if t in ("bool", "string", "address") or t in SMALL else str(v))
+    return out
+
+
+def intent(struct, value, rule="trader-or-delegate", meta=None):
+    d = {"intent": struct, "signerRule": rule, "domain": domain_of(struct), "primaryType": struct,
+         "types": {n: [{"name": m, "type": t} for t, m in ms] for n, ms in TYPES[struct].items()},
+         "message": to_json(struct, TYPES[struct], value), "digest": "0x" + digest_of(struct, value).hex(),
+         "encodedIntent": "0x" + encode_intent(struct, value).hex()}
+    if meta is not None:
+        d["meta"] = meta
+    return d
+
+
+def unsigned(to, sender, sig, args, meta, description):
+    return unsigned_t(to, sender, sig, sig[sig.index("(") + 1:-1].split(","), args, meta, description)
+
+
+def unsigned_t(to, sender, sig, types, args, meta, description):
+    return {"to": to, "from": sender, "data": "0x" + (sel(sig) + eth_abi.encode(types, args)).hex(), "value": "0x0", "chainId": CHAIN_ID,
+            "description": description, "meta": meta}
+
+
+def position(trader, pair, slot):
+    p = CHAIN.state.positions.get((trader, pair, slot))
+    if not p:
+        raise Bad(400, "BAD_REQUEST", "no such position")
+    return p
+
+
+def b_open(b):
+    fields(b, ["trader", "side", "collateralUsdc", "leverage", "orderType"], ["pair", "pairIndex", "slippagePercent", "openPrice", "takeProfit", "stopLoss", *INTENT_OPT])
+    pair = pair_of(b)
+    n, d = nonce_deadline(b)
+    kinds = {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3}
+    if b["orderType"] not in kinds or b["side"] not in ("long", "short"):
+        raise Bad(400, "BAD_REQUEST", "orderType or side")
+    price = scaled(b["openPrice"], PRICE, "openPrice") if "openPrice" in b else FEED[pair]
+    t = {"trader": address(b["trader"], "trader"), "pairIndex": pair, "index": 0, "initialPosToken": 0, "positionSizeUSDC": scaled(b["collateralUsdc"], USDC6, "collateralUsdc"),
+         "openPrice": price, "buy": b["side"] == "long", "leverage": scaled(b["leverage"], PRICE, "leverage"), "tp": scaled(b.get("takeProfit", 0), PRICE, "takeProfit"),
+         "sl": scaled(b.get("stopLoss", 0), PRICE, "stopLoss"), "timestamp": 0}
+    v = {"_t": t, "_type": kinds[b["orderType"]], "_slippageP": scaled(b.get("slippagePercent", 1), PRICE, "slippagePercent"), "_deadline": d, "_nonce": n}
+    return intent("OpenTradeReq", v, meta={"pair": PAIRS[pair][0], "pairIndex": pair, "openPrice": price / PRICE})
+
+
+def b_close(b):
+    fields(b, ["trader", "tradeIndex", "collateralToCloseUsdc"], ["pair", "pairIndex", "openTimestamp", "expectedPrice", *INTENT_OPT])
+    pair, trader = pair_of(b), address(b["trader"], "trader")
+    n, d = nonce_deadline(b)
+    slot = whole(b["tradeIndex"], "tradeIndex")
+    p = position(trader, pair, slot)
+    v = {"_trader": trader, "_pairIndex": pair, "_index": slot, "_openTimestamp": whole(b.get("openTimestamp", p["timestamp"]), "openTimestamp"),
+         "_amount": scaled(b["collateralToCloseUsdc"], USDC6, "collateralToCloseUsdc"),
+         "_wantedPrice": scaled(b["expectedPrice"], PRICE, "expectedPrice") if "expectedPrice" in b else FEED[pair], "_deadline": d, "_nonce": n}
+    return intent("CloseTradeReq", v, meta={"pair": PAIRS[pair][0], "pairIndex": pair})
+
+
+def b_open_coin(b):
+    fields(b, ["trader", "side", "collateralUsdc", "leverage", "orderType", "coinExposure", "minLeverage", "maxLeverage"], ["pair", "pairIndex", "slippagePercent", "openPrice", "takeProfit", "stopLoss", *INTENT_OPT])
+    extra = {k: b.pop(k) for k in ("coinExposure", "minLeverage", "maxLeverage")}
+    got = b_open(b)
+    v = decode_intent("OpenTradeReq", bytes.fromhex(got["encodedIntent"][2:]))
+    v.update(_coinExposure=scaled(extra["coinExposure"], PRICE, "coinExposure"), _minLeverage=scaled(extra["minLeverage"], PRICE, "minLeverage"), _maxLeverage=scaled(extra["maxLeverage"], PRICE, "maxLeverage"))
+    return intent("OpenTradeCoinExposureReq", v, meta=got["meta"])
+
+
+def b_close_coin(b):
+    fields(b, ["trader", "tradeIndex", "coinExposure"], ["pair", "pairIndex", "openTimestamp", "expectedPrice", *INTENT_OPT])
+    coin = b.pop("coinExposure")
+    v = decode_intent("CloseTradeReq", bytes.fromhex(b_close({**b, "collateralToCloseUsdc": 1})["encodedIntent"][2:]))
+    v.pop("_amount")
+    return intent("CloseTradeCoinExposureReq", {**v, "_coinExposure": scaled(coin, PRICE, "coinExposure")}, meta={"pairIndex": v["_pairIndex"]})
+
+
+def b_trade_open(b):
+    fields(b, ["trader", "side", "collateralUsdc", "leverage", "orderType"], ["pair", "pairIndex", "slippagePercent", "openPrice", "takeProfit", "stopLoss", "delegate"])
+    b.pop("delegate", None)
+    v = decode_intent("OpenTradeReq", bytes.fromhex(b_open(b)["encodedIntent"][2:]))
+    ty = TYPES["OpenTradeReq"]
+    return unsigned_t(ROUTER, v["_t"]["trader"], "openTrade((address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256),uint8,uint256)",
+                      [abi_type("Trade", ty), "uint8", "uint256"], [to_tuple("Trade", ty, v["_t"]), v["_type"], v["_slippageP"]], {"pairIndex": v["_t"]["pairIndex"]}, "open a trade") | {"value": OPT.fee}
+
+
+def b_trade_close(b):
+    fields(b, ["trader", "tradeIndex", "collateralToCloseUsdc"], ["pair", "pairIndex", "expectedPrice", "openTimestamp", "delegate"])
+    b.pop("delegate", None)
+    v = decode_intent("CloseTradeReq", bytes.fromhex(b_close(b)["encodedIntent"][2:]))
+    return unsigned(ROUTER, v["_trader"], "closeTradeMarket(uint256,uint256,uint256,uint256)", [v["_pairIndex"], v["_index"], v["_amount"], v["_wantedPrice"]], {"pairIndex": v["_pairIndex"]}, "close a trade")
+
+
+def b_limit_cancel(b):   # OPEN: path and fields of this builder
+    fields(b, ["trader", "pairIndex", "orderIndex"])
+    return unsigned(ROUTER, address(b["trader"], "trader"), "cancelOpenLimitOrder(uint256,uint256)", [whole(b["pairIndex"], "pairIndex"), whole(b["orderIndex"], "orderIndex")], {}, "cancel a limit order")
+
+
+def b_tpsl(b):
+    fields(b, ["trader", "tradeIndex", "kind", "coinExposure", "side"], ["pair", "pairIndex", "nonce", "triggerType", "price", "percentage", "openTimestamp"])
+    pair, trader = pair_of(b), address(b["trader"], "trader")
+    slot = whole(b["tradeIndex"], "tradeIndex")
+    p = position(trader, pair, slot)
+    kind = b.get("triggerType", "fixed")
+    v = {"trader": trader, "pairIndex": pair, "index": slot, "triggerType": {"fixed": 0, "percentage": 1}[kind],
+         "coinSize": scaled(b["coinExposure"], PRICE, "coinExposure"), "buy": b["side"] == "long",
+         "price": scaled(b["price"], PRICE, "price") if kind == "fixed" else 0, "percentage": scaled(b["percentage"], PRICE, "percentage") if kind == "percentage" else 0,
+         "timestamp": whole(b.get("openTimestamp", p["timestamp"]), "openTimestamp"), "signTimestamp": int(time.time() * 1000),
+         "orderType": {"take_profit": 4, "stop_loss": 5}[b["kind"]], "nonce": whole(b["nonce"], "nonce") if "nonce" in b else secrets.randbits(256)}
+    return intent("TpSlReq", v, meta={"pair": PAIRS[pair][0], "pairIndex": pair})
+
+
+def b_twap_cancel(b):
+    fields(b, ["trader", "twapId"], INTENT_OPT)
+    n, d = nonce_deadline(b)
+    i = whole(b["twapId"], "twapId")
+    return intent("TwapCancelReq", {"trader": address(b["trader"], "trader"), "twapId": i, "nonce": n, "deadline": d}, meta={"twapId": i})
+
+
+def b_twap_open(b):      # OPEN: path and fields of this builder
+    fields(b, ["trader", "pairIndex", "side", "collateralUsdc", "leverage", "slices", "intervalSeconds"], INTENT_OPT)
+    n, d = nonce_deadline(b)
+    if b["side"] not in ("long", "short"):
+        raise Bad(400, "BAD_REQUEST", "side")
+    v = {"trader": address(b["trader"], "trader"), "pairIndex": pair_of(b), "buy": b["side"] == "long", "collateral": scaled(b["collateralUsdc"], USDC6, "collateralUsdc"),
+         "leverage": scaled(b["leverage"], PRICE, "leverage"), "slices": whole(b["slices"], "slices"), "interval": whole(b["intervalSeconds"], "intervalSeconds"),
+         "__reserved1": 0, "nonce": n, "deadline": d}
+    return intent("TwapOpenOrder", v, meta={"pairIndex": v["pairIndex"]})
+
+
+def b_update_tpsl(b):    # OPEN: path and fields of this builder
+    fields(b, ["trader", "tradeIndex", "takeProfit", "stopLoss"], ["pair", "pairIndex", "openTimestamp", *INTENT_OPT])
+    pair, trader = pair_of(b), address(b["trader"], "trader")
+    n, d = nonce_deadline(b)
+    p = position(trader, pair, whole(b["tradeIndex"], "tradeIndex"))
+    v = {"trader": trader, "pairIndex": pair, "index": p["index"], "timestamp": whole(b.get("openTimestamp", p["timestamp"]), "openTimestamp"),
+         "newTp": scaled(b["takeProfit"], PRICE, "takeProfit"), "newSl": scaled(b["stopLoss"], PRICE, "stopLoss"), "deadline": d, "nonce": n}
+    return intent("UpdateTpSlReq", v, meta={"pairIndex": pair})
+
+
+def b_set_code(b):
+    fields(b, ["referee", "code"], INTENT_OPT)
+    n, d = nonce_deadline(b)
+    return intent("SetTraderReferralCodeByUserReq", {"_code": code_of(b["code"]), "_referee": address(b["referee"], "referee"), "_deadline": d, "_nonce": n})
+
+
+def b_register(b):       # "every build takes trader or caller": the referrer is the caller here (OPEN which of the two)
+    fields(b, ["caller", "code"], INTENT_OPT)
+    n, d = nonce_deadline(b)
+    return intent("RegisterCodeReq", {"_code": code_of(b["code"]), "_referrer": address(b["caller"], "caller"), "_deadline": d, "_nonce": n})
+
+
+def b_delegate(b):
+    fields(b, ["trader", "delegate", "expirySeconds"], INTENT_OPT)
+    n, d = nonce_deadline(b)
+    v = {"trader": address(b["trader"], "trader"), "delegate": address(b["delegate"], "delegate"), "expiry": whole(b["expirySeconds"], "expirySeconds"),
+         "deadline": d, "tnc": TNC, "nonce": n}
+    return intent("DelegateReq", v, "trader-only", {"delegate": v["delegate"]})
+
+
+def b_approve(b):
+    fields(b, ["trader"], ["spender", "amountUsdc"])
+    amount = scaled(b["amountUsdc"], USDC6, "amountUsdc") if "amountUsdc" in b else ALL
+    spender = address(b.get("spender", STORAGE), "spender")
+    return unsigned(USDC, address(b["trader"], "trader"), "approve(address,uint256)", [spender, amount], {"spender": spender, "unlimited": amount == ALL}, "approve USDC")
+
+
+def b_delegate_set(b):
+    fields(b, ["trader", "delegate", "expirySeconds"])
+    return unsigned(ROUTER, address(b["trader"], "trader"), "setDelegate(address,uint256)", [address(b["delegate"], "delegate"), whole(b["expirySeconds"], "expirySeconds")],
+                    {"delegate": b["delegate"], "expirySeconds": str(b["expirySeconds"])}, "set a delegate")
+
+
+def b_delegate_remove(b):
+    fields(b, ["trader", "delegate"])
+    return unsigned(ROUTER, address(b["trader"], "trader"), "removeDelegate(address)", [address(b["delegate"], "delegate")], {"delegate": b["delegate"]}, "remove a delegate")
+
+
+def b_ref_set_code(b):
+    fields(b, ["caller", "code"])
+    return unsigned(REFERRAL, address(b["caller"], "caller"), "setTraderReferralCodeByUser(bytes32)", [code_of(b["code"])], {"code": b["code"]}, "adopt a code")
+
+
+def flag(x):
+    return (1 if x else 0) if OPT.flags == "int" else x
+
+
+def r_meta(b):
+    return {"chainId": CHAIN_ID, "simulator": True, "addresses": ADDR,
+            "eip712": {**DOMAINS, "signatureFormat": "65-byte r||s||v, v 27 or 28"},
+            "enums": {"openOrderType": {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3}, "triggerType": {"fixed": 0, "percentage": 1}},
+            "units": {"price": "1e10", "leverage": "1e10", "usdc": "1e6"},
+            "defaults": {"executionFeeWei": "0", "intentDeadlineMs": 120000, "slippagePercent": "1"}}
+
+
+def r_pairs(b):
+    return [{"index": i, "symbol": s, "isPairListed": flag(True), "closeOnly": flag(False), "isPnlTypeAllowed": flag(pnl), "pairMinLevPosUSDC": "100000000",
+             "leverages": {"minLeverage": "20000000000", "maxLeverage": "750000000000", "pnlMinLeverage": "750000000000", "pnlMaxLeverage": "2500000000000"}}
+            for i, (s, base, pnl) in enumerate(PAIRS)]
+
+
+def raw_trade(t):
+    return {k: v if isinstance(v, (bool, str)) else str(v) for k, v in t.items()}
+
+
+def r_positions(b):
+    fields(b, ["trader"])
+    who = address(b["trader"], "trader")
+    extra = json.loads(OPT.position_extra)
+    return {"trades": [{"trade": {**raw_trade(p), **extra}, "liquidationPrice": str(p["openPrice"] * 9 // 10), "coinExposure": str(p["positionSizeUSDC"] * 10 ** 14 // p["openPrice"])}
+                       for (t, _, _), p in CHAIN.state.positions.items() if t == who], "orders": []}
+
+
+def r_nonce(b):
+    fields(b, ["trader", "check"], () if OPT.strict_nonce else ("space", "contract"))
+    who, n = address(b["trader"], "trader"), whole(b["check"], "check")
+    space = REFERRAL if "referral" in str(b.get("space", b.get("contract", ""))).lower() or b.get("contract") == REFERRAL else ROUTER
+    LOG.append("nonce read: " + json.dumps(b))
+    return {"nonce": str(n), "used": (space, who, n) in CHAIN.state.nonces}
+
+
+def r_delegation(b):
+    fields(b, ["trader", "delegate"])
+    e = CHAIN.state.delegations.get((address(b["trader"], "trader"), address(b["delegate"], "delegate")), 0)
+    on = e > time.time()
+    return {"isEnabled": on, "expiry": e, "canDelegatedAction": on, "canSignIntents": on}
+
+
+RELAYED = {}
+
+
+def relay_post(b):
+    fields(b, ["rawTransaction"], ["skipSimulation"])
+    raw = bytes(HexBytes(b["rawTransaction"]))
+    tx = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
+    to = to_checksum_address(tx["to"])
+    if to not in (ROUTER, STORAGE, USDC, REFERRAL):
+        raise Bad(400, "TX_REJECTED", "target is not whitelisted")
+    sender = to_checksum_address(Account.recover_transaction(raw))
+    if not b.get("skipSimulation"):
+        try:
+            CHAIN.simulate(sender, to, bytes(HexBytes(tx["data"])))
+        except Revert as e:
+            raise Bad(400, "SIMULATION_FAILED", "simulation failed", {"target": to, "revertData": e.data, "decodedError": e.name})
+    h = "0x" + keccak(raw).hex()
+    RELAYED[h] = "pending"
+
+    def later():
+        try:
+            CHAIN.send_raw(raw)
+            RELAYED[h] = "confirmed" if CHAIN.receipts[h]["ok"] else "reverted"
+        except Exception as e:
+            log(f"relay: {e}")
+    threading.Timer(1.5, later).start()
+    return {"hash": h}
+
+
+def relay_get(h):
+    return {"hash": h, "status": RELAYED.get(h, "pending")}     # OPEN: whether a block is told; none is shown
+
+
+BUILDER = {
+    "/v2/meta": r_meta, "/v2/pairs": r_pairs, "/v2/positions": r_positions, "/v2/nonce": r_nonce, "/v2/delegation": r_delegation,
+    "/v2/intents/open": b_open, "/v2/intents/close": b_close, "/v2/intents/tpsl-partial": b_tpsl, "/v2/intents/twap-cancel": b_twap_cancel,
+    "/v2/intents/referral-set-code": b_set_code, "/v2/intents/referral-register-code": b_register, "/v2/intents/delegate-set": b_delegate,
+    "/v2/intents/twap-open": b_twap_open, "/v2/intents/tpsl-global": b_update_tpsl,
+    "/v2/intents/open-coin": b_open_coin, "/v2/intents/close-coin": b_close_coin, "/v2/trade/open": b_trade_open, "/v2/trade/close": b_trade_close,
+    "/v2/limit/cancel": b_limit_cancel,
+    "/v2/token/approve": b_approve, "/v2/delegate/set": b_delegate_set, "/v2/delegate/remove": b_delegate_remove, "/v2/referral/set-code": b_ref_set_code,
+}
+
+RELAYS = {}
+
+
+def hexbytes(x, name):
+    if not isinstance(x, str) or not x.startswith("0x"):
+        raise Bad(400, "Bad Request", f"{name} must be a hex string")
+    try:
+        return bytes.fromhex(x[2:])
+    except ValueError:
+        raise Bad(400, "Bad Request", f"{name} must be a hex string")
+
+
+def relays_post(b):
+    if OPT.busy > 0:
+        OPT.busy -= 1
+        raise Bad(503, "busy", OPT.busy_body)
+    if set(b) != {"txParams", "wallet"}:
+        raise Bad(400, "Bad Request", f"body must have txParams, wallet; got {sorted(b)}")
+    t = b["txParams"]
+    must, may = {"to", "data", "value", "gasLimit", "chainId", "transactionType"}, {"authorizationList"}
+    if not must <= set(t) <= must | may:
+        raise Bad(400, "Bad Request", f"txParams: got {sorted(t)}")
+    wallet = address(b["wallet"], "wallet")
+    to, data = address(t["to"], "to"), hexbytes(t["data"], "data")
+    if t["chainId"] != CHAIN_ID or isinstance(t["chainId"], str):
+        raise Bad(400, "Bad Request", "chainId")
+    if int(str(t["value"]), 0) != 0 or int(str(t["gasLimit"]), 0) < 21000:
+        raise Bad(400, "Bad Request", "value or gasLimit")
+    if t["transactionType"] == 4:
+        if not isinstance(t.get("authorizationList"), list) or not t["authorizationList"]:
+            raise Bad(400, "Bad Request", "authorizationList must be a non-empty list with type 4")
+        raise Bad(400, "Bad Request", "type 4 is not played here")
+    if t["transactionType"] != 2:
+        raise Bad(400, "Bad Request", "transactionType must be 2 or 4")
+    if to != ROUTER and not (OPT.relay_type2 == "pinned" and to == REFERRAL):
+        raise Bad(400, "Bad Request", "type 2 goes to the router alone")
+    try:
+        _, ctx = CHAIN.simulate(OPERATOR.address, to, data)
+    except Revert as e:
+        raise Bad(400, "Bad Request", f"reverted: {e}")
+    if wallet not in (ctx.result.get("owner"), ctx.result.get("signer")):
+        raise Bad(400, "Bad Request", "wallet is not the intent's")
+    rid = str(uuid.uuid4())
+    RELAYS[rid] = {"requestId": rid, "status": "Inflight"}
+
+    def later():
+        try:
+            if OPT.relay_fails == "dropped":
+                RELAYS[rid] = {"requestId": rid, "status": "Failed"}
+                return
+            h = CHAIN.operate(to, data)
+            ok = CHAIN.receipts[h]["ok"]
+            RELAYS[rid] = {"requestId": rid, "status": "Finalised" if ok else "Failed", "receipt": {"transactionHash": h, "status": json.loads(OPT.receipt_status) if ok else "0x0"}}
+            if OPT.relay_fails == "hash":
+                RELAYS[rid]["receipt"]["transactionHash"] = next(x for x in CHAIN.txs if x != h)
+            if OPT.relay_fails == "lies":
+                RELAYS[rid].update(status="Failed")
+        except Exception as e:
+            log(f"relayer: {e}")
+            RELAYS[rid] = {"requestId": rid, "status": "Failed"}
+    threading.Timer(2, later).start()
+    if OPT.cut:
+        OPT.cut = 0
+        raise BrokenPipeError
+    return {"requestId": rid}
+
+
+# ---- batched market
+EVENTS = {}
+ORDER = {0: ("OpenTradeReq", False), 6: ("OpenTradeReq", True), 1: ("CloseTradeReq", False), 7: ("CloseTradeReq", True),
+         12: ("OpenTradeCoinExposureReq", False), 13: ("OpenTradeCoinExposureReq", True), 15: ("CloseTradeCoinExposureReq", False), 16: ("CloseTradeCoinExposureReq", True)}
+ENTRY = {"OpenTradeReq": "openTradeWithSig(bytes,bytes)", "CloseTradeReq": "closeTradeMarketWithSig(bytes,bytes)",
+         "OpenTradeCoinExposureReq": "openTradeCoinWithSig(bytes,bytes)", "CloseTradeCoinExposureReq": "closeTradeCoinWithSig(bytes,bytes)"}
+
+
+def market_check(b):
+    if not isinstance(b, dict) or not {"orderType", "erc712"} <= set(b) <= {"orderType", "erc712", "eip7702"}:
+        raise Bad(400, "Bad Request", ["orderType must be an integer", "erc712 must be an object"])
+    ot = b["orderType"]
+    if ot not in ORDER or isinstance(ot, bool):
+        raise Bad(400, "Bad Request", f"unsupported orderType {ot}")
+    if set(b["erc712"]) != {"userIntent", "userSignature"}:
+        raise Bad(400, "Bad Request", "erc712: userIntent, userSignature")
+    struct, pnl = ORDER[ot]
+    sig, data = hexbytes(b["erc712"]["userSignature"], "userSignature"), hexbytes(b["erc712"]["userIntent"], "userIntent")
+    calldata = sel(ENTRY[struct]) + eth_abi.encode(["bytes", "bytes"], [sig, data])
+    try:
+        _, ctx = CHAIN.simulate(OPERATOR.address, ROUTER, calldata)
+    except Revert as e:
+        raise Bad(400, "Bad Request", str(e))
+    v = ctx.result["value"]
+    pair = v["_t"]["pairIndex"] if "_t" in v else v["_pairIndex"]
+    if pnl != PAIRS[pair][2]:
+        raise Bad(400, "Bad Request", "orderType does not match the pair's PnL status")
+    if struct.startswith("Open") and v["_type"] != (3 if pnl else 0):
+        raise Bad(400, "Bad Request", "_type does not match orderType")
+    return struct, pnl, calldata, v, ctx.result["owner"], pair
+
+
+def market_run(tid, struct, pnl, calldata, v, owner, pair):
+    def emit(kind, payload):
+        EVENTS[tid].append({"seq": len(EVENTS[tid]), "type": kind, "payload": payload, "at": int(time.time() * 1000)})
+    try:
+        time.sleep(0.7)
+        is_open, coin = struct.startswith("Open"), "Coin" in struct
+        h = CHAIN.operate(ROUTER, calldata)
+        oid = CHAIN.receipts[h]["result"]["orderId"]
+        buy = v["_t"]["buy"] if is_open else CHAIN.state.positions[(owner, pair, v["_index"])]["buy"]
+        emit("MarketOrderInitiated", {"orderId": oid, "trader": owner, "pairIndex": pair, "open": is_open, "isBuy": buy, "isPnl": pnl, "transactionHash": h})
+        time.sleep(0.7)
+        h = CHAIN.operate(ROUTER, sel("executeMarketOrder(uint256,uint256)") + eth_abi.encode(["uint256", "uint256"], [oid, FEED[pair]]))
+        r = CHAIN.receipts[h]["result"]
+        if r.get("declined"):
+            emit("MarketOrderCanceled", {"orderId": oid, "trader": owner, "pairIndex": pair, "transactionHash": h})
+            return
+        t = raw_trade(r["t"])
+        t["timestamp"] = r["t"]["timestamp"]
+        emit("MarketOrderExecuted", {"orderId": oid, "open": is_open, "price": str(FEED[pair]), "positionSizeUSDC": str(r["size"]), "percentProfit": str(r["profit"]),
+                                     "usdcSentToTrader": str(r["sent"]), "isPnl": pnl, "coinExposure": str(r["size"] * 10 ** 14 // FEED[pair]), "isCoinExposureFixed": coin,
+                                     "t": t, "transactionHash": h})
+    except Revert as e:
+        emit("Error", {"status": "failed", "code": e.name, "message": str(e), "trackingId": tid})
+    except Exception as e:
+        traceback.print_exc()
+        emit("Error", {"status": "failed", "code": "SUBMISSION_FAILED", "message": str(e), "trackingId": tid})
+
+
+# ---- core API
+TRIGGERS = {}
+NUM, STR = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType"), ("coinSize", "price", "percentage", "nonce")
+
+
+def trigger_check(b):
+    bad = [f"{k} must be a number" for k in NUM if not isinstance(b.get(k), int) or isinstance(b.get(k), bool)]
+    bad += [f"{k} must be a string" for k in STR if not isinstance(b.get(k), str)]
+    bad += [f"property {k} should not exist" for k in b if k not in (*NUM, *STR, "trader", "buy", "signedMessage")]
+    if not isinstance(b.get("buy"), bool):
+        bad.append("buy must be a boolean")
+    if bad:
+        raise Bad(400, "Bad Request", bad)
+    v = {"trader": address(b["trader"], "trader"), "buy": b["buy"], **{k: b[k] for k in NUM}, **{k: int(b[k]) for k in STR}}
+    signer = recover(digest_of("TpSlReq", v), hexbytes(b["signedMessage"], "signedMessage"))
+    s, now = CHAIN.state, time.time()
+    if not may_sign(s, v["trader"], signer, now):
+        raise Bad(401, "Unauthorized", f"signed by {signer}")
+    p = s.positions.get((v["trader"], v["pairIndex"], v["index"]))
+    if not p or p["timestamp"] != v["timestamp"] or p["buy"] != v["buy"]:
+        raise Bad(400, "Bad Request", "PositionMismatch")
+    if v["signTimestamp"] > now * 1000 or v["signTimestamp"] < now * 1000 - 1800_000:
+        raise Bad(400, "Bad Request", "signTimestamp")
+    if (v["price"] == 0) != (v["triggerType"] == 1) or v["orderType"] not in (4, 5):
+        raise Bad(400, "Bad Request", "price or orderType")
+    return v
+
+
+def store(b):
+    eid = f"partial-{uuid.uuid4()}"
+    TRIGGERS[eid] = {**b, "entityId": eid, "status": "active", "createdAt": int(time.time() * 1000)}
+    return eid
+
+
+def core(method, path, b):
+    if method == "POST" and path == "/price-triggers":
+        trigger_check(b)
+        return 201, TRIGGERS[store(b)]
+    if method == "PUT" and path.startswith("/price-triggers/global-tp-"):
+        if set(b) != {"userIntent", "signedMessage"}:
+            raise Bad(400, "Bad Request", "userIntent, signedMessage")
+        data, sig = hexbytes(b["userIntent"], "userIntent"), hexbytes(b["signedMessage"], "signedMessage")
+        v = decode_intent("UpdateTpSlReq", data)
+        want = f"/price-triggers/global-tp-{v['trader']}-{v['pairIndex']}-{v['index']}".lower()
+        if path.lower() != want:
+            raise Bad(400, "Bad Request", f"path {path} is not the intent's {want}")
+        CHAIN.operate(ROUTER, sel("updateTpSlWithSig(bytes,bytes)") + eth_abi.encode(["bytes", "bytes"], [sig, data]))
+        eid = path.rsplit("/", 1)[1]
+        return 200, {"success": True, "result": {"oldEntityId": eid, "newEntityId": eid}}
+    if method == "PUT" and path.startswith("/price-triggers/"):
+        old = unquote(path.rsplit("/", 1)[1])
+        if TRIGGERS.get(old, {}).get("status") != "active":
+            raise Bad(404, "Not Found", "no such trigger")
+        trigger_check(b)
+        TRIGGERS[old]["status"] = "replaced"
+        return 200, {"success": True, "result": {"oldEntityId": old, "newEntityId": store(b)}}
+    if method == "DELETE" and path == "/price-triggers":
+        raise Bad(501, "Not Implemented", "CancelOffchainOrder is not played here")
+    raise Bad(404, "Not Found", "Cannot " + method + " " + path)
+
+
+def twap(method, path, b):
+    if method == "GET":
+        i = path.rsplit("/", 1)[1]
+        t = CHAIN.state.twaps.get(int(i)) if i.isdigit() else None
+        if not t:
+            raise Bad(404, "Not Found", "no such TWAP")
+        return 200, {"twapId": int(i), "trader": t["trader"], "status": t["state"]}
+    spec = {"/twaps/cancel": ("TwapCancelReq", "twapCancelWithSig(bytes,bytes)"), "/twaps/open": ("TwapOpenOrder", "twapOpenWithSig(bytes,bytes)")}.get(path)
+    if method != "POST" or not spec:
+        raise Bad(404, "Not Found", "Cannot " + method + " " + path)
+    struct, fn = spec
+    want = {m.lstrip("_") if m == "__reserved1" else m: (t, m) for t, m in TYPES[struct][struct]}
+    if set(b) != {*want, "signature"}:
+        raise Bad(400, "Bad Request", f"body must have {sorted([*want, 'signature'])}; got {sorted(b)}")
+    v = {}
+    for k, (t, m) in want.items():
+        x = b[k]
+        if t == "bool":
+            if not isinstance(x, bool):
+                raise Bad(400, "Bad Request", f"{k} must be a boolean")
+            v[m] = x
+        else:
+            v[m] = address(x, k) if t == "address" else whole(x, k)
+    calldata = sel(fn) + eth_abi.encode(["bytes", "bytes"], [hexbytes(b["signature"], "signature"), encode_intent(struct, v)])
+    h = CHAIN.operate(ROUTER, calldata)
+    return 201, {"twapId": v.get("twapId", CHAIN.receipts[h]["result"].get("twapId")), "transactionHash": h, "blockNumber": CHAIN.receipts[h]["block"]}
+
+
+# ------------------------------------------------------------------------------------------------------------------- http
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *a):
+        pass
+
+    def answer(self, status, doc, headers=()):
+        raw = doc if isinstance(doc, bytes) else json.dumps(doc).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(raw)))
+        for h in headers:
+            self.send_header(*h)
+        self.end_headers()
+        self.wfile.write(raw)
+
+    def do_GET(self):
+        self.serve("GET")
+
+    def do_POST(self):
+        self.serve("POST")
+
+    def do_PUT(self):
+        self.serve("PUT")
+
+    def do_DELETE(self):
+        self.serve("DELETE")
+
+    def serve(self, method):
+        u = urlsplit(self.path)
+        n = int(self.headers.get("Content-Length") or 0)
+        raw = self.rfile.read(n) if n else b""
+        CHAIN.tick()
+        service, _, rest = u.path.lstrip("/").partition("/")
+        path = "/" + rest
+        envelope = service == "builder"
+        try:
+            try:
+                body = json.loads(raw) if raw else {}
+            except ValueError:
+                raise Bad(400, "BAD_REQUEST", "not JSON")
+            if method == "GET":
+                body = dict(parse_qsl(u.query))
+            self.route(method, service, path, body)
+        except (Bad, Revert) as e:
+            if isinstance(e, Revert):
+                e = Bad(400, "Bad Request" if not envelope else "BAD_REQUEST", str(e))
+            log(f"{method} {self.path} -> {e.status} {e.message} {e.details or ''} body {raw[:300]!r}")
+            if e.status == 503 and service == "relayer":
+                return self.answer(503, (e.message or "").encode())
+            if envelope:
+                err = {"code": e.code, "message": e.message}
+                if e.details is not None:
+                    err["details"] = e.details
+                return self.answer(e.status, {"ok": False, "error": err})
+            self.answer(e.status, {"statusCode": e.status, "message": e.message, "error": e.code})
+        except BrokenPipeError:
+            self.close_connection = True
+        except Exception:
+            traceback.print_exc()
+            self.answer(500, {"statusCode": 500, "message": "Internal server error"})
+
+    def route(self, method, service, path, b):
+        if service == "rpc":
+            return self.rpc(b)
+        log(f"{method} {self.path[:110]}")
+        if service == "builder":
+            if path == "/ready":
+                return self.answer(200, {"ok": True, "data": {"ready": True, "components": {}}})
+            if path == "/v2/relay" and method == "POST":
+                return self.answer(200, {"ok": True, "data": relay_post(b)})
+            if path.startswith("/v2/relay/") and method == "GET":
+                return self.answer(200, {"ok": True, "data": relay_get(path.rsplit("/", 1)[1])})
+            if path not in BUILDER:
+                raise Bad(404, "NOT_FOUND", "no such endpoint")
+            return self.answer(200, {"ok": True, "data": BUILDER[path](b)})
+        if service == "relayer":
+            if path == "/relays" and method == "POST":
+                return self.answer(201, relays_post(b))
+            if path.startswith("/relays/") and method == "GET":
+                r = RELAYS.get(path.rsplit("/", 1)[1])
+                if not r:
+                    raise Bad(404, "Not Found", "no such request")
+                return self.answer(200, r)
+        if service == "twap":
+            return self.answer(*twap(method, path, b))
+        if service == "core":
+            return self.answer(*core(method, path, b))
+        if service == "market":
+            if path == "/market/execute-batched" and method == "POST":
+                return self.stream(market_check(b))
+            if path.startswith("/tracking-id/") and path.endswith("/status"):
+                tid = path.split("/")[2]
+                if tid not in EVENTS:
+                    raise Bad(404, "Not Found", "unknown trackingId")
+                after = int(b["afterSeq"]) if "afterSeq" in b else -1
+                return self.answer(200, {"events": [e for e in EVENTS[tid] if e["seq"] > after]})
+        if service == "_venue":      # for the script that plays the ceremonies, no part of the venue
+            if path == "/log":
+                return self.answer(200, LOG)
+            for k, v in b.items():
+                setattr(OPT, k, v)
+            return self.answer(200, {})
+        raise Bad(404, "Not Found", f"Cannot {method} {self.path}")
+
+    def stream(self, job):
+        tid = str(uuid.uuid4())
+        EVENTS[tid] = [{"seq": 0, "type": "MarketOrderAccepted", "payload": {"trackingId": tid}, "at": int(time.time() * 1000)}]
+        threading.Thread(target=market_run, args=(tid, *job), daemon=True).start()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Connection", "close")
+        self.end_headers()
+        self.close_connection = True
+        sent, end = 0, time.time() + 60
+        self.wfile.write(b": keep-alive\n\n")
+        while time.time() < end:
+            for e in EVENTS[tid][sent:]:
+                self.wfile.write(f"event: {e['type']}\nid: {e['seq']}\ndata: {json.dumps(e['payload'])}\n\n".encode())
+                self.wfile.flush()
+                sent += 1
+                if e["type"] in ("MarketOrderExecuted", "MarketOrderCanceled", "Error"):
+                    return
+            time.sleep(0.2)
+
+    def rpc(self, b):
+        def one(q):
+            out = {"jsonrpc": "2.0", "id": q.get("id")}
+            try:
+                out["result"] = rpc(q["method"], q.get("params", []))
+            except Revert as e:
+                out["error"] = {"code": 3, "message": "execution reverted", "data": e.data if e.name else "0x"}
+            except LookupError:
+                log("rpc: unknown method " + q["method"])
+                out["error"] = {"code": -32601, "message": "method not found"}
+            except Exception as e:
+                log(f"rpc {q.get('method')}: {type(e).__name__} {e}")
+                out["error"] = {"code": -32000, "message": str(e)}
+            return out
+        self.answer(200, [one(q) for q in b] if isinstance(b, list) else one(b))
+
+
+OPT = None
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+
+def main():
+    global CHAIN, OPT
+    p = argparse.ArgumentParser()
+    p.add_argument("--port", type=int, default=0)
+    p.add_argument("--relay-type2", choices=["router", "pinned"], default="router", help="type 2 goes to the router alone")
+    p.add_argument("--busy", type=int, default=0)
+    p.add_argument("--busy-body", default="")
+    p.add_argument("--receipt-status", default='"0x1"', help="JSON")
+    p.add_argument("--relay-fails", default="", choices=["", "dropped", "lies", "hash"])
+    p.add_argument("--strict-nonce", action="store_true", help="the nonce read takes trader and check, nothing else")
+    p.add_argument("--fee", default="0x0", help="executionFeeWei of /v2/trade/open")
+    p.add_argument("--position-extra", default="{}", help="JSON: further members of trades[].trade")
+    p.add_argument("--cut", type=int, default=0, help="the next answer of the relayer is cut off")
+    p.add_argument("--flags", choices=["bool", "int"], default="bool")
+    OPT = p.parse_args()
+    CHAIN = Chain()
+    s = Server(("127.0.0.1", OPT.port), Handler)
+    base = f"http://127.0.0.1:{s.server_port}"
+    print(json.dumps({"port": s.server_port, "builder": base + "/builder", "market": base + "/market", "relayer": base + "/relayer", "twap": base + "/twap",
+                      "core": base + "/core", "rpc": base + "/rpc", "trader": TRADER, "router": ROUTER, "referral": REFERRAL}), flush=True)
+
+    def beat():
+        while True:
+            time.sleep(2)
+            CHAIN.tick()
+    threading.Thread(target=beat, daemon=True).start()
+    s.serve_forever()
+
+
+if __name__ == "__main__":
+    main()
