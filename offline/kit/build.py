@@ -25,8 +25,12 @@ from airlock_offline.installation.manifest import INSTALLED, PROGRAMS
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("install.sh", "verify.sh", "program/airlock-offline", "program/packages.py")
 GUIDES = "docs/guides"
+REFERENCE = (
+    *("by-hand", "configuration", "delegate-keys", "eip-7702", "hardware", "kit", "led-run", "ledger", "outcomes"),
+    *("referral-codes", "review-screen"),
+)
 PAGES = (  # for people without a network, beside the guides
-    *(f"docs/reference/{name}.md" for name in ("configuration", "hardware", "kit", "ledger")),
+    *(f"docs/reference/{name}.md" for name in REFERENCE),
     *(f"docs/reference/generated/{name}.md" for name in ("checks", "errors", "exit-codes", "when-it-goes-wrong")),
 )
 PACKED = ("shared", "offline", GUIDES, *PAGES)  # what of the workspace is in a kit

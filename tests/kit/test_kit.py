@@ -80,7 +80,7 @@ def test_make_offline_kit_as_the_readme_says_gives_the_same_kit(kit: Kit, tmp_pa
     [
         (lambda tree: (tree / "shared/src/airlock_shared/added.py").write_text(""), "airlock_shared/added.py"),
         (lambda tree: (tree / "offline/kit/added.py").write_text(""), "offline/kit/added.py"),
-        (lambda tree: (tree / "docs/guides/signer.md").write_text("x"), "docs/guides/signer.md"),
+        (lambda tree: (tree / "docs/guides/custodian.md").write_text("x"), "docs/guides/custodian.md"),
         (lambda tree: (tree / "offline/udev/70-airlock-ledger.rules").unlink(), "70-airlock-ledger.rules"),
         (lambda tree: (tree / "offline/requirements.txt").chmod(0o755), "offline/requirements.txt"),
         (lambda tree: shutil.rmtree(tree / ".git"), "no commit"),
@@ -153,8 +153,8 @@ def test_the_systems_own_tool_agrees_with_the_list(kit: Kit) -> None:
 
 def test_the_guides_and_what_every_message_means_stand_side_by_side(kit: Kit) -> None:
     pages = {page.name: page.read_text() for page in (kit.folder / "guides").glob("*.md")}
-    assert {"installer.md", "signer.md", "witness.md", "kit.md", "checks.md", "when-it-goes-wrong.md"} <= set(pages)
-    assert "(when-it-goes-wrong.md)" in pages["witness.md"]
+    assert {"installer.md", "custodian.md", "led-run.md", "kit.md", "checks.md", "when-it-goes-wrong.md"} <= set(pages)
+    assert "(when-it-goes-wrong.md)" in pages["custodian.md"]
     assert "(checks.md)" in pages["when-it-goes-wrong.md"]
 
 
