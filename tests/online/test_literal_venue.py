@@ -102,6 +102,23 @@ def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_si
             require_deliverable(made, speech)
 
 
+@pytest.mark.parametrize("table", ["paths", "bodies", "replies"])
+@pytest.mark.parametrize(("name", "meant"), [("twap-MoveRek", "twap-MoveReq"), ("core-api-MoveReq", "core-api-TpSlReq")])
+def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table: str, name: str, meant: str) -> None:
+    profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": "twap"}}, "calls": {}}
+    made = read_deployment(add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode()))
+    body = {"id": "$message.nonce", "sig": "$signature"}
+    said: dict[str, dict[str, object]] = {
+        "paths": {"twap-MoveReq": "/moves"}, "bodies": {"twap-MoveReq": body}, "replies": {"twap-MoveReq": {"id": "id"}}
+    }  # fmt: skip
+    require_deliverable(made, resolve_services({"format": SERVICES, **said}))
+    said[table] |= {name: said[table]["twap-MoveReq"]}
+    with pytest.raises(
+        UsageError, match=f"no struct is signed at this venue that goes as {name}; did you mean {meant}"
+    ):
+        require_deliverable(made, resolve_services({"format": SERVICES, **said}))
+
+
 def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"

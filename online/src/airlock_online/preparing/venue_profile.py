@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_online.speech.forms import meant
+from airlock_online.speech.forms import OF_STRUCT, meant
 from airlock_online.speech.reader import told_at_once
 from airlock_online.speech.sections import Speech
 from airlock_shared.catalogue.encode_types import types_of_text
@@ -87,10 +87,19 @@ def _members(types: Any) -> dict[str, str]:
 
 
 def require_deliverable(deployment: Deployment, speech: Speech) -> None:
-    """Raise ``UsageError`` for a struct of the venue's own that ``submit`` could not send, before anybody signs one."""
+    """Raise ``UsageError`` before anybody signs a struct of the venue's own that ``submit`` could not send.
+
+    And for what the services file says of a struct that is not signed here by that route: its name is misspelt.
+    """
     for name, intent in deployment.structs.items():
         if name not in CATALOGUE and intent.route in (TWAP, CORE_API) and f"{intent.route}-{name}" not in speech.bodies:
             raise UsageError(
                 f"{name} could not be delivered: no body of it is known for the route {intent.route}",
                 do=f"say how it is sent in the services file, [bodies.{intent.route}-{name}], or correct the profile",
             )
+    sent = {f"{intent.route}-{name}" for name, intent in deployment.structs.items()}
+    for section in (speech.paths, speech.bodies, speech.replies):
+        for name in filter(OF_STRUCT.fullmatch, section):
+            if name not in sent:
+                told = f"no struct is signed at this venue that goes as {name}; {meant(name, sent)}"
+                raise UsageError(f"the services file: {told}", do="correct the file")

@@ -44,7 +44,8 @@ _SEGMENT = "/[A-Za-z0-9_~-][A-Za-z0-9._~-]*"
 _HOLE = r"\{[A-Za-z_]\w{0,63}\}"
 _MEMBER = re.compile(_NAME, re.ASCII)
 _PLACE = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|[0-9]{{1,3}})){{0,7}}", re.ASCII)
-_OF_STRUCT = re.compile(rf"({RELAYER}|{TWAP}|{CORE_API})-[A-Z]\w{{0,63}}", re.ASCII)
+OF_STRUCT = re.compile(rf"({RELAYER}|{TWAP}|{CORE_API})-[A-Z]\w{{0,63}}", re.ASCII)
+"""The name of what is said of one struct by a route."""
 _NAMED_PART = re.compile(rf"{MESSAGE}|(?:{MESSAGE}|{SHIPPED_LEAF})(?:\.[A-Za-z_]\w{{0,63}}){{1,8}}", re.ASCII)
 _DECIMALS = re.compile(r"(.+) with ([0-9]{1,2}) decimals", re.ASCII)
 
@@ -85,7 +86,7 @@ _OF_ANY_PROXY = re.compile("unavailable|upstream|gateway|timeout|timedout|overlo
 
 def base_of(name: str) -> str:
     """Return the reply that ships for one of this name: a route's, for that of a struct by it; empty for none."""
-    of_struct = _OF_STRUCT.fullmatch(name)
+    of_struct = OF_STRUCT.fullmatch(name)
     return of_struct[1] if of_struct and of_struct[1] != RELAYER else name if name in REPLIES else ""
 
 
@@ -157,7 +158,7 @@ _PLAIN, _OF_ONE, _BY_PUT, _HOLED = (
 
 def in_path(name: str, value: Any, tables: Tables) -> Iterator[str]:
     """Yield what is wrong with an endpoint. A struct or call of the venue alone has its request among the file's too."""
-    of_struct = _OF_STRUCT.fullmatch(name)
+    of_struct = OF_STRUCT.fullmatch(name)
     if name not in PATHS and not of_struct and (wrong := _own(name, "requests", tables)):
         yield wrong
         return
@@ -190,7 +191,7 @@ def _constant(name: str, value: Any, parts: Collection[str]) -> Iterator[str]:
 
 def in_body(name: str, value: Any, _: Tables) -> Iterable[str]:
     """Return what is wrong with what is sent to a service: the signature must be deliverable by it, exactly once."""
-    if name not in BODIES and name != REPLACE and not _OF_STRUCT.fullmatch(name):
+    if name not in BODIES and name != REPLACE and not OF_STRUCT.fullmatch(name):
         return [f"it is unknown; {meant(name, BODIES)}"]
     parts = OF_A_TRANSACTION if name == RELAY else (*PARTS, *EXECUTING, *(("order_type",) if name == MARKET else ()))
     found: list[str] = []
