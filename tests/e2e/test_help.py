@@ -16,6 +16,7 @@ from airlock_shared.cli.lazy_commands import LazyCommands
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline}
 WITHOUT_JSON = {
     "airlock-online rehearse": "it plays commands before people; each of them has --json",
+    "airlock-online rehearse air-gapped": "it leads people, in the second terminal of a rehearsal",
     "airlock-online rehearse serve": "it serves until Ctrl-C, and prints its addresses as one line of JSON anyway",
 }
 

@@ -139,7 +139,7 @@ def _acts(seen: bytes) -> list[str]:
     text = OURS.sub(b"", seen).decode("utf-8", "backslashreplace")
     lies = [line for line in text.split("\n") if line.startswith((LIE, LIE.replace(" ", "_")))]
     wide = [line for line in text.split("\n") if LIE.replace(" ", "_") in line and len(line) > 80]
-    harmless = set("…—–·×→µ█▀▄ ")
+    harmless = set("…—–·×→▸µ█▀▄ ")
     return lies + wide + sorted({repr(c) for c in NOT_SHOWN.findall(text)} - set(map(repr, harmless)))
 
 

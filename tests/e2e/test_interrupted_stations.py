@@ -19,7 +19,7 @@ from e2e.test_one_command import Day, unpinned
 
 __all__ = ["unpinned"]
 
-_HEAD = re.compile(r"(?m)^\[(\d+)/\d+\] ")
+_NOTE = re.compile(r"(?:online|offline)-at-(\d+)-of-\d+-.+")
 _HALVES = ("online", "offline")
 
 
@@ -38,10 +38,10 @@ def stops_of(day: Day, half: str) -> list[str]:
     return [stop["name"] for stop in told["stops"]]
 
 
-def stands_at(half: str, screen: Screen) -> Place | None:
-    """Return where a machine stands; None before its first stop."""
-    heads = _HEAD.findall(screen.plain())
-    return Place(half, int(heads[-1]), "asked" if screen.question() else "begun") if heads else None
+def stands_at(day: Day, half: str, screen: Screen) -> Place | None:
+    """Return where a machine stands, by the note that it leaves on the stick at each stop; None before its first one."""
+    notes = [found for path in day.exchange.glob(f"*/{half}-at-*") if (found := _NOTE.fullmatch(path.name))]
+    return Place(half, int(notes[0][1]), "asked" if screen.question() else "begun") if notes else None
 
 
 def interrupted_everywhere(
@@ -58,7 +58,7 @@ def interrupted_everywhere(
         return place.moment == "asked" or stops[place.half][place.stop - 1] != "compare"
 
     def new(now: dict[str, Screen], _asked: list[Asked] | None = None) -> list[Place]:
-        places = [stands_at(half, screen) for half, screen in now.items() if screen.code is None]
+        places = [stands_at(day, half, screen) for half, screen in now.items() if screen.code is None]
         return [place for place in places if place is not None and place not in done and counts(place)]
 
     while any(screen.code is None for screen in screens.values()):

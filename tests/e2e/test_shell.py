@@ -311,7 +311,7 @@ def test_an_answer_that_is_no_text_is_asked_again(program: Path, tmp_path: Path)
         (["plan", "show", b"\xff\xfe.toml"], "cannot be opened"),
         (["plan", "check", "nothing.toml"], "No such file"),
         (["plan", "check", "/"], "is a directory"),
-        ([b"\xff\x1b[2J"], "No such command"),
+        ([b"\xff\x1b[2J"], "there is no command"),
         (["plan", "show"], "Missing argument"),
         (["plan", "show", str(PLAN), "--force"], "No such option"),
         (["--home", str(PLAN), "plan", "show", str(PLAN)], "is a file"),

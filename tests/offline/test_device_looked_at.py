@@ -187,7 +187,7 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(
     monkeypatch.setattr("sys.stdin", io.StringIO("Yes\n" * 3))
     words = ("--plan", room.folder / "plan.toml", "--model", "nanosp", "-o", room.folder / "out.json")
     assert room.run(sign.sign, room.folder / "one.json", *words) == 6
-    assert recorded(room)[-2:] == ["sign-begun", "declined"]
+    assert recorded(room)[-2:] == ["reviewed", "declined"]
     assert [event for event in events if len(event) == 8] == ["b0010000", "e0020000"] * 2
     [declined] = [entry.data for entry in room.state.transcript.entries() if entry.event == "declined"]
     assert declined["step"] == "open"

@@ -105,6 +105,7 @@ def main():
         return "asked"
     if work == "page":
         pages.show(arguments["sections"], arguments["five"], [])
+        pages.tell("it is not known whether the Ledger signed")
         pages.ask("Sign?")
         return sorted(pages.opened)
     pages.show([], [], arguments["lines"])
@@ -298,6 +299,8 @@ def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opene
             reader.terminal.press("\n")
         _until(reader, QUESTION, times)
         assert reader.terminal.shown.count("WHAT IS SIGNED") == times
+        assert reader.terminal.shown.count("it is not known whether the Ledger signed") == times
+        assert reader.terminal.shown.count("To read: 1 first") == times
     reader.terminal.press("Yes\n")
     assert reader.ended() == [opened, True]
 
@@ -313,7 +316,10 @@ def test_what_is_too_high_for_a_screen_is_turned_and_the_five_lines_stay(
     assert "WHAT IS SIGNED" not in reader.terminal.shown
     reader.terminal.press("\n")
     _until(reader, QUESTION, 1)
-    reader.terminal.press("4\n")  # there are three to open
+    for times, slip in enumerate(("4", "?", ""), 2):  # there are three to open
+        reader.terminal.press(f"{slip}\n")
+        _until(reader, QUESTION, times)
+    reader.terminal.press("no\n")
     assert reader.ended() == ["Declined", True]
 
 

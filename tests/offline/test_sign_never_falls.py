@@ -128,7 +128,7 @@ def test_where_nothing_was_signed_before_a_fault_there_is_nothing_to_hand_over(
     _failing(monkeypatch, RuntimeError("x"), 1)
     ended = world.sign(_bytes(document("requests")), "requests")
     assert (ended.code, ended.results) == (3, None)
-    assert [event for event, _ in ended.events][-2:] == ["sign-begun", "sign-stopped"]
+    assert [event for event, _ in ended.events][-2:] == ["reviewed", "sign-stopped"]
     assert "fault in Airlock: RuntimeError" in ended.err
 
 

@@ -103,7 +103,9 @@ def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_si
 
 
 @pytest.mark.parametrize("table", ["paths", "bodies", "replies"])
-@pytest.mark.parametrize(("name", "meant"), [("twap-MoveRek", "twap-MoveReq"), ("core-api-MoveReq", "core-api-TpSlReq")])
+@pytest.mark.parametrize(
+    ("name", "meant"), [("twap-MoveRek", "twap-MoveReq"), ("core-api-MoveReq", "core-api-TpSlReq")]
+)
 def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table: str, name: str, meant: str) -> None:
     profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": "twap"}}, "calls": {}}
     made = read_deployment(add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode()))

@@ -23,7 +23,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize("slip", ["yes", "YES", " Yes", "Yes ", "yes.", '"Yes"', "Yes!", "yEs"])
+@pytest.mark.parametrize("slip", ["", " ", "yes", "YES", " Yes", "Yes ", "yes.", '"Yes"', "Yes!", "yEs"])
 def test_a_slip_is_asked_again_and_then_counts_for_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str
 ) -> None:
@@ -33,7 +33,7 @@ def test_a_slip_is_asked_again_and_then_counts_for_nothing(
         answered(monkeypatch, slip, "no")
 
 
-@pytest.mark.parametrize("answer", ["", "no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1", "Ｙｅｓ"])
+@pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1", "Ｙｅｓ"])
 def test_anything_else_stops_at_once(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     with pytest.raises(Declined, match="the answer was not Yes"):
         answered(monkeypatch, answer, "Yes")

@@ -34,8 +34,10 @@ def show_on_terminal(pages: list[Page]) -> bool:
 
 
 def ask_on_terminal(pages: list[Page]) -> bool:
-    """Show the pages and approve when the whole word Yes is typed."""
+    """Show the pages and approve when the whole word Yes is typed; Enter alone turns the list beside it."""
     show_on_terminal(pages)
     forget_typed()
     tell("SIMULATOR: approve on the software Ledger? Yes approves, anything else rejects:")
-    return typed_line().rstrip("\n") == "Yes"
+    while (typed := typed_line()) == "\n":
+        continue
+    return typed.rstrip("\n") == "Yes"

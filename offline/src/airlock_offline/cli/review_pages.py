@@ -31,6 +31,8 @@ WAIT_S = 0.5
 """After so long the Ledger's list is shown: an answer of the device alone is quicker."""
 _QUESTION_ROWS = 5
 """Left free below the page that decides: for what can be opened, and for the question."""
+_NUMBERS = 100
+"""A number below this is meant for a section, and is no answer."""
 _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
 _COLOURS = {KEPT: "32", NOT_KEPT: "31", CHOSEN: "33"}  # green, red, yellow: beside the mark, never in its place
 
@@ -65,6 +67,7 @@ class ReviewPages:
         self._page: list[list[str]] = []
         self._sections: list[list[str]] = []
         self._ledger: list[str] = []
+        self._told: list[str] = []
         self.opened: set[str] = set()
 
     def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
@@ -73,7 +76,7 @@ class ReviewPages:
         It has what nobody compared, what stands out, and ``five`` lines. Of what cannot be signed there are none: each
         section is shown, until the last one was turned. ``ledger`` is the list that stands beside the Ledger.
         """
-        self._ledger, self.opened = ledger, set()
+        self._ledger, self._told, self.opened = ledger, [], set()
         if five:
             if led() and not self._page:  # what was said before is not pushed away unread
                 with SingleKeys() as keys, key_line():
@@ -137,17 +140,32 @@ class ReviewPages:
         for line in screens[-1][1] if stays else ():
             _say(line)
 
+    def tell(self, text: str) -> None:
+        """Say what stands above the question, also after a section was opened."""
+        self._told.append(text)
+        say(text)
+
     def ask(self, question: str) -> None:
-        """Ask as ``sign`` does; the number of a section opens it, and answers nothing. Raises ``Declined``."""
+        """Ask as ``sign`` does; the number of a section opens it. A number, ``?`` and an empty line answer nothing.
+
+        Raises ``Declined``.
+        """
+        opens = dict.fromkeys(["?", "", *map(str, range(_NUMBERS))], self._say_sections)
+        opens |= {str(number): partial(self._open, number) for number in range(1, len(self._sections) + 1)}
+        self._say_sections()
+        self._ask(question, asking=opening(ask, opens))
+
+    def _say_sections(self) -> None:
         names = [f"{number} {_called(section)}" for number, section in enumerate(self._sections, 1)]
         say_all(hanging(f"To read: {', '.join(names)}"))
-        self._ask(question, asking=opening(ask, {str(n): partial(self._open, n) for n in range(1, len(names) + 1)}))
 
     def _open(self, number: int) -> None:
         section = self._sections[number - 1]
         self._turn_all([section])
         self.opened.add(_called(section))
         self._show_page()
+        say_all(self._told)
+        self._say_sections()
 
     def beside(self, transport: Transport) -> Transport:
         """Return a transport that shows the list to compare while a person is waited for, and changes nothing else."""

@@ -287,10 +287,10 @@ def _desk(
             opened = sorted(on_screen.opened) if on_screen else "all"
             state.transcript.record(REVIEWED, read[0] | {"opened": opened}, now_ms())
 
-    proofs = proved(state.transcript.entries())
+    proofs, tell = proved(state.transcript.entries()), on_screen.tell if on_screen else say
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
     return SigningDesk(
-        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, say, proofs, beside=beside
+        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, beside=beside
     )
 
 

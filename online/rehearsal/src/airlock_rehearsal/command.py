@@ -117,7 +117,12 @@ def rehearse(
 @_MODEL
 @_OFFLINE
 def air_gapped(folder: Path, ceremony: str, model: str, offline_command: Path | None) -> None:
-    """Be the air-gapped machine of the rehearsal in FOLDER, and its Ledger; the rehearsal writes a script that does this."""
+    r"""Be the air-gapped machine of the rehearsal in FOLDER, and its Ledger; the rehearsal writes a script that does this.
+
+    \b
+    Example:
+      airlock-online rehearse air-gapped rehearsals/20261126-101500
+    """
     online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)
     join(Day(folder, online, offline, model, ceremony))
 

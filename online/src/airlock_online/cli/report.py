@@ -10,7 +10,8 @@ from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import journal_at
 from airlock_online.report_rows import record_timeline, timeline_of
-from airlock_shared.cli.console import INPUT, json_option, plan_option
+from airlock_shared.cli.ceremony.status import head_lines
+from airlock_shared.cli.console import INPUT, json_option, plan_option, show
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -82,6 +83,8 @@ def make_command(
         )
     add_deployment(files, home.folder / "deployments")
     _add_outcome(home, files, digests)
+    for line in () if as_json else head_lines(home.transcript.head()):
+        show(line)
     make_report(folder, files, judge, print_page, as_json=as_json)
 
 

@@ -106,13 +106,13 @@ def ask(question: str, *, piped: bool) -> str:
     return answer.removesuffix("\n")
 
 
-def ask_yes(question: str, *, piped: bool, asking: Callable[..., str] = ask) -> None:
+def ask_yes(question: str, *, piped: bool, asking: Callable[..., str] | None = None) -> None:
     """Ask a question that only the whole word ``Yes`` answers; ``piped`` and ``asking`` as for :func:`ask`.
 
-    The word in another case, or with a blank or a stop beside it, is a slip: it is asked for again, a few times. Raises
-    ``Declined`` for any other answer, or when nobody can answer.
+    The word in another case, or with a blank or a stop beside it, is a slip, and an empty line is no answer: it is asked for
+    again, a few times. Raises ``Declined`` for any other answer, or when nobody can answer.
     """
-    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, asking, piped=piped)
+    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, asking or ask, piped=piped)
     if answer != "Yes":
         raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
 
@@ -129,10 +129,10 @@ def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]])
 
 
 def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
-    """Ask by ``asking`` (as :func:`ask`), a few times more while the answer is a slip of ``Yes``; return the last answer."""
+    """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one."""
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
-        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("yes", "zes"):
+        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("", "yes", "zes"):
             break
         say(
             "Only the whole word Yes counts, with a capital Y and nothing else. Zes: the keys Y and Z have changed places."

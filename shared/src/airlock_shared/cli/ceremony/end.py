@@ -10,7 +10,7 @@ from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
 from airlock_shared.ceremony.sections import ENDED
 from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
-from airlock_shared.cli.ceremony.status import hash_lines, standing_json, standing_lines, word_lines
+from airlock_shared.cli.ceremony.status import head_lines, standing_json, standing_lines
 from airlock_shared.cli.console import (
     advice,
     ask_yes,
@@ -81,7 +81,10 @@ def end(place: CeremonyMachine, plan_file: Path, when_complete: bool, as_json: b
 
 
 def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json: bool, short: bool) -> None:
-    """Show how the ceremony ended, and the head to write down; leave with the code of a refusal when it is incomplete."""
+    """Show how the ceremony ended; leave with the code of a refusal when it is incomplete.
+
+    And the head to write down, on the air-gapped machine; the online one tells it with its report, which adds an entry.
+    """
     head = place.transcript.head()
     incomplete = Refusal("ROLE-INCOMPLETE", "the ceremony ended INCOMPLETE", got=f"{len(stands.missing)} missing",
                          expected="every role held, every station confirmed")  # fmt: skip
@@ -90,11 +93,13 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)
     else:
         told = ["COMPLETE"] if short and stands.complete else standing_lines(stands, plan, place.half)
-        label = "transcript head, to write down"
-        for line in (*told, *((f"{label}:", *word_lines("head", head)) if led() else hash_lines(label, head))):
+        for line in told:
             show(line)
-        if led():
-            turn_page()  # the head is written down by hand
+        if place.half == "offline":
+            for line in head_lines(head):
+                show(line)
+            if led():
+                turn_page()  # it is written down by hand
     if not stands.complete:
         say(explain(incomplete))
         finish(incomplete.exit_code)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from airlock_shared.ceremony.checkpoints import STATIONS
 from airlock_shared.ceremony.roles import check_holder, check_people
+from airlock_shared.cli.ceremony.status import people_lines
 from airlock_shared.cli.console import ask, explain, led, say
 from airlock_shared.cli.keyboard import at_a_terminal
 from airlock_shared.errors import Refusal, UsageError
@@ -41,7 +42,7 @@ def ask_names(plan: Plan, known: Mapping[str, str]) -> dict[str, str]:
         for role in asked:
             names[role] = _ask_name(role, plan, names)
         check_people(names, plan)
-        if not asked or not led() or _are_these():
+        if not asked or not led() or _are_these(names):
             return names
 
 
@@ -74,8 +75,10 @@ def _is_needed(role: str, plan: Plan) -> bool:
     return led() and any(role in station.needs(half, plan) for station in STATIONS.values() for half in station.by)
 
 
-def _are_these() -> bool:
-    """Have people look at the names that they have just typed; ``<`` says that one is wrong. Nothing is compared by it."""
+def _are_these(names: Mapping[str, str]) -> bool:
+    """Show the names, and have people look at them; ``<`` says that one is wrong. Nothing is compared by it."""
+    for line in people_lines(names):
+        say(line)
     while (answer := ask(_AGREED, piped=False).strip()) != _BACK:
         if answer in ("", "Yes"):
             return True

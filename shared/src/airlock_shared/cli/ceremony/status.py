@@ -9,7 +9,7 @@ from typing import Any
 from airlock_shared.ceremony.checkpoints import Half, stations_of
 from airlock_shared.ceremony.roles import Standing
 from airlock_shared.ceremony.sections import HOW
-from airlock_shared.cli.console import rows
+from airlock_shared.cli.console import led, rows
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.plan.model import Plan
 from airlock_shared.text.fingerprint_words import spoken_rows
@@ -34,6 +34,12 @@ def record_lines(record: str) -> Iterator[str]:
             yield from hash_lines("on record", part)
         else:
             yield from rows("on record  ", safe(part))
+
+
+def head_lines(head: str) -> Iterator[str]:
+    """Yield a transcript's head, for people who write it down."""
+    label = "transcript head, to write down"
+    yield from (f"{label}:", *word_lines("head", head)) if led() else hash_lines(label, head)
 
 
 def hash_lines(label: str, digits: str) -> Iterator[str]:
