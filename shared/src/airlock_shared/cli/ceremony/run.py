@@ -331,7 +331,7 @@ def _crosses(lead: _Lead, words: Sequence[str]) -> bool:
     Ends as :func:`_require` after Ctrl-C, and where nobody can press Enter.
     """
     code = lead.child(words)
-    if code in (ExitCode.DONE, ExitCode.INTERRUPTED) or not at_a_terminal():
+    if not code or _code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
         _require(code)
         return True
     ask(f"Put this right, {_RIGHT}", piped=False)
