@@ -19,6 +19,7 @@ from e2e.test_one_command import Day, unpinned
 
 __all__ = ["unpinned"]
 
+_HEAD = re.compile(r"(?m)^\[(\d+)/\d+\] ")
 _NOTE = re.compile(r"(?:online|offline)-at-(\d+)-of-\d+-.+")
 _HALVES = ("online", "offline")
 
@@ -31,21 +32,29 @@ class Place(NamedTuple):
     moment: str
 
 
-def stops_of(day: Day, half: str) -> list[str]:
-    """Return the names of a machine's stops, as the program itself lists them before the ceremony."""
+def stops_of(day: Day, half: str) -> dict[int, tuple[str, bool]]:
+    """Return a machine's stops, as the program lists them before the ceremony: names, and whether somebody acts there."""
     run = day.desk.online if half == "online" else day.desk.offline
     told = run(*day.words(half), "--dry-run", "--json").json()
-    return [stop["name"] for stop in told["stops"]]
+    return {number: (stop["name"], bool(stop["by"])) for number, stop in enumerate(told["stops"], 1)}
 
 
-def stands_at(day: Day, half: str, screen: Screen) -> Place | None:
-    """Return where a machine stands, by the note that it leaves on the stick at each stop; None before its first one."""
-    notes = [found for path in day.exchange.glob(f"*/{half}-at-*") if (found := _NOTE.fullmatch(path.name))]
-    return Place(half, int(notes[0][1]), "asked" if screen.question() else "begun") if notes else None
+def stands_at(day: Day, half: str, screen: Screen, how: signal.Signals) -> Place | None:
+    """Return where a machine stands; None before its first stop.
+
+    By the note that it leaves on the stick at each stop. Ctrl-C comes from somebody who reads the last heading on the screen:
+    at stops where nobody acts there is none.
+    """
+    if how == signal.SIGINT:
+        numbers = _HEAD.findall(screen.plain())[-1:]
+    else:
+        notes = (_NOTE.fullmatch(path.name) for path in day.exchange.glob(f"*/{half}-at-*"))
+        numbers = [found[1] for found in notes if found][:1]
+    return Place(half, int(numbers[0]), "asked" if screen.question() else "begun") if numbers else None
 
 
 def interrupted_everywhere(
-    day: Day, how: signal.Signals, stops: dict[str, list[str]]
+    day: Day, how: signal.Signals, stops: dict[str, dict[int, tuple[str, bool]]]
 ) -> tuple[dict[str, Screen], set[Place]]:
     """Lead a ceremony to its end, and interrupt each machine the first time that it stands anywhere.
 
@@ -55,10 +64,10 @@ def interrupted_everywhere(
     done: set[Place] = set()
 
     def counts(place: Place) -> bool:
-        return place.moment == "asked" or stops[place.half][place.stop - 1] != "compare"
+        return place.moment == "asked" or stops[place.half][place.stop][0] != "compare"
 
     def new(now: dict[str, Screen], _asked: list[Asked] | None = None) -> list[Place]:
-        places = [stands_at(day, half, screen) for half, screen in now.items() if screen.code is None]
+        places = [stands_at(day, half, screen, how) for half, screen in now.items() if screen.code is None]
         return [place for place in places if place is not None and place not in done and counts(place)]
 
     while any(screen.code is None for screen in screens.values()):
@@ -84,17 +93,18 @@ def test_interrupted_at_every_stop_of_both_machines_it_ends_complete(
     day = Day(unpinned, ledger, "delegate-key")
     day.prove()
     stops = {half: stops_of(day, half) for half in _HALVES}
-    assert set(NAMES) == {name for names in stops.values() for name in names}
+    assert set(NAMES) == {name for places in stops.values() for name, _ in places.values()}
     screens, done = interrupted_everywhere(day, how, stops)
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}
-    for half, names in stops.items():
+    for half, places in stops.items():
         missed = [
             name
-            for number, name in enumerate(names, 1)
-            if not {Place(half, number, "begun"), Place(half, number, "asked")} & done
+            for number, (name, acts) in places.items()
+            if (acts or how == signal.SIGKILL)
+            and not {Place(half, number, "begun"), Place(half, number, "asked")} & done
         ]
         assert missed == [], half
-    asked_at = {stops[place.half][place.stop - 1] for place in done if place.moment == "asked"}
+    asked_at = {stops[place.half][place.stop][0] for place in done if place.moment == "asked"}
     assert {"begin", "compare", "preflight", "sign", "seal"} <= asked_at
     report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
     assert report["complete"], report["missing"]
