@@ -42,7 +42,7 @@ def stops_of(day: Day, half: str) -> dict[int, tuple[str, bool]]:
 def stands_at(day: Day, half: str, screen: Screen, how: signal.Signals) -> Place | None:
     """Return where a machine stands; None before its first stop.
 
-    By the note that it leaves on the stick at each stop. Ctrl-C comes from somebody who reads the last heading on the screen:
+    By the note that it leaves on the stick at each stop. Ctrl-C comes from somebody who reads the last heading shown:
     at stops where nobody acts there is none.
     """
     if how == signal.SIGINT:
