@@ -310,7 +310,9 @@ def test_a_second_client_comes_after_the_first(served: Served) -> None:
         transport.close()
 
 
-@pytest.mark.parametrize(("answer", "signed"), [("Yes\n", True), ("yes\n", False), ("y\n", False), ("\nno\n", False), ("\nYes\n", True)])
+@pytest.mark.parametrize(
+    ("answer", "signed"), [("Yes\n", True), ("yes\n", False), ("y\n", False), ("\nno\n", False), ("\nYes\n", True)]
+)
 def test_asked_on_the_terminal_only_the_whole_word_yes_approves(answer: str, signed: bool) -> None:
     served = Served(set(), ask=True)
     assert served.process.stdin is not None

@@ -359,7 +359,7 @@ def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: Table, mo
     assert len(questions) == 3
 
 
-@pytest.mark.parametrize("typed", ["", "y", "no", "Yes Yes", "ja", "yes" * 2])
+@pytest.mark.parametrize("typed", ["y", "no", "Yes Yes", "ja", "yes" * 2])
 def test_no_other_answer_is_a_slip_of_yes(table: Table, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
     table.record("preflight", network_up=[])
     questions = typing(monkeypatch, lambda _question: typed)
@@ -367,9 +367,10 @@ def test_no_other_answer_is_a_slip_of_yes(table: Table, monkeypatch: pytest.Monk
     assert (len(questions), confirmations(table)) == (1, [])
 
 
-def test_who_only_slips_does_not_get_through(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("typed", ["yes", "", " "])
+def test_who_only_slips_does_not_get_through(table: Table, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
     table.record("preflight", network_up=[])
-    questions = typing(monkeypatch, lambda _question: "yes")
+    questions = typing(monkeypatch, lambda _question: typed)
     assert isinstance(table.run("compare", "preflight").exception, Declined)
     assert (len(questions), confirmations(table)) == (4, [])
 

@@ -18,7 +18,7 @@ from workspace.trusted_path import (
     trusted_path,
 )
 
-CEILING_TOKENS = 90_900
+CEILING_TOKENS = 91_000
 """Of what can run in a signing. It may go down; whoever raises it says in the change what for.
 
 It was raised for reviews by groups (decision 54: which steps share a form, and what stands in their rows) and for the page
