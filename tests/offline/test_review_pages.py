@@ -305,6 +305,21 @@ def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opene
     assert reader.ended() == [opened, True]
 
 
+@pytest.mark.parametrize(
+    "head", ["NOTE: a note", "WARNING: a warning", "REPLACES (named by the plan; old and new have the same nonce)"]
+)
+def test_what_stands_out_is_on_the_page_and_needs_no_opening(
+    tmp_path: Path, sections: list[list[str]], head: str
+) -> None:
+    reader = Reader(tmp_path, "page", sections=[*sections, [head, "  what it says"]], five=FIVE)
+    _until(reader, QUESTION, 1)
+    assert [
+        line in reader.terminal.shown for line in (head, "  what it says", "To read: 1 first, 2 second, 3 fourth")
+    ] == [True] * 3
+    reader.terminal.press("Yes\n")
+    assert reader.ended() == [[], True]
+
+
 def test_what_is_too_high_for_a_screen_is_turned_and_the_five_lines_stay(
     tmp_path: Path, sections: list[list[str]]
 ) -> None:
