@@ -120,6 +120,8 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, _told(screens)
     report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
     assert report["complete"], report["missing"]
+    for told in report["transcripts"]:  # what people wrote down is what stands in the report that they sign
+        assert words_on(screens[told["machine"]], "head") == told["words"].split(), told["machine"]
     found = count(screens, asked)
     print(f"{ceremony} {'by light' if light else 'by files'}: {found}")
     assert all(done <= most for done, most in zip(found, AT_MOST, strict=True)), f"{found}\n{_told(screens)}"
