@@ -215,6 +215,42 @@ def test_what_the_ledger_shows_as_hashes_and_what_was_signed_before_are_reviewed
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 6)], [f"desk-{n:03}" for n in range(7, 13)]]
 
 
+def test_a_step_that_replaces_a_signature_is_reviewed_by_itself() -> None:
+    items = examine(*world(steps(13)))
+    case = items[6].case
+    assert isinstance(case, IntentCase)
+    items[6] = items[6]._replace(case=case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32)))
+    groups = list(groups_of(items, UsedNonces(), lambda _case: []))
+    assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(8, 14)]]
+
+
+def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
+    items = []
+    for item in examine(*world(steps())):
+        case = item.case
+        assert isinstance(case, IntentCase)
+        called = [each._replace(field=each.field._replace(label="Called so")) for each in case.decisions]
+        items.append(item._replace(case=case._replace(decisions=called)))
+    assert list(groups_of(items, UsedNonces(), lambda _case: [])) == []
+
+
+def test_steps_of_another_signer_are_another_group() -> None:
+    def two_signers(text: str) -> str:
+        at = text.index("[[steps]]")
+        signer = text[text.index("[signers.treasury]") :].split("\n\n")[0]
+        other = signer.replace("[signers.treasury]", "[signers.other]").replace("/0'/0/0", "/7'/0/0")
+        head, *parts = (text[:at] + other + "\n\n" + text[at:]).split("[[steps]]")
+        parts[6:] = [part.replace('signer = "treasury"', 'signer = "other"') for part in parts[6:]]
+        return "[[steps]]".join([head, *parts])
+
+    requests, situation = world(steps(12), two_signers)
+    requests[6:] = [request._replace(path="m/44'/60'/7'/0/0") for request in requests[6:]]
+    items = examine(requests, situation)
+    groups = list(groups_of(items, UsedNonces(), lambda _case: []))
+    assert not any(item.verdicts.hinder() for item in items)
+    assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(7, 13)]]
+
+
 def test_a_note_on_what_the_ledger_does_not_show_parts_the_group() -> None:
     items = examine(*world(steps(12)))
     groups = list(groups_of(items, UsedNonces(), lambda case: ["cut"] if case.step.id == "desk-006" else []))

@@ -54,7 +54,7 @@ def _kind(examined: Examined, used: UsedNonces) -> tuple[str, ...] | None:
         return None
     if case.step.signer.show != "fields" or case.step.replaced_digest or used.earlier(use_of(case)):
         return None
-    return None if any(warnings_of(case)) else (case.step.action.name, case.intent.name, case.step.signer.name)
+    return None if any(warnings_of(case)) else (case.step.action.name, case.intent.name)
 
 
 def _grouped(run: Sequence[_Item], notes: Notes) -> Iterator[Group]:
