@@ -87,7 +87,7 @@ test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
 .PHONY: test-signing
 test-signing: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done ## The random tests of `sign` at full size: interleavings, kills, altered requests; 500 steps
 	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
-		AIRLOCK_INTERLEAVINGS=50 AIRLOCK_ALTERED=6000 AIRLOCK_ALTERED_INSTALLED=200 AIRLOCK_MANY_STEPS=500 $(VENVS)/dev/bin/python -m pytest -q \
+		AIRLOCK_DRAWS=all $(VENVS)/dev/bin/python -m pytest -q \
 		tests/offline/test_interleavings.py tests/offline/test_killed_while_signing.py tests/offline/test_sign_never_falls.py \
 		tests/e2e/test_altered_requests.py tests/e2e/test_two_terminals.py tests/e2e/test_many_steps.py
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject
 
 from airlock_offline.cli.plan import ledger_faults
 from airlock_offline.cli.verify import _judged
@@ -25,6 +25,7 @@ from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
 from airlock_shared.plan.reader import parse_plan
 from airlock_software_ledger.app import SoftwareLedger
+from draws import costly
 from offline.recordings import SIGNER, Scripted, recovered
 from shared import test_pinned_structs as own
 from shared.strategies import typed_data
@@ -103,7 +104,7 @@ def test_a_struct_without_members_is_told_and_refused(monkeypatch: pytest.Monkey
         open_app(SoftwareLedger()).sign_typed_data(PATH, data)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+@costly
 @given(typed_data())
 def test_whatever_the_software_ledger_signs_otherwise_is_told(made: dict[str, Any]) -> None:
     """The two find the faults each in its own way: one in what is to be sent, the other in what came."""

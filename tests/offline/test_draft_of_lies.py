@@ -5,19 +5,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_offline.cli.plan_draft import draft_plan
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan
+from draws import repeatable
 from shared.strategies import changed_inside
 from shared.world import STEPS, deployment, good
-
-repeatable = settings(
-    derandomize=True, deadline=None, database=None, max_examples=400, suppress_health_check=list(HealthCheck)
-)
 
 
 def test_no_request_that_lies_inside_its_form_makes_the_draft_of_a_plan_fall() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, reject, settings
+from hypothesis import given, reject
 
 from airlock_offline.ledger.apdu import Ins, encode_path, ethereum_apdu
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
@@ -37,6 +37,7 @@ from airlock_software_ledger.answers import FAULTS, AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.keys import CURVE_ORDER, TEST_SEED
 from airlock_software_ledger.terminal import page_lines
+from draws import costly
 from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
 from shared.strategies import typed_data
 
@@ -79,7 +80,7 @@ def test_it_shows_the_pages_that_the_real_app_showed(recording: Recording) -> No
     assert shown == recording.screens
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@costly
 @given(typed_data())
 def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     values, hashes = read_typed_data(document)

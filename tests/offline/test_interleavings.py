@@ -1,4 +1,4 @@
-"""Two `sign`, a `seal`, a `confirm` and a `preflight` on one home, in 1,000 orders: always one signature for the step."""
+"""Two `sign`, a `seal`, a `confirm` and a `preflight` on one home, in many orders: always one signature for the step."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from airlock_shared.checks.nonces import LATE, SIGNED, SIGNING
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.host import files, transcript_file
 from airlock_software_ledger.app import SoftwareLedger
+from draws import draws
 from offline.scheduler import Actor, Scheduler
 from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
 
-INTERLEAVINGS = 1000
+INTERLEAVINGS = draws(80, 1000)
 APPEND, ENTRIES = files.append_line, transcript_file.TranscriptFile.entries
 
 
@@ -105,7 +106,7 @@ def played(template: Path, folder: Path, seed: int) -> tuple[Scheduler, dict[str
     return scheduler, actors
 
 
-def test_a_thousand_interleavings_sign_a_step_once(templates: dict[str, Path], tmp_path: Path) -> None:
+def test_interleavings_sign_a_step_once(templates: dict[str, Path], tmp_path: Path) -> None:
     orders, first = set(), {"sign one": 0, "sign two": 0}
     for seed in range(INTERLEAVINGS):
         scheduler, actors = played(templates[STEPS[seed % len(STEPS)]], tmp_path / str(seed), seed)

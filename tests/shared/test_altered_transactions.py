@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.calldata import decode_call
@@ -19,6 +19,7 @@ from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.requests import read_item as read_request
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
+from draws import repeatable
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
 from shared.strategies import ANY_TEXT, ODD, READABLE_TEXT, digits_of, mutated, of_its_kind
 from shared.world import (
@@ -38,9 +39,6 @@ from shared.world import (
 FOLDER = "transactions"
 SEED = 1559
 STEPS = tuple(plan(FOLDER).steps)
-repeatable = settings(
-    derandomize=True, deadline=None, database=None, max_examples=400, suppress_health_check=list(HealthCheck)
-)
 
 
 def _request(step: str) -> Request:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.codec import to_cbor
-from shared.ur.messages import repeatable
+from draws import repeatable
 
 ATOMS = st.one_of(
     st.none(),

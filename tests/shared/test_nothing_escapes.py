@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.checks.judge import Known, judge_header
@@ -22,6 +22,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.codec import parse_json, to_cbor, to_json
+from draws import repeatable
 from shared.strategies import (
     ANY_TEXT,
     ODD,
@@ -45,9 +46,6 @@ from shared.world import (
     to_bytes,
 )
 
-repeatable = settings(
-    derandomize=True, deadline=None, database=None, max_examples=400, suppress_health_check=list(HealthCheck)
-)
 SIGNED_TEXT = (VECTORS / "signatures/good/every-struct.json").read_text()
 MAIL = json.loads((VECTORS / "typed-data/good/mail.json").read_text())["document"]
 

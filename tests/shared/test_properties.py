@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from eth_abi.abi import decode as eth_decode
 from eth_abi.abi import encode as eth_encode
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import Refusal
@@ -17,30 +17,22 @@ from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor, to_json
+from draws import costly, repeatable
 from shared import make_payloads
 from shared.strategies import abi_types, abi_values, json_values, spaced, typed_data
 from shared.world import judge, to_bytes, whole
 
-repeatable = settings(
-    derandomize=True,
-    deadline=None,
-    database=None,
-    max_examples=200,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
-)
-
-
 # ---- hashing and encoding -------------------------------------------------------------------------------------------
 
 
-@repeatable
+@costly
 @given(typed_data())
 def test_the_digest_of_any_document_is_that_of_eth_account(document: dict[str, Any]) -> None:
     _, hashes = read_typed_data(parse_json(to_bytes(document)))
     assert hashes.digest.hex() == make_payloads.digest_of(document).hex()
 
 
-@repeatable
+@costly
 @given(typed_data(), st.data())
 def test_one_other_character_in_a_message_gives_another_digest_or_a_refusal(
     document: dict[str, Any], data: st.DataObject

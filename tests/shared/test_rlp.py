@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 import rlp
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.ethereum.rlp import encode
-
-repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=300)
+from draws import repeatable
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import sys
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.cli import console
 from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken, spoken_rows
 from airlock_shared.text.safe import WIDTH, harmless, safe
+from draws import repeatable
 
-repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
 NASTY = (
     "\x1b\x9b\x07\x08\x00\r\n\t\x7f\x85"
     "\u200b\u200d\u2028\u2029\u202a\u202e\u2066\u2069\u061c\ufeff\u00ad\u034f\u180e\U000e0041\ud800\\{}u"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.referral_code import code_bytes, code_letters, is_plain_code
@@ -13,10 +13,10 @@ from airlock_shared.cli.console import explain, rows
 from airlock_shared.errors import AirlockError, Refusal, ServiceError, UsageError
 from airlock_shared.text.confusables import code_points, flags, looks_like
 from airlock_shared.text.safe import WIDTH, columns, is_visible, safe, safe_again, wrapped
+from draws import repeatable
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
 
-repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=300)
 ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\u200b\u202e\u0301無ａ  \U000e0041"), max_size=300)
 
 # ---- flags ----------------------------------------------------------------------------------------------------------

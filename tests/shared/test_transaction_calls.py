@@ -8,7 +8,7 @@ import pytest
 from eth_abi.abi import decode as eth_decode
 from eth_abi.abi import encode as eth_encode
 from eth_utils.crypto import keccak
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.actions import ACTIONS
@@ -17,12 +17,10 @@ from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SI
 from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
+from draws import repeatable
 from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
 from shared.strategies import plain_values
 
-repeatable = settings(
-    derandomize=True, deadline=None, database=None, max_examples=300, suppress_health_check=list(HealthCheck)
-)
 SIGNED = {name: call.signature for name, call in CALLS.items()} | {DELEGATED_ACTION: DELEGATED_SIGNATURE}
 TRADER = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 

@@ -9,7 +9,7 @@ import pytest
 from eth_account import Account
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from eth_utils.crypto import keccak
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.catalogue.eip1559 import (
@@ -23,6 +23,7 @@ from airlock_shared.checks.case import CallCase
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.addresses import checksum_address
+from draws import repeatable
 from shared.make_payloads import KEYS, OTHER
 from shared.make_transactions import ENTRIES, signed_item
 from shared.world import VECTORS, confirm, examined, examined_of, good, plan, refusals, request_of, situation
@@ -30,9 +31,6 @@ from shared.world import VECTORS, confirm, examined, examined_of, good, plan, re
 FOLDER = "transactions"
 STEPS = tuple(plan(FOLDER).steps)
 SIGNED: dict[str, dict[str, str]] = json.loads((VECTORS / "transactions/signed.json").read_text())
-repeatable = settings(
-    derandomize=True, deadline=None, database=None, max_examples=300, suppress_health_check=list(HealthCheck)
-)
 
 
 def _examined(step: str) -> CallCase:

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.host.transcript_file import TranscriptFile, read_transcript
+from draws import repeatable
 from shared.strategies import json_values
-
-repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=200)
 
 
 def _lines(count: int = 6) -> list[bytes]:
@@ -204,6 +203,7 @@ import resource, sys
 from pathlib import Path
 from airlock_shared.errors import UsageError
 from airlock_shared.host.transcript_file import TranscriptFile
+from draws import repeatable
 transcript = TranscriptFile(Path(sys.argv[1]))
 transcript.record("started", {}, 1)
 resource.setrlimit(resource.RLIMIT_FSIZE, (transcript.path.stat().st_size + 10, resource.RLIM_INFINITY))

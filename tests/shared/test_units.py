@@ -6,7 +6,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared import units
@@ -25,9 +25,9 @@ from airlock_shared.units import (
     to_raw,
     utc_text,
 )
+from draws import repeatable
 
 AMOUNTS = (USDC, PRICE, LEVERAGE, COIN, PERCENT)
-repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=300)
 
 
 @pytest.mark.parametrize(

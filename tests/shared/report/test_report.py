@@ -25,6 +25,7 @@ from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.model import report_of
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make, verify
+from draws import every_nth
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HIDDEN,
@@ -487,7 +488,7 @@ def test_no_changed_entry_makes_the_report_fall(name: str) -> None:
     for number, (event, data) in enumerate(events):
         if event == "signed" and number > first:
             continue
-        for changed in _altered(data):
+        for changed in every_nth([*_altered(data)], 7):
             settled[_settles(files | {name: chain([*events[:number], (event, changed), *events[number + 1 :]])})] += 1
     assert settled["report"] > 20, settled
     assert settled.total() - settled["report"] > 20, settled
@@ -498,7 +499,8 @@ def test_no_changed_document_of_a_report_makes_it_fall(name: str) -> None:
     files = online_files()
     lines = files[name].splitlines() if name.endswith("l") else [files[name]]
     settled: Counter[str] = Counter()
-    for changed in _altered(json.loads(lines[0]) if name.endswith("l") else _short(json.loads(lines[0]))):
+    document = json.loads(lines[0]) if name.endswith("l") else _short(json.loads(lines[0]))
+    for changed in every_nth([*_altered(document)], 3):
         settled[_settles(files | {name: b"\n".join([json.dumps(changed).encode(), *lines[1:]])})] += 1
     assert settled.total() > 50, settled
     assert settled.total() > settled["report"], "nothing that was changed is refused"

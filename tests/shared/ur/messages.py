@@ -7,12 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
-
 from airlock_shared.ur.fountain import Xoshiro256
 from airlock_shared.wire.cbor import write
 
-repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=100)
 VECTORS = Path(__file__).resolve().parents[2] / "vectors" / "ur"
 
 

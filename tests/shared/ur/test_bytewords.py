@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from airlock_shared.errors import DocumentError
 from airlock_shared.text.fingerprint_words import BYTEWORDS
 from airlock_shared.ur.frames import checksum, decode, encode
-from shared.ur.messages import repeatable, vectors
+from draws import repeatable
+from shared.ur.messages import vectors
 
 GOOD: list[dict[str, Any]] = vectors("bytewords")["good"]
 BAD: list[dict[str, str]] = vectors("bytewords")["bad"]

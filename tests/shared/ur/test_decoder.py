@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken, TransferLimits
 from airlock_shared.ur.fountain import frame_count, frames
-from shared.ur.messages import bytes_payload, repeatable
+from draws import repeatable
+from shared.ur.messages import bytes_payload
 
 CBOR = bytes_payload(1000)
 OTHER = bytes_payload(1000, "Fox")

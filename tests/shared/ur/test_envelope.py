@@ -19,7 +19,7 @@ from airlock_shared.ur.envelope import MAX_INFLATED, VERSION, unwrap, wrap
 from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor
-from shared.ur.messages import repeatable
+from draws import repeatable
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"
 GOOD = sorted(

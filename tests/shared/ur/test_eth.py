@@ -25,8 +25,9 @@ from airlock_shared.ur.eth import (
 from airlock_shared.ur.fountain import frames
 from airlock_shared.ur.frames import parse_part
 from airlock_shared.wire.cbor import Tagged, write
+from draws import repeatable
 from shared.ur.accounts import read_account
-from shared.ur.messages import repeatable, vectors
+from shared.ur.messages import vectors
 
 PUBLISHED = vectors("eip4527")
 REQUEST_ID = uuid.UUID(PUBLISHED["signatures"][0]["request_id"])
