@@ -127,9 +127,7 @@ def tried(places: list[str]) -> list[str]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_killed_anywhere_a_step_is_signed_once(
-    step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_killed_anywhere_a_step_is_signed_once(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_the_clock(monkeypatch)
     template = set_up(tmp_path / "template", step, monkeypatch)
     whole = Path(shutil.copytree(template, tmp_path / "whole"))
