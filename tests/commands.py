@@ -8,12 +8,13 @@ import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-from threading import Thread
+from tempfile import TemporaryFile
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError
 from airlock_shared.text.fingerprint_words import spoken
+from loaded import LoadedCommand, can_be_forked, loaded_program
 
 _YES = b"Type Yes to go on, anything else to stop: "
 _PLACES = re.compile(r"word (\d+) and word (\d+): $")
@@ -56,30 +57,18 @@ def asked_words(question: str, screen: str) -> str:
     return " ".join(screen.split()[int(at) - 1] for at in found.groups())
 
 
-def _run_typing(
-    words: list[str], screen: str, typed: str, env: Mapping[str, str] | None, cwd: Path | None
-) -> FinishedCommand:
-    """Run a command to its end, and type the two words for which it asks, as often as it does; ``typed`` is for a Yes."""
-    pipe = subprocess.PIPE
-    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=cwd) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        assert process.stderr is not None
-        stdout, out, err = process.stdout, bytearray(), b""
-        reader = Thread(target=lambda: out.extend(stdout.read()))
-        reader.start()
-        answers = iter(typed.splitlines(keepends=True))
-        while chunk := os.read(process.stderr.fileno(), 1 << 16):
-            err += chunk
-            if answer := asked_words(err.decode(errors="replace"), screen):
-                process.stdin.write(f"{answer}\n".encode())
-                process.stdin.flush()
-            elif err.endswith(_YES):
-                process.stdin.write(next(answers, "\n").encode())
-                process.stdin.flush()
-        reader.join()
-    assert b"Traceback" not in err, err
-    return FinishedCommand(process.returncode, out.decode(), err.decode(errors="replace"))
+def _begin(
+    words: list[str],
+    streams: tuple[int, int, int],
+    env: Mapping[str, str] | None,
+    cwd: Path | None,
+    started: bool,
+) -> LoadedCommand | subprocess.Popen[bytes]:
+    env = os.environ if env is None else env
+    if not started and can_be_forked(env) and (program := loaded_program(words[0])):
+        return program.begin(words[1:], env, cwd, streams)
+    stdin, stdout, stderr = streams
+    return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd)
 
 
 def run_command(
@@ -88,22 +77,60 @@ def run_command(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     screen: str = "",
+    started: bool = False,
 ) -> FinishedCommand:
     """Run a command to its end, with what is typed on its stdin; a stack trace on stderr is a failure of the test.
 
     ``screen`` are the words on the other machine's, of which two are typed at each question; `submit FILE` finds them.
+    Where the start itself is the subject, the command is ``started``; otherwise it is a fork of its program (``loaded.py``).
     """
-    if screen := screen or other_screen(words):
-        return _run_typing([*map(str, words)], screen, typed or "", env, cwd)
-    ended = subprocess.run(
-        [*map(str, words)],
-        input=typed,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=300,
-        env=env,
-        cwd=cwd,
-    )
-    assert "Traceback" not in ended.stderr, ended.stderr
-    return FinishedCommand(ended.returncode, ended.stdout, ended.stderr)
+    screen = screen or other_screen(words)
+    with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+        given.write((typed or "").encode())
+        given.seek(0)
+        if screen:
+            code, said = _type_words([*map(str, words)], out.fileno(), screen, typed or "", env, cwd, started)
+        else:
+            streams = (given.fileno(), out.fileno(), err.fileno())
+            code = _begin([*map(str, words)], streams, env, cwd, started).wait(300)
+            err.seek(0)
+            said = err.read()
+        out.seek(0)
+        ended = FinishedCommand(code, _text(out.read()), _text(said))
+    assert "Traceback" not in ended.err, ended.err
+    return ended
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _type_words(
+    words: list[str],
+    stdout: int,
+    screen: str,
+    typed: str,
+    env: Mapping[str, str] | None,
+    cwd: Path | None,
+    started: bool,
+) -> tuple[int, bytes]:
+    """Run a command to its end, and type the two words for which it asks, as often as it does; ``typed`` is for a Yes.
+
+    Returns its exit code, and what it wrote to stderr.
+    """
+    (stdin, types), (reads, stderr) = os.pipe(), os.pipe()
+    command = _begin(words, (stdin, stdout, stderr), env, cwd, started)
+    for end in (stdin, stderr):
+        os.close(end)
+    answers, said = iter(typed.splitlines(keepends=True)), b""
+    try:
+        while chunk := os.read(reads, 1 << 16):
+            said += chunk
+            if answer := asked_words(said.decode(errors="replace"), screen):
+                os.write(types, f"{answer}\n".encode())
+            elif said.endswith(_YES):
+                os.write(types, next(answers, "\n").encode())
+    finally:
+        for end in (types, reads):
+            os.close(end)
+    return command.wait(300), said

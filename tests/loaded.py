@@ -1,0 +1,181 @@
+"""An installed program that is loaded once: each command that a test runs is a fork of it, a process with its own home,
+streams and end, but without the time that Python takes to start and to load.
+
+A test whose subject is the start itself (what is loaded, Ctrl-C while it loads, who its children are) starts the command.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from io import TextIOWrapper
+from pathlib import Path
+from pkgutil import walk_packages
+from threading import Lock
+from typing import Any, NoReturn
+
+PACKAGES = {
+    "airlock-online": ("airlock_shared", "airlock_online"),
+    "airlock-offline": ("airlock_shared", "airlock_offline"),
+}
+AT_START = ("PYTHON", "LANG", "LC_")  # variables that Python reads when it starts
+_BEGAN_WITH = {name: value for name, value in os.environ.items() if name.startswith(AT_START)}
+
+
+class LoadedCommand:
+    """A command that runs as a fork of its program."""
+
+    def __init__(self, told: int) -> None:
+        self._told = open(told, "rb")  # noqa: SIM115 (closed by wait)
+        self.pid = int(self._told.readline())
+
+    def wait(self, timeout: float) -> int:
+        """Wait for its end, and return its exit code, negative for the signal that ended it; after so long it is killed."""
+        with self._told:
+            ready, _, _ = select.select([self._told], [], [], timeout)
+            if not ready:
+                os.kill(self.pid, signal.SIGKILL)
+                raise TimeoutError(timeout)
+            return int(self._told.read())
+
+
+class LoadedProgram:
+    """A process that has loaded a program and forks for each command."""
+
+    def __init__(self, script: Path, python: str) -> None:
+        self._ours, theirs = socket.socketpair()
+        self._lock = Lock()
+        with theirs:
+            words = [python, __file__, str(theirs.fileno()), str(script)]
+            self._process = subprocess.Popen(words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
+        atexit.register(self._ours.close)  # it ends when nobody can ask it for anything
+
+    def begin(
+        self, words: list[str], env: Mapping[str, str], cwd: Path | None, streams: tuple[int, int, int]
+    ) -> LoadedCommand:
+        """Begin a command on three streams."""
+        told, tells = os.pipe()
+        asked = json.dumps({"words": words, "env": dict(env), "cwd": str(cwd or Path.cwd())}).encode()
+        with self._lock:
+            socket.send_fds(self._ours, [len(asked).to_bytes(4, "big")], [*streams, tells])
+            self._ours.sendall(asked)
+        os.close(tells)
+        return LoadedCommand(told)
+
+
+@cache
+def loaded_program(script: str) -> LoadedProgram | None:
+    """Return the program behind an installed command, loaded; None when it is none of ours, or no script of a Python's."""
+    path = Path(script)
+    if path.name not in PACKAGES or not path.is_file():
+        return None
+    first = path.read_bytes().partition(b"\n")[0].decode(errors="replace")
+    return LoadedProgram(path, first[2:]) if first.startswith("#!") and first.endswith("/python") else None
+
+
+def can_be_forked(env: Mapping[str, str]) -> bool:
+    """Return whether Python would start with these variables as it did."""
+    return {name: value for name, value in env.items() if name.startswith(AT_START)} == _BEGAN_WITH
+
+
+# ---- in the process that has loaded the program -----------------------------------------------------------------------
+
+
+def _serve(asks: socket.socket, script: Path) -> None:
+    """Fork for each command that is asked for, until nobody can ask."""
+    for package in PACKAGES[script.name]:
+        for module in walk_packages(import_module(package).__path__, f"{package}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    wakes, woken = os.pipe()
+    for end in (wakes, woken):
+        os.set_blocking(end, False)
+    signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+    running: dict[int, int] = {}
+    while True:
+        ready, _, _ = select.select([asks.fileno(), wakes], [], [])
+        if wakes in ready:
+            os.read(wakes, 1 << 12)
+            _tell_ends(running)
+        if asks.fileno() in ready:
+            head, descriptors, _, _ = socket.recv_fds(asks, 4, 4)
+            if not head:
+                return
+            asked = b""
+            while len(asked) < int.from_bytes(head, "big"):
+                asked += asks.recv(1 << 16)
+            child = os.fork()
+            if not child:
+                for end in (asks.detach(), wakes, woken, *running.values(), descriptors[3]):
+                    os.close(end)
+                _be_the_command(json.loads(asked), script, descriptors[:3])
+            running[child] = descriptors[3]
+            os.write(descriptors[3], f"{child}\n".encode())
+            for descriptor in descriptors[:3]:
+                os.close(descriptor)
+
+
+def _tell_ends(running: dict[int, int]) -> None:
+    for child in list(running):
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            os.write(running[child], str(os.waitstatus_to_exitcode(status)).encode())
+            os.close(running.pop(child))
+
+
+def _text(number: int, mode: str, errors: str = "strict") -> TextIOWrapper:
+    """Return a stream as Python makes it: stderr and terminals line by line."""
+    binary = open(number, f"{mode}b", closefd=False)  # noqa: SIM115 (as long as the process)
+    return TextIOWrapper(binary, "utf-8", errors, line_buffering=number == 2 or os.isatty(number))
+
+
+def _be_the_command(asked: dict[str, Any], script: Path, streams: list[int]) -> NoReturn:
+    """Go on as the command that would have been started, to its end."""
+    code: object = 70
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        sys.stdin, sys.stdout, sys.stderr = _text(0, "r"), _text(1, "w"), _text(2, "w", "backslashreplace")
+        os.environ.clear()
+        os.environ.update(asked["env"])
+        os.chdir(asked["cwd"])
+        sys.argv = [str(script), *asked["words"]]
+        import_module(f"{PACKAGES[script.name][-1]}.start").main()
+        code = 0
+    except SystemExit as end:
+        code = end.code
+    except BaseException:  # noqa: BLE001 (as Python does at its end)
+        traceback.print_exc()
+        code = 1
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
+        try:
+            sys.stdout.flush()
+            sys.stderr.flush()
+        except (OSError, ValueError):
+            code = code or 120
+        os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+if __name__ == "__main__":
+    sys.path[0] = str(Path(sys.argv[2]).parent)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with socket.socket(fileno=int(sys.argv[1])) as control:
+        _serve(control, Path(sys.argv[2]))
