@@ -143,7 +143,7 @@ def words_on(screen: Screen, document: str) -> list[str]:
 class Reader:
     """A person who holds a software Ledger and confirms there when the list on the screen was read, not at once."""
 
-    READS_S = 2.0
+    READS_S = 0.5
 
     def __init__(self) -> None:
         words = [str(SOFTWARE_LEDGER), "--ask"]

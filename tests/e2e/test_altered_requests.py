@@ -19,14 +19,14 @@ from airlock_offline.ledger.apdu import parse_path
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_software_ledger.keys import TEST_SEED, derive
 from commands import run_command
+from draws import draws
 from e2e.conftest import OFFLINE, Ledger, start_ledger, stop_ledger
 from offline.altered_requests import altered_documents
 from offline.signing_world import DESK_PATHS, FOLDERS, document, ended_of, plan_text, rehearsal_text, require_complete
 from shared.make_payloads import DESK, NOW_MS, TREASURY, plan_fingerprint, seal
 
 SEED = os.environ.get("AIRLOCK_ALTERED_SEED", "812")
-COUNT = int(os.environ.get("AIRLOCK_ALTERED_INSTALLED", "60"))
-"""How many requests are altered; ``AIRLOCK_ALTERED_INSTALLED=200`` before a release."""
+COUNT = draws(25, 200)
 _DAY_MS = 86_400_000
 
 

@@ -22,6 +22,7 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.host.transcript_file import read_transcript
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.fingerprint_words import spoken
+from draws import draws
 from e2e import led
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, interrupt, lead
@@ -29,7 +30,7 @@ from e2e.test_one_command import Day, unpinned
 
 __all__ = ["unpinned"]
 
-STEPS = int(os.environ.get("AIRLOCK_MANY_STEPS", "60"))
+STEPS = draws(16, 500)
 ANSWERS_AT_MOST = 80
 
 

@@ -14,8 +14,8 @@ from e2e.test_one_command import Day, unpinned
 
 __all__ = ["unpinned"]
 
-LIMITS = {"deadline_at_most": "150s", "remaining_at_least": "50s"}
-"""With the minute by which the watch may be wrong, 40 seconds are left to sign."""
+LIMITS = {"deadline_at_most": "135s", "remaining_at_least": "50s"}
+"""With the minute by which the watch may be wrong, 25 seconds are left to sign."""
 
 
 class ShortDay(Day):
@@ -41,7 +41,7 @@ def test_requests_that_grew_too_old_are_prepared_again_and_signed_and_neither_ru
     def slowly(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
         if "signer), requests" in question and not offered:
             offered.append("slow")
-            time.sleep(45)
+            time.sleep(30)
         return careful(machine, question, screens)
 
     def press_enter(screens: dict[str, Screen], _asked: list[Asked]) -> bool:

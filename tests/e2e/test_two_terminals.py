@@ -1,12 +1,11 @@
 """The installed commands beside each other on one home: two `sign`, a `seal`, a `confirm`, a `preflight`, and one signature.
 
-AIRLOCK_INTERLEAVINGS says how many times; each is started and answered at moments that its number decides.
+Each is started and answered at moments that its number decides.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -18,10 +17,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from draws import draws
 from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from shared.make_payloads import seal
 
-INTERLEAVINGS = int(os.environ.get("AIRLOCK_INTERLEAVINGS", "6"))
+INTERLEAVINGS = draws(3, 50)
 DELAY_S = 2.5  # within which commands are started and answered: about as long as one takes
 ROLES = ("signer=Ada Lovelace", "facilitator=Grace Hopper", "witness=Mary Somerville")
 
