@@ -26,12 +26,16 @@ import pytest
 
 from airlock_offline.cli.main import program
 from airlock_rehearsal.services.faults import IN_EXECUTION, Faults
-from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make
+
+try:
+    from airlock_rehearsal.services.runtime import RehearsalSettings
+except ImportError:  # the older state has it in a module of its own
+    from airlock_rehearsal.services.settings import RehearsalSettings  # type: ignore[import-not-found,no-redef]
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
