@@ -18,6 +18,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -27,11 +28,15 @@ import pytest
 from airlock_offline.cli.main import program
 from airlock_rehearsal.services.faults import IN_EXECUTION, Faults
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make
+
+try:
+    from airlock_rehearsal.services.runtime import RehearsalSettings
+except ImportError:  # the older state has it in a module of its own
+    RehearsalSettings = import_module("airlock_rehearsal.services.settings").RehearsalSettings  # type: ignore[misc]
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand

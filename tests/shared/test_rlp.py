@@ -9,7 +9,7 @@ import rlp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.ethereum.rlp import encode
+from airlock_shared.ethereum.transactions import encode
 from draws import repeatable
 
 
