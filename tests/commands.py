@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
 import subprocess
+import termios
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any, NamedTuple
@@ -57,18 +60,27 @@ def asked_words(question: str, screen: str) -> str:
     return " ".join(screen.split()[int(at) - 1] for at in found.groups())
 
 
-def _begin(
+def begin(
     words: list[str],
     streams: tuple[int, int, int],
-    env: Mapping[str, str] | None,
-    cwd: Path | None,
-    started: bool,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    *,
+    started: bool = False,
+    terminal: bool = False,
 ) -> LoadedCommand | subprocess.Popen[bytes]:
+    """Begin a command on three streams, perhaps as the one whose ``terminal`` they are.
+
+    One of ours is a fork of its program, which is loaded already (``loaded.py``), unless it is to be ``started``.
+    """
     env = os.environ if env is None else env
     if not started and can_be_forked(env) and (program := loaded_program(words[0])):
-        return program.begin(words[1:], env, cwd, streams)
+        return program.begin(words[1:], env, cwd, streams, terminal=terminal)
     stdin, stdout, stderr = streams
-    return subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd)
+    own = partial(fcntl.ioctl, 0, termios.TIOCSCTTY, 0) if terminal else None
+    return subprocess.Popen(
+        words, stdin=stdin, stdout=stdout, stderr=stderr, env=env, cwd=cwd, start_new_session=terminal, preexec_fn=own
+    )
 
 
 def run_command(
@@ -92,7 +104,7 @@ def run_command(
             code, said = _type_words([*map(str, words)], out.fileno(), screen, typed or "", env, cwd, started)
         else:
             streams = (given.fileno(), out.fileno(), err.fileno())
-            code = _begin([*map(str, words)], streams, env, cwd, started).wait(300)
+            code = begin([*map(str, words)], streams, env, cwd, started=started).wait(300)
             err.seek(0)
             said = err.read()
         out.seek(0)
@@ -119,7 +131,7 @@ def _type_words(
     Returns its exit code, and what it wrote to stderr.
     """
     (stdin, types), (reads, stderr) = os.pipe(), os.pipe()
-    command = _begin(words, (stdin, stdout, stderr), env, cwd, started)
+    command = begin(words, (stdin, stdout, stderr), env, cwd, started=started)
     for end in (stdin, stderr):
         os.close(end)
     answers, said = iter(typed.splitlines(keepends=True)), b""

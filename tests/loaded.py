@@ -7,6 +7,7 @@ A test whose subject is the start itself (what is loaded, Ctrl-C while it loads,
 from __future__ import annotations
 
 import atexit
+import fcntl
 import json
 import os
 import select
@@ -14,16 +15,18 @@ import signal
 import socket
 import subprocess
 import sys
+import termios
 import threading
 import traceback
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from pkgutil import walk_packages
 from threading import Lock
-from typing import Any, NoReturn
+from typing import NoReturn
 
 PACKAGES = {
     "airlock-online": ("airlock_shared", "airlock_online"),
@@ -39,15 +42,28 @@ class LoadedCommand:
     def __init__(self, told: int) -> None:
         self._told = open(told, "rb")  # noqa: SIM115 (closed by wait)
         self.pid = int(self._told.readline())
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the exit code of a command that has ended."""
+        return (
+            self.wait(0) if self.returncode is None and select.select([self._told], [], [], 0)[0] else self.returncode
+        )
+
+    def send_signal(self, number: int) -> None:
+        """Send it a signal, if it still runs."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, number)
 
     def wait(self, timeout: float) -> int:
         """Wait for its end, and return its exit code, negative for the signal that ended it; after so long it is killed."""
-        with self._told:
-            ready, _, _ = select.select([self._told], [], [], timeout)
-            if not ready:
-                os.kill(self.pid, signal.SIGKILL)
-                raise TimeoutError(timeout)
-            return int(self._told.read())
+        if self.returncode is None:
+            with self._told:
+                if not select.select([self._told], [], [], timeout)[0]:
+                    os.kill(self.pid, signal.SIGKILL)
+                    raise TimeoutError(timeout)
+                self.returncode = int(self._told.read())
+        return self.returncode
 
 
 class LoadedProgram:
@@ -62,11 +78,17 @@ class LoadedProgram:
         atexit.register(self._ours.close)  # it ends when nobody can ask it for anything
 
     def begin(
-        self, words: list[str], env: Mapping[str, str], cwd: Path | None, streams: tuple[int, int, int]
+        self,
+        words: list[str],
+        env: Mapping[str, str],
+        cwd: Path | None,
+        streams: tuple[int, int, int],
+        *,
+        terminal: bool,
     ) -> LoadedCommand:
-        """Begin a command on three streams."""
+        """Begin a command on three streams, perhaps as the one whose ``terminal`` they are."""
         told, tells = os.pipe()
-        asked = json.dumps({"words": words, "env": dict(env), "cwd": str(cwd or Path.cwd())}).encode()
+        asked = json.dumps([words, dict(env), str(cwd or Path.cwd()), terminal]).encode()
         with self._lock:
             socket.send_fds(self._ours, [len(asked).to_bytes(4, "big")], [*streams, tells])
             self._ours.sendall(asked)
@@ -120,7 +142,7 @@ def _serve(asks: socket.socket, script: Path) -> None:
             if not child:
                 for end in (asks.detach(), wakes, woken, *running.values(), descriptors[3]):
                     os.close(end)
-                _be_the_command(json.loads(asked), script, descriptors[:3])
+                _be_the_command(script, descriptors[:3], *json.loads(asked))
             running[child] = descriptors[3]
             os.write(descriptors[3], f"{child}\n".encode())
             for descriptor in descriptors[:3]:
@@ -141,7 +163,9 @@ def _text(number: int, mode: str, errors: str = "strict") -> TextIOWrapper:
     return TextIOWrapper(binary, "utf-8", errors, line_buffering=number == 2 or os.isatty(number))
 
 
-def _be_the_command(asked: dict[str, Any], script: Path, streams: list[int]) -> NoReturn:
+def _be_the_command(
+    script: Path, streams: list[int], words: list[str], env: dict[str, str], cwd: str, terminal: bool
+) -> NoReturn:
     """Go on as the command that would have been started, to its end."""
     code: object = 70
     try:
@@ -151,11 +175,15 @@ def _be_the_command(asked: dict[str, Any], script: Path, streams: list[int]) -> 
         for number, stream in enumerate(streams):
             os.dup2(stream, number)
             os.close(stream)
+        if terminal:
+            os.setsid()
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         sys.stdin, sys.stdout, sys.stderr = _text(0, "r"), _text(1, "w"), _text(2, "w", "backslashreplace")
         os.environ.clear()
-        os.environ.update(asked["env"])
-        os.chdir(asked["cwd"])
-        sys.argv = [str(script), *asked["words"]]
+        os.environ.update(env)
+        os.chdir(cwd)
+        sys.argv = [str(script), *words]
+        sys.orig_argv[:] = [sys.executable, *sys.argv]
         import_module(f"{PACKAGES[script.name][-1]}.start").main()
         code = 0
     except SystemExit as end:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import re
 import select
 import signal
-import struct
 import subprocess
-import termios
 import threading
 import time
 from collections.abc import Callable
@@ -81,9 +78,10 @@ def rows_of(shown: str, columns: int = 80) -> list[str]:
 class Screen(Terminal):
     """A terminal of 80 by 24, of which is known up to where its questions were answered."""
 
+    ROWS = 24
+
     def __init__(self, *words: object, **environment: str) -> None:
         super().__init__(*words, **environment)
-        fcntl.ioctl(self.outside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.answered = 0
         self.before_last = 0
         self.read_to: list[int] = []
@@ -223,7 +221,7 @@ def kill(screen: Screen) -> None:
     """End a command and what it started, whatever it does, and close its terminal."""
     with suppress(ProcessLookupError):
         os.killpg(screen.pid, signal.SIGKILL)
-    os.waitpid(screen.pid, 0)
+    screen.command.wait(20)
     os.close(screen.outside)
     screen.code = -signal.SIGKILL
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pty
 import re
 import select
+import struct
+import termios
+
+from commands import begin
 
 PATIENCE_S = 60
 
@@ -13,14 +18,17 @@ PATIENCE_S = 60
 class Terminal:
     """A command in a terminal of its own: what it shows is read, keys are typed."""
 
+    ROWS = 0  # as many as it likes
+
     def __init__(self, *words: object, **environment: str) -> None:
         self.shown = ""
-        self.pid, self.outside = pty.fork()
-        if not self.pid:  # pragma: no cover
-            try:
-                os.execve(str(words[0]), [str(word) for word in words], {**os.environ, "COLUMNS": "80", **environment})
-            finally:
-                os._exit(127)  # never go on as a second run of the tests
+        self.outside, inside = pty.openpty()
+        if self.ROWS:
+            fcntl.ioctl(self.outside, termios.TIOCSWINSZ, struct.pack("HHHH", self.ROWS, 80, 0, 0))
+        env = {**os.environ, "COLUMNS": "80", **environment}
+        self.command = begin([*map(str, words)], (inside, inside, inside), env, terminal=True)
+        self.pid = self.command.pid
+        os.close(inside)
 
     def more(self) -> bool:
         """Take what is shown next; False at the end."""
@@ -49,4 +57,4 @@ class Terminal:
         while self.more():
             pass
         os.close(self.outside)
-        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.command.wait(PATIENCE_S)

@@ -8,7 +8,6 @@ import re
 import select
 import shutil
 import signal
-import subprocess
 import termios
 import time
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ import pytest
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
+from commands import begin
 from e2e.conftest import OFFLINE, ONLINE, BothMachines
 from e2e.test_help import COMMANDS
 
@@ -33,6 +33,7 @@ SERVES = {
     "airlock-online rehearse",
     "airlock-online rehearse serve",
 }  # no file is named there
+WAITS = re.compile(rb"Ctrl-C stops|waiting: start ceremony run")
 OURS = re.compile(rb"\x1b\[38;5;16;48;5;231m|\x1b\[0m|\r\x1b\[K")  # QR codes, and a line that renews itself
 
 
@@ -112,25 +113,26 @@ def screen_of(words: list[str], folder: Path) -> bytes:
     modes[1] &= ~termios.OPOST  # bytes as they were written
     modes[3] &= ~termios.ECHO
     termios.tcsetattr(theirs, termios.TCSANOW, modes)
-    with subprocess.Popen(words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder, close_fds=True) as process:
-        os.close(theirs)
-        seen, until = b"", time.monotonic() + 60
-        while time.monotonic() < until:
-            if not select.select([ours], [], [], 0.2)[0]:
-                if process.poll() is not None:
-                    break
-                os.write(ours, b"\x04")  # the input has ended; what was typed before a question counts for nothing
-                continue
-            try:
-                data = os.read(ours, 1 << 16)
-            except OSError:  # the other end is closed
+    command = begin(words, (theirs, theirs, theirs), cwd=folder)
+    os.close(theirs)
+    seen, until = b"", time.monotonic() + 60
+    while time.monotonic() < until:
+        if not select.select([ours], [], [], 0.2)[0]:
+            if command.poll() is not None:
                 break
-            if not data:
-                break
-            seen += data
-            if b"Ctrl-C stops" in data:  # it waits for the other machine, which nobody brings here
-                process.send_signal(signal.SIGINT)
-        process.kill()
+            os.write(ours, b"\x04")  # the input has ended; what was typed before a question counts for nothing
+            continue
+        try:
+            data = os.read(ours, 1 << 16)
+        except OSError:  # the other end is closed
+            break
+        if not data:
+            break
+        seen += data
+        if WAITS.search(data):  # for the other machine, which nobody brings here
+            command.send_signal(signal.SIGINT)
+    command.send_signal(signal.SIGKILL)
+    command.wait(20)
     os.close(ours)
     return seen
 

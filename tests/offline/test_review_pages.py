@@ -243,7 +243,7 @@ def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list
     reader = Reader(tmp_path, "review", sections=sections, deaf=True)
     assert reader.keys() == (1, 5)
     os.close(reader.terminal.outside)
-    os.waitpid(reader.terminal.pid, 0)
+    reader.terminal.command.wait(20)
     assert json.loads((tmp_path / "ended").read_text())[0] == "Declined"
 
 
