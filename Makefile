@@ -58,7 +58,7 @@ test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) $(RANDOM:%=--ignore=%)
 
 # The longest first: with two at a time they end together.
-test: test-together test-online test-offline test-installed test-newer ## Run all tests (with make -j2 two parts of them at a time)
+test: test-together test-online test-offline test-installed ## Run all tests (with make -j2 two parts of them at a time)
 
 test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"
@@ -79,17 +79,15 @@ test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 	@AIRLOCK_LEFT_OUT=$(LEFT)/installed AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
 		$(VENVS)/dev/bin/python -m pytest -q tests/browser tests/kit
 
-# Newer Pythons than the one that all of this runs on: each that is here, in an environment of its own, from the same pins.
+# In CI alone: newer Pythons than the one that all of this runs on, each that is here, in an environment of its own, from the same pins.
 test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE) $(RANDOM:%=--ignore=%)
 
-# What runs at random in a smaller number with every run of the tests. AIRLOCK_ALTERED_SEED gives another draw.
+# The tests that try a part of their cases with every run (tests/draws.py). AIRLOCK_ALTERED_SEED gives another draw.
 .PHONY: test-signing
-test-signing: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done ## The random tests of `sign` at full size: interleavings, kills, altered requests; 500 steps
+test-signing: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done ## The random tests at full size: 1,000 interleavings, each place of a kill, 6,000 altered requests; 500 steps
 	@AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
-		AIRLOCK_DRAWS=all $(VENVS)/dev/bin/python -m pytest -q \
-		tests/offline/test_interleavings.py tests/offline/test_killed_while_signing.py tests/offline/test_sign_never_falls.py \
-		tests/e2e/test_altered_requests.py tests/e2e/test_two_terminals.py tests/e2e/test_many_steps.py
+		AIRLOCK_DRAWS=all $(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) $$(grep -rlE '^from draws import' tests --include='test_*.py')
 
 # CAMPAIGN="--seed 7 --kills 50 --started 5 ..." plays another one, or a part of it.
 .PHONY: campaign
@@ -115,7 +113,7 @@ mutate: $(VENVS)/dev/.done ## Take one defence out at a time, and see that a tes
 differential: $(VENVS)/dev/.done ## Hold this state and an older one side by side over 5,000 alterations: what differs that nobody meant?
 	@$(VENVS)/dev/bin/python tests/differential/run.py $(DIFFERENTIAL)
 
-check: lint test ## Run everything that CI runs
+check: lint test test-newer ## Run everything that CI runs
 
 bench: $(VENVS)/dev/.done ## Measure, and write docs/reference/benchmarks.md
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python -m bench.bench_verify

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from hypothesis import HealthCheck, settings
@@ -21,9 +21,22 @@ def draws(few: int, every: int) -> int:
     return every if ALL else few
 
 
-def every_nth(cases: Sequence[Case], step: int) -> list[Case]:
-    """Return the cases to try: the first, the last, and each ``step``-th one between them."""
-    return list(cases) if ALL else [case for at, case in enumerate(cases) if at % step == 0 or at == len(cases) - 1]
+def every_nth(cases: Sequence[Case], step: int, kind: Callable[[Case], object] = lambda _: "") -> list[Case]:
+    """Return the cases to try, in their order: each ``step``-th one, and the first and the last of each kind."""
+    if ALL:
+        return list(cases)
+    first: dict[object, int] = {}
+    last: dict[object, int] = {}
+    for at, case in enumerate(cases):
+        first.setdefault(kind(case), at)
+        last[kind(case)] = at
+    tried = {*range(0, len(cases), step), *first.values(), *last.values()}
+    return [case for at, case in enumerate(cases) if at in tried]
+
+
+def step_of(place: str) -> str:
+    """Return of which kind a place is at which a run is killed: ``append-before`` of ``append-before:3``."""
+    return place.partition(":")[0]
 
 
 repeatable = settings(

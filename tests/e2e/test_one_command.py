@@ -107,8 +107,10 @@ def unpinned(tmp_path: Path, services: object) -> BothMachines:
     return made
 
 
-@pytest.mark.parametrize("ceremony", ["delegate-key", "referral-code", "market-close"])
-@pytest.mark.parametrize("light", [False, True], ids=["by files", "by light"])
+@pytest.mark.parametrize(
+    ("ceremony", "light"),
+    [("delegate-key", False), ("referral-code", False), ("market-close", False), ("market-close", True)],
+)
 def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     unpinned: BothMachines, reader: Reader, ceremony: str, *, light: bool
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.checks.nonces import SIGNED, SIGNING
 from airlock_software_ledger.app import SoftwareLedger
-from draws import every_nth
+from draws import every_nth, step_of
 from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
 
@@ -119,13 +119,6 @@ def result(folder: Path, name: str) -> tuple[str, str]:
     return item["result"], item.get("why", "")
 
 
-def tried(places: list[str]) -> list[str]:
-    """Return the places to die at: by default the first and the last of each kind and every tenth place."""
-    last = {name.partition(":")[0]: name for name in places}
-    some = {*every_nth(places, 10), *last.values()}
-    return [name for name in places if name in some or name.endswith(":1")]
-
-
 @pytest.mark.parametrize("step", STEPS)
 def test_killed_anywhere_a_step_is_signed_once(step: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stop_the_clock(monkeypatch)
@@ -135,7 +128,7 @@ def test_killed_anywhere_a_step_is_signed_once(step: str, tmp_path: Path, monkey
     places = (whole / "places").read_text().split()
     assert {name.partition(":")[0] for name in places} == KINDS
     outcomes: Counter[str] = Counter()
-    for number, place in enumerate(tried(places)):
+    for number, place in enumerate(every_nth(places, 10, step_of)):
         folder = Path(shutil.copytree(template, tmp_path / str(number)))
         assert run(folder, "one", die_at=place) == -signal.SIGKILL
         events = {entry.event for entry in Room(folder).state.transcript.entries()}

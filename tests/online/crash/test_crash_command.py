@@ -17,13 +17,14 @@ import pytest
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_shared.host.files import read_transcript
+from draws import draws
 from online.crash.ceremony import STEPS, lay_out
 from online.crash.runs import WORKERS, Launcher, Ran, at_once, killed
 from online.crash.venue import Venue
 from online.delivering_machine import NOW
 
-EVERY = 4  # of the places one in so many: the routes alone are killed at each
-DEATHS_AT_LEAST = 50
+EVERY = draws(16, 4)  # of the places one in so many: the routes alone are killed at each
+DEATHS_AT_LEAST = draws(12, 50)
 
 
 @pytest.fixture(scope="module")
