@@ -28,9 +28,10 @@ from pkgutil import walk_packages
 from threading import Lock
 from typing import NoReturn
 
-PACKAGES = {
-    "airlock-online": ("airlock_shared", "airlock_online"),
-    "airlock-offline": ("airlock_shared", "airlock_offline"),
+STARTS = {  # program -> the module in which it starts; its whole package is loaded
+    "airlock-online": "airlock_online.start",
+    "airlock-offline": "airlock_offline.start",
+    "airlock-software-ledger": "airlock_software_ledger.server",
 }
 AT_START = ("PYTHON", "LANG", "LC_")  # variables that Python reads when it starts
 _BEGAN_WITH = {name: value for name, value in os.environ.items() if name.startswith(AT_START)}
@@ -100,7 +101,7 @@ class LoadedProgram:
 def loaded_program(script: str) -> LoadedProgram | None:
     """Return the program behind an installed command, loaded; None when it is none of ours, or no script of a Python's."""
     path = Path(script)
-    if path.name not in PACKAGES or not path.is_file():
+    if path.name not in STARTS or not path.is_file():
         return None
     first = path.read_bytes().partition(b"\n")[0].decode(errors="replace")
     return LoadedProgram(path, first[2:]) if first.startswith("#!") and first.endswith("/python") else None
@@ -116,7 +117,7 @@ def can_be_forked(env: Mapping[str, str]) -> bool:
 
 def _serve(asks: socket.socket, script: Path) -> None:
     """Fork for each command that is asked for, until nobody can ask."""
-    for package in PACKAGES[script.name]:
+    for package in ("airlock_shared", STARTS[script.name].partition(".")[0]):
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
@@ -184,7 +185,7 @@ def _be_the_command(
         os.chdir(cwd)
         sys.argv = [str(script), *words]
         sys.orig_argv[:] = [sys.executable, *sys.argv]
-        import_module(f"{PACKAGES[script.name][-1]}.start").main()
+        import_module(STARTS[script.name]).main()
         code = 0
     except SystemExit as end:
         code = end.code

@@ -6,13 +6,14 @@ import json
 import os
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pytest
 from eth_account import Account
@@ -25,7 +26,8 @@ from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.errors import ServiceError
 from airlock_software_ledger.keys import TEST_SEED
-from commands import FinishedCommand, run_command
+from commands import FinishedCommand, begin, run_command
+from loaded import LoadedCommand
 
 ROOT = Path(__file__).parents[2]
 ONLINE = Path(os.environ.get("AIRLOCK_ONLINE_COMMAND", str(Path(sys.executable).parent / "airlock-online")))
@@ -111,25 +113,28 @@ def key_at(path: str) -> LocalAccount:
 
 
 class Ledger(NamedTuple):
-    """The software Ledger as a process of its own, and its port."""
+    """The software Ledger as a process of its own, its port, and what it says."""
 
-    process: subprocess.Popen[str]
+    process: LoadedCommand | subprocess.Popen[Any]
     port: int
+    says: IO[Any]
 
 
-def start_ledger(*words: str) -> Ledger:
-    process = subprocess.Popen(
-        [str(SOFTWARE_LEDGER), *words], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert process.stdout is not None
-    return Ledger(process, int(json.loads(process.stdout.readline())["port"]))
+def start_ledger(*words: str, keys: int = -1) -> Ledger:
+    """Start a software Ledger, perhaps with a descriptor to read what its person types."""
+    reads, writes = os.pipe()
+    with Path(os.devnull).open("r+b") as null:
+        keys = null.fileno() if keys < 0 else keys
+        process = begin([str(SOFTWARE_LEDGER), *words], (keys, writes, null.fileno()))
+    os.close(writes)
+    says = os.fdopen(reads)
+    return Ledger(process, int(json.loads(says.readline())["port"]), says)
 
 
 def stop_ledger(ledger: Ledger) -> None:
-    ledger.process.terminate()
+    ledger.process.send_signal(signal.SIGTERM)
     ledger.process.wait(20)
-    if ledger.process.stdout is not None:
-        ledger.process.stdout.close()
+    ledger.says.close()
 
 
 PORTS = range(20_000, 32_000)  # the system gives none of them to a client

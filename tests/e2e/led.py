@@ -148,7 +148,8 @@ class Reader:
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
         assert self._process.stdout is not None
-        self.ledger = Ledger(self._process, int(json.loads(self._process.stdout.readline())["port"]))
+        told = self._process.stdout
+        self.ledger = Ledger(self._process, int(json.loads(told.readline())["port"]), told)
         self._thread = threading.Thread(target=self._read, daemon=True)
         self._thread.start()
 

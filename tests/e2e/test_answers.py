@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import json
+import os
 import re
 import struct
-import subprocess
 import termios
 import time
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.conftest import OFFLINE, SOFTWARE_LEDGER, BothMachines, Ledger, stop_ledger
+from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
 from e2e.terminal import Terminal
 from shared.world import DEPLOYMENT_TEXT
 
@@ -125,17 +125,14 @@ def test_a_key_that_turns_nothing_never_comes_to_the_question(desk: BothMachines
 
 
 @pytest.fixture
-def asking() -> Iterator[Ledger]:
-    """Return a software Ledger that waits for a person, as a real one does."""
-    words = [str(SOFTWARE_LEDGER), "--ask"]
-    process = subprocess.Popen(
-        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    yield Ledger(process, int(json.loads(process.stdout.readline())["port"]))
-    process.stdin.close()
-    stop_ledger(Ledger(process, 0))
+def asking() -> Iterator[tuple[Ledger, int]]:
+    """Return a software Ledger that waits for a person, as a real one does, and where to type."""
+    keys, types = os.pipe()
+    ledger = start_ledger("--ask", keys=keys)
+    yield ledger, types
+    stop_ledger(ledger)
+    os.close(keys)
+    os.close(types)
 
 
 LEDGERS = re.compile(r"-- (\d+) of (\d+) -- [^\r\n]*-- confirm or reject on the Ledger --$")
@@ -143,9 +140,10 @@ LEDGERS = re.compile(r"-- (\d+) of (\d+) -- [^\r\n]*-- confirm or reject on the 
 
 @pytest.mark.parametrize("answer", ["Yes", "no"])
 def test_the_ledgers_list_is_turned_beside_it_until_it_is_answered(
-    desk: BothMachines, asking: Ledger, answer: str
+    desk: BothMachines, asking: tuple[Ledger, int], answer: str
 ) -> None:
-    terminal = _signing(desk, asking, "referral-code", rows=10)
+    ledger, types = asking
+    terminal = _signing(desk, ledger, "referral-code", rows=10)
     assert _turned(terminal)
     start = len(terminal.shown)
     terminal.press("Yes\n")
@@ -159,9 +157,7 @@ def test_the_ledgers_list_is_turned_beside_it_until_it_is_answered(
     assert came == [1, 2, 3, 2, 3]
     assert re.search(r"THE LEDGER WILL SHOW \(.*\), continued", terminal.shown)
     assert "signed" not in _events(desk)
-    assert asking.process.stdin is not None
-    asking.process.stdin.write(f"{answer}\n")
-    asking.process.stdin.flush()
+    os.write(types, f"{answer}\n".encode())
     assert terminal.end() == (0 if answer == "Yes" else 6), terminal.shown
     assert ("signed" in _events(desk)) == (answer == "Yes")
 
