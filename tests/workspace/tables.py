@@ -21,7 +21,9 @@ from airlock_shared.catalogue.kinds import KINDS
 from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain.explanations import EXIT_CODES
 from airlock_shared.errors import ExitCode
+from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
+from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER
 from workspace import trusted_path
 from workspace.floors import write_floors
 from workspace.man_pages import write_files
@@ -229,7 +231,40 @@ def meanings() -> str:
     return "\n".join(lines) + "\n"
 
 
+_SHOWN_AS = {
+    "addressName": "an address, or a local or ENS name",
+    "calldata": "the call within, by the descriptor of the same contract",
+    "date": "unix seconds",
+    "enum": "names of the file's own table; the number where none are pinned",
+    "raw": "as it is signed",
+    "tokenAmount": 'of the token that is called; "{message}" at {threshold}',
+    "unit": "{base}, {decimals} decimals",
+}
+
+
+def labels() -> str:
+    """Return the table of what a wallet shows by our descriptors, in ``docs/reference/erc-7730.md``."""
+    fields = [field for _, content in formats(made()) for field in content["fields"]]
+    rows = {(field["format"], field["label"]): field.get("params") or {} for field in fields}
+    lines = ["| label | format | what |", "|---|---|---|"]
+    for (form, label), shown in sorted(rows.items()):
+        limit = {"threshold": "2^256 - 1"} if shown.get("threshold") == hex(2**256 - 1) else {}
+        lines += [f"| {label} | `{form}` | {_SHOWN_AS[form].format(**shown | limit)} |"]
+    return "\n".join(lines) + "\n"
+
+
+def differences() -> str:
+    """Return where the gate and the rehearsal's contracts judge otherwise, for ``docs/reference/chain.md``."""
+    lines = ["| the gate refuses, the contract accepts | why |", "|---|---|"]
+    lines += [f"| {kind} | {why} |" for kind, why in GATE_IS_STRICTER.items()]
+    lines += ["", "| the contract rejects, the gate lets pass | why |", "|---|---|"]
+    lines += [f"| {kind} | {why} |" for kind, why in CONTRACT_IS_STRICTER.items()]
+    return "\n".join(lines) + "\n"
+
+
 PARTS = {
+    ("reference/chain.md", "differences"): differences,
+    ("reference/erc-7730.md", "labels"): labels,
     ("reference/ledger.md", "models"): models,
     ("reference/venue-profile.md", "kinds"): kinds,
     ("reference/venue-services.md", "members"): service_members,
