@@ -262,7 +262,22 @@ def differences() -> str:
     return "\n".join(lines) + "\n"
 
 
+def mutants_of_claims() -> str:
+    """Return how many mutants each claim has, and the tests that have to notice them, in ``docs/claims.md``."""
+    tests: dict[str, list[str]] = {}
+    for mutant in (mutants := read_mutants()):
+        tests.setdefault(mutant.claim, []).extend(mutant.tests)
+    lines = [f"{len(mutants)} mutants:", "", "| claim | mutants | tests that must notice them |", "|---|---|---|"]
+    counted = Counter(mutant.claim for mutant in mutants)
+    lines += [
+        f"| `{claim}` | {counted[claim]} | {' '.join(f'`{test}`' for test in sorted(set(named)))} |"
+        for claim, named in tests.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
 PARTS = {
+    ("claims.md", "mutants"): mutants_of_claims,
     ("reference/chain.md", "differences"): differences,
     ("reference/erc-7730.md", "labels"): labels,
     ("reference/ledger.md", "models"): models,
@@ -286,15 +301,6 @@ PAGES = {
 }
 
 
-def write_mutant_counts() -> None:
-    """Write into the claims how many mutants each has, and how many there are."""
-    page, mutants = DOCS / "claims.md", read_mutants()
-    counts = Counter(mutant.claim for mutant in mutants)
-    text = re.sub(r"[0-9]+ mutants", f"{len(mutants)} mutants", page.read_text(), count=1)
-    row = re.compile(r"^(\| `([a-z-]+)` \| .+ \| )[0-9]+ \|$", re.MULTILINE)
-    page.write_text(row.sub(lambda found: f"{found[1]}{counts[found[2]]} |", text))
-
-
 if __name__ == "__main__":
     for name, page in PAGES.items():
         (GENERATED / name).write_text(page())
@@ -302,6 +308,5 @@ if __name__ == "__main__":
         text = (DOCS / name).read_text()
         before = next(found for found in PART.finditer(text) if found[1] == part)
         (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
-    write_mutant_counts()
     write_floors()
     write_files()
