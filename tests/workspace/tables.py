@@ -276,7 +276,20 @@ def mutants_of_claims() -> str:
     return "\n".join(lines) + "\n"
 
 
+def attacks() -> str:
+    """Return what each check protects from, and the tests of its mutant, in ``docs/threat-model.md``."""
+    mutants = {mutant.id: mutant for mutant in read_mutants()}
+    lines = ["| check | protects from | claim | tests |", "|---|---|---|---|"]
+    for item in everything():
+        if item.kind == "check" and (mutant := mutants.get(item.name)):
+            tests = " ".join(f"`{test}`" for test in mutant.tests)
+            protects = item.meaning.partition(" Protects from: ")[2]
+            lines += [f"| `{item.name}` | {protects} | `{mutant.claim}` | {tests} |"]
+    return "\n".join(lines) + "\n"
+
+
 PARTS = {
+    ("threat-model.md", "checks"): attacks,
     ("claims.md", "mutants"): mutants_of_claims,
     ("reference/chain.md", "differences"): differences,
     ("reference/erc-7730.md", "labels"): labels,
