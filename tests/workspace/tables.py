@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from airlock_offline.config import OfflineConfig
 from airlock_offline.ledger.models import MODELS
 from airlock_online.code_explanations import everything
+from airlock_online.config import OnlineConfig
 from airlock_online.delivery.final_evidence import EVIDENCE
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
@@ -217,7 +220,7 @@ def shipped_services() -> str:
 def _toml(value: object) -> str:
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in value.items())} }}"
-    return "[]" if value == [] else f'"{value}"'
+    return json.dumps(value)
 
 
 def meanings() -> str:
@@ -288,7 +291,21 @@ def attacks() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _settings(config: OnlineConfig | OfflineConfig) -> str:
+    """Return a paragraph a section of ``config.toml``, as its record in the code says it, and its names with their defaults."""
+    lines = []
+    for section, values in config._asdict().items():
+        if section != "speech":  # the services file's
+            told = " ".join((type(values).__doc__ or "").split()).replace("``", "`")
+            lines += [f"`[{section}]`: {told}", "", "| section | name | default |", "|---|---|---|"]
+            lines += [f"| `[{section}]` | `{name}` | `{_toml(value)}` |" for name, value in values._asdict().items()]
+            lines += [""]
+    return "\n".join(lines)
+
+
 PARTS = {
+    ("reference/configuration.md", "online settings"): lambda: _settings(OnlineConfig()),
+    ("reference/configuration.md", "offline settings"): lambda: _settings(OfflineConfig()),
     ("threat-model.md", "checks"): attacks,
     ("claims.md", "mutants"): mutants_of_claims,
     ("reference/chain.md", "differences"): differences,
