@@ -28,7 +28,7 @@ from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER
 from workspace import trusted_path
-from workspace.floors import write_floors
+from workspace.floors import floors
 from workspace.man_pages import write_files
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
@@ -292,7 +292,7 @@ def attacks() -> str:
 
 
 def _settings(config: OnlineConfig | OfflineConfig) -> str:
-    """Return a paragraph a section of ``config.toml``, as its record in the code says it, and its names with their defaults."""
+    """Return for each section of ``config.toml`` what its record in the code says, and its names with their defaults."""
     lines = []
     for section, values in config._asdict().items():
         if section != "speech":  # the services file's
@@ -325,6 +325,7 @@ PAGES = {
     "checks.md": checks,
     "intents.md": intents,
     "exit-codes.md": exit_codes,
+    "floors.md": floors,
     "journal.md": journal,
     "review.md": review,
     "when-it-goes-wrong.md": when_it_goes_wrong,
@@ -338,5 +339,4 @@ if __name__ == "__main__":
         text = (DOCS / name).read_text()
         before = next(found for found in PART.finditer(text) if found[1] == part)
         (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
-    write_floors()
     write_files()

@@ -52,8 +52,8 @@ class ReferralViews(NamedTuple):
 class RpcSettings(NamedTuple):
     """The operator's own node: its JSON-RPC address (empty: none), and which of its blocks are confirmed.
 
-    ``confirmed_by`` is ``finalized``, the node's own word, or ``depth``; ``confirmations`` is that depth, 1 to 1000, also for
-    a node that knows no such word.
+    ``confirmed_by`` is ``finalized``, the node's own word, or ``depth``; ``confirmations`` is that depth, 1 to 1000, also
+    for a node that knows no such word.
     """
 
     url: str = ""
