@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.words import spoken
 
 _YES = b"Type Yes to go on, anything else to stop: "
 _PLACES = re.compile(r"word (\d+) and word (\d+): $")

@@ -20,7 +20,7 @@ import wheels
 from committed import Source
 
 import airlock_offline
-from airlock_offline.installation.manifest import INSTALLED, PROGRAMS
+from airlock_offline.installation import INSTALLED, PROGRAMS
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("install.sh", "verify.sh", "program/airlock-offline", "program/packages.py")

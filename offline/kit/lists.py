@@ -11,7 +11,7 @@ from typing import NamedTuple
 from sums import hash_tree, sha256
 from wheels import Wheel
 
-from airlock_offline.installation.manifest import PAPERS
+from airlock_offline.installation import PAPERS
 from airlock_shared.errors import UsageError
 
 _NEVER_KEPT = re.compile(r"[^/]+\.dist-info/RECORD|docs/.*")

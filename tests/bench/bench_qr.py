@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from PIL import Image
 
+from airlock_shared.qr.documents import Transfer, endless_texts, ideal_count
 from airlock_shared.qr.pictures import picture
-from airlock_shared.qr.read import texts_in
+from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import DENSITIES, matrix
-from airlock_shared.qr.transfer import Transfer, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder
 from bench.page import measured
 from bench.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled

@@ -20,14 +20,13 @@ from eth_account.messages import encode_typed_data
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
-from airlock_shared.catalogue.encode_types import abi_type_of, types_of
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.profile_differences import shipped
-from airlock_shared.checks.case import Situation
+from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.plan.decisions import wanted_value
 from airlock_shared.plan.model import Bounds, Exact, Step
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.profile_words import shipped
+from airlock_shared.venue.structs import CATALOGUE, abi_type_of, types_of
 
 Json = dict[str, Any]
 

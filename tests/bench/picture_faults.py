@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from PIL import Image, ImageChops
 
-from airlock_rehearsal.picture_faults import CHANGES, HIGH, Change, captured
+from airlock_rehearsal.camera import CHANGES, HIGH, Change, captured
 
 __all__ = ["DEGRADATIONS", "HIGH", "LOW", "captured", "straddled"]
 

@@ -34,7 +34,7 @@ def airlock(port: int, count: int, journal_file: Path) -> None:
     from airlock_online.delivery.submit import submit
     from airlock_online.journal.journal import open_journal
     from airlock_online.journal.order_states import OrderEvent
-    from airlock_shared.cli.console import show
+    from airlock_shared.cli.terminal import show
     from online.concurrency.many import orders
     from online.delivering_machine import NOW
 

@@ -13,12 +13,11 @@ from PIL import Image
 from qrcode import QRCode  # type: ignore[import-untyped]
 from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
 
-from airlock_shared.qr.page import page
-from airlock_shared.qr.read import texts_in
-from airlock_shared.qr.scan import scan
+from airlock_shared.qr.documents import Transfer, cycle_texts
+from airlock_shared.qr.pictures import page
+from airlock_shared.qr.scan import scan, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, QUIET, capacity
-from airlock_shared.qr.transfer import Transfer, cycle_texts
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.words import grouped, spoken
 from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.envelope import unwrap
 from browser.chromium import Page, chromium

@@ -15,11 +15,11 @@ from PIL import Image
 
 from airlock_shared.host.print_pdf import print_page
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.qr.read import texts_in
-from airlock_shared.report.page.plan_page import plan_page
+from airlock_shared.qr.scan import texts_in
+from airlock_shared.report.page.page import plan_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import make
-from airlock_shared.text.fingerprint_words import grouped
+from airlock_shared.text.words import grouped
 from browser.chromium import Page
 from shared.report.day import HOSTILE, PLAYED, offline_files, online_files, part_files, signed
 from shared.world import PLAN_TEXT, plan

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
-from airlock_shared.host.transcript_file import read_transcript
+from airlock_shared.host.files import read_transcript
 from campaign.orders import Order, lay_out
 from campaign.processes import Command
 

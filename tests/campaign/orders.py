@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from airlock_online.home import OnlineHome
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import DEFAULT_TRADER
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures

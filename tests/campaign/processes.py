@@ -105,7 +105,6 @@ def main() -> None:
     import sqlalchemy.dialects.postgresql.psycopg
     import sqlalchemy.dialects.sqlite  # noqa: F401
 
-    from airlock_online.cli import follow, main, resolve, status, submit  # noqa: F401
     from airlock_online.start import main as program
 
     for line in sys.stdin:

@@ -26,8 +26,8 @@ import pytest
 
 from airlock_offline.cli.main import program
 from airlock_rehearsal.services.faults import IN_EXECUTION, Faults
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.reexamined import judge

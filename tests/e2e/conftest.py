@@ -20,9 +20,9 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
 from airlock_rehearsal.scenarios import DELEGATE_PATH, TRADER, ceremonies
+from airlock_rehearsal.services.runtime import TRADING_STORAGE as STORAGE
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import TRADING_STORAGE as STORAGE
-from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.errors import ServiceError
 from airlock_software_ledger.keys import TEST_SEED
 from commands import FinishedCommand, run_command

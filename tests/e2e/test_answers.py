@@ -246,4 +246,4 @@ def test_an_answer_is_read_past_pythons_own_buffer() -> None:
         for path in (root / folder).rglob("*.py")
         if "sys.stdin" in path.read_text() and ".readline" in path.read_text()
     ]
-    assert readers == ["shared/src/airlock_shared/cli/keyboard.py", "offline/src/airlock_offline/printing.py"]
+    assert readers == ["shared/src/airlock_shared/cli/terminal.py", "offline/src/airlock_offline/cli/report.py"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, serve_where_before, start_ledger, stop_ledger
 from e2e.test_second_venue import PLAN, TRADER, Desk

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.wire.batch import MAX_ITEM_BYTES
+from airlock_shared.wire.strict_json import MAX_ITEM_BYTES
 from commands import FinishedCommand
 from e2e.altering_proxy import altering
 from e2e.conftest import BothMachines

@@ -18,10 +18,10 @@ import pytest
 from PIL import Image
 
 from airlock_rehearsal.camera import photograph
-from airlock_shared.qr.read import texts_in
+from airlock_shared.qr.scan import texts_in
 from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.envelope import unwrap
-from airlock_shared.wire.codec import fingerprint
+from airlock_shared.wire.strict_json import fingerprint
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger
 from shared.world import good, to_bytes, whole
 

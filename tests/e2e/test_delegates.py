@@ -12,8 +12,7 @@ import pytest
 from eth_account.messages import encode_defunct
 
 from airlock_rehearsal.scenarios import DELEGATE, DELEGATE_PATH, PATH, TRADER
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.ethereum.recovery import CURVE_ORDER
+from airlock_shared.ethereum.signatures import CURVE_ORDER, checksum_address
 from commands import FinishedCommand
 from e2e.conftest import ROOT, BothMachines, Ledger, key_at, start_ledger, stop_ledger
 

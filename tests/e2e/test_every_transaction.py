@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 from airlock_rehearsal.scenarios import DELEGATE, PATH, TRADER
-from airlock_rehearsal.services.settings import TRADING_STORAGE
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_rehearsal.services.runtime import TRADING_STORAGE
+from airlock_shared.ethereum.signatures import keccak256
+from airlock_shared.venue.actions import ACTIONS
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 
 HEAD = f"""\

@@ -19,8 +19,8 @@ import click
 import pytest
 
 from airlock_rehearsal.scenarios import TRADER
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from e2e.conftest import OFFLINE, ONLINE, BothMachines
 from e2e.test_help import COMMANDS
 

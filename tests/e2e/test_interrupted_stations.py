@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from airlock_shared.ceremony.course import NAMES
-from airlock_shared.host.transcript_file import read_transcript
+from airlock_shared.ceremony.workflow import NAMES
+from airlock_shared.host.files import read_transcript
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, interrupt, lead
 from e2e.test_one_command import Day, unpinned

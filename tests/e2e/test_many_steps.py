@@ -19,9 +19,9 @@ from eth_account.messages import encode_defunct
 from eth_account.signers.local import LocalAccount
 
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.host.transcript_file import read_transcript
+from airlock_shared.host.files import read_transcript
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.words import spoken
 from e2e import led
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, interrupt, lead

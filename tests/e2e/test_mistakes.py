@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.cli.explain.mistyped import OF_ONE
+from airlock_shared.cli.explain import OF_ONE
 from commands import FinishedCommand
 from e2e.conftest import ROOT, BothMachines, Ledger
 from e2e.test_nonce_and_time import _change

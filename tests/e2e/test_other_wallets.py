@@ -13,15 +13,14 @@ from eth_account import Account
 
 from airlock_offline.ledger.apdu import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
-from airlock_shared.catalogue.eip1559 import Transaction, raw_transaction, unsigned_bytes
 from airlock_shared.errors import DocumentError
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.ethereum.recovery import recover
+from airlock_shared.ethereum.signatures import checksum_address, recover
+from airlock_shared.ethereum.transactions import Transaction, raw_transaction, unsigned_bytes
 from airlock_shared.host.picture_sources import file_frames
+from airlock_shared.qr.documents import Transfer
 from airlock_shared.qr.pictures import write_sequence
 from airlock_shared.qr.scan import scan
-from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.eth import (
     HDKEY_TYPE,

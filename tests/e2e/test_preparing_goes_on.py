@@ -18,8 +18,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 from airlock_rehearsal.scenarios import TRADER
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.documents.requests import parse_requests
 from e2e.conftest import ONLINE, BothMachines
 from e2e.terminal import Terminal
@@ -263,7 +263,7 @@ def test_what_is_kept_and_was_damaged_is_asked_for_again(
 def test_what_is_kept_and_altered_with_its_seal_is_judged_as_anything_that_comes(
     tmp_path: Path, builder: LimitedBuilder
 ) -> None:
-    from airlock_shared.wire.codec import fingerprint
+    from airlock_shared.wire.strict_json import fingerprint
 
     desk = PreparingDesk(tmp_path, builder, 3)
     builder.most, builder.window_s, builder.retry_after_s = 2, 600.0, 901

@@ -12,24 +12,23 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.cli.report_pages import model_of, screens_of
+from airlock_offline.cli.report import model_of, screens_of
 from airlock_online.journal.journal import Record, open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.report_rows import timeline_of
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
-from airlock_shared.catalogue.services import BATCHED_MARKET, CORE_API, RELAY
 from airlock_shared.cli.report import read_folder
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
 from airlock_shared.host.print_pdf import browser
-from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.timeline import parse_timeline
 from airlock_shared.report.page.page import page
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.verify import make, verify
+from airlock_shared.report.verify import make, read_evidence, verify
+from airlock_shared.venue.services import BATCHED_MARKET, CORE_API, RELAY
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 from online.loopback import Wire, frame, stream
@@ -367,7 +366,7 @@ def test_a_transcript_that_was_written_anew_does_not_keep_its_seal(day: Day) -> 
 def test_a_seal_by_another_key_is_refused(day: Day) -> None:
     from eth_account.messages import encode_defunct
 
-    from airlock_shared.ethereum.addresses import checksum_address, parse_address
+    from airlock_shared.ethereum.signatures import checksum_address, parse_address
     from e2e.conftest import key_at
 
     key = key_at("m/44'/60'/9'/0/0")

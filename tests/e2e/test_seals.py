@@ -9,7 +9,7 @@ from typing import Any
 
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.files import TranscriptFile
 from airlock_software_ledger.app import SoftwareLedger
 from e2e.conftest import OFFLINE, BothMachines, Ledger
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.catalogue.actions import ACTIONS
+from airlock_shared.venue.actions import ACTIONS
 from commands import FinishedCommand, run_command
 from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
 from second_venue.intents import USUAL

@@ -12,7 +12,7 @@ import pytest
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_shared.checks.clock import STATED
+from airlock_shared.checks.times import STATED
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger
 

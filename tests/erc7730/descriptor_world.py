@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from airlock_online.wallets.erc7730 import descriptors
-from airlock_rehearsal.services.builder.calls import CALLS
-from airlock_rehearsal.services.settings import REFERRAL, TRADING_ROUTER, USDC
+from airlock_rehearsal.services.builder.unsigned import CALLS
+from airlock_rehearsal.services.runtime import REFERRAL, TRADING_ROUTER, USDC
 from airlock_rehearsal.services.venue.structs import NESTED
 from shared.world import deployment
 

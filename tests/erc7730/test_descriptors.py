@@ -16,14 +16,14 @@ from eth_utils.address import to_checksum_address
 
 from airlock_offline.signing.review import review_sections
 from airlock_online.wallets.erc7730 import INTENTS, LABELS, descriptors
-from airlock_rehearsal.services.builder.calls import CALLS as BUILDER_CALLS
-from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import Case, IntentCase
+from airlock_rehearsal.services.builder.unsigned import CALLS as BUILDER_CALLS
 from airlock_shared.checks.judge import Examined
+from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.units import CHOICE, CODE, FLAG, UNIX_MS
+from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION
+from airlock_shared.venue.structs import CATALOGUE
 from erc7730.descriptor_world import ROOT, Files, formats, made
 from shared.world import DEPLOYMENT_TEXT, examined_of, good, plan, situation
 

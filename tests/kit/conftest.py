@@ -139,7 +139,7 @@ class Installed(NamedTuple):
     def examine(self) -> FinishedCommand:
         """Let it examine itself, as ``preflight`` does."""
         script = (
-            "from airlock_offline.installation.manifest import examine_installation as examine\n"
+            "from airlock_offline.installation import examine_installation as examine\n"
             "for one in examine().findings: print(one.check, one.path, one.what, sep='|')"
         )
         return run_command(self.folder / "bin/python3", "-I", "-B", "-c", script)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.installation import bytecode
-from airlock_offline.installation.manifest import (
+from airlock_offline import installation as bytecode
+from airlock_offline.installation import (
     PAPERS,
     KitFinding,
     environment,
@@ -21,13 +21,13 @@ from airlock_offline.installation.manifest import (
     examine_kit,
     read_fingerprint,
 )
-from airlock_offline.preflight.installation import system_libraries
+from airlock_offline.preflight.page import system_libraries
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import ExitCode, UsageError
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
 MODULE = f"{SITE}/airlock_offline/gate.py"
-COMPILED = bytecode.place(MODULE)
+COMPILED = bytecode.bytecode_place(MODULE)
 UNREADABLE = f"{SITE}/other/broken.py"
 FILES = {
     MODULE: b"def sign(digest: bytes) -> bool:\n    return digest in {b'a', b'b', 'x'}\n",
@@ -111,7 +111,7 @@ def test_a_missing_file_is_found(name: str, root: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [f"{SITE}/evil.pth", f"{SITE}/airlock_offline/gate.pyc", f"{SITE}/sitecustomize.py", "bin/pip", "lib64/x.py",
-     bytecode.place(UNREADABLE), f"{SITE}/airlock_offline/__pycache__/gate.cpython-27.pyc", f"{PAPERS}/notes"],
+     bytecode.bytecode_place(UNREADABLE), f"{SITE}/airlock_offline/__pycache__/gate.cpython-27.pyc", f"{PAPERS}/notes"],
 )  # fmt: skip
 def test_a_file_that_is_not_listed_is_found(name: str, root: Path) -> None:
     _write(root / name, b"")
@@ -254,7 +254,7 @@ def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:
     """Also where texts are interned, sets are ordered otherwise, and everything has other owners."""
     source = Path(bytecode.__file__).read_bytes() + FILES[MODULE]
     script = (
-        "import sys, hashlib; from airlock_offline.installation.bytecode import make\n"
+        "import sys, hashlib; from airlock_offline.installation import make\n"
         "kept = [sys.intern(word) for word in ('gate.py', 'exec', ' ', '.')]\n"
         "print(hashlib.sha256(make(sys.stdin.buffer.read(), 'gate.py')).hexdigest())"
     )

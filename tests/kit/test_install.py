@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.scenarios import TRADER
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
-from airlock_shared.text.fingerprint_words import spoken_rows
+from airlock_shared.text.words import spoken_rows
 from commands import FinishedCommand, run_command
 from e2e.conftest import SOFTWARE_LEDGER, BothMachines
 from kit.conftest import ROOT, UNSHARED, Installed, Kit, changed, sum_up, told_of_our_files_when_interrupted

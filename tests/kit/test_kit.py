@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.installation.manifest import examine_kit
+from airlock_offline.installation import examine_kit
 from airlock_shared.errors import UsageError
-from airlock_shared.text.fingerprint_words import grouped, spoken_rows
+from airlock_shared.text.words import grouped, spoken_rows
 from commands import run_command
 from kit.conftest import OWN, ROOT, WORKSHOP, Kit, build, built, changed, clone, kit_in
 from workspace.links import broken_links, links_of

@@ -6,8 +6,8 @@ import re
 import sys
 from pathlib import Path
 
-from airlock_shared.host.transcript_file import read_transcript
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.host.files import read_transcript
+from airlock_shared.wire.strict_json import parse_json
 from commands import run_command
 from kit.conftest import UNSHARED, Installed
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.installation.manifest import PROGRAMS, examine_kit
+from airlock_offline.installation import PROGRAMS, examine_kit
 from commands import FinishedCommand, run_command
 from kit.conftest import ROOT, Kit, sum_up
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.confinement import landlock
-from airlock_offline.confinement.syscalls import MACHINES
+from airlock_offline.confinement import files as landlock
+from airlock_offline.confinement.filter import MACHINES
 
 _START = """
 import ctypes, errno, os, sys

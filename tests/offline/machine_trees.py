@@ -6,7 +6,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from airlock_shared.host.observed import MachineProbes
+from airlock_shared.host.files import MachineProbes
 
 ROUTE_HEADING = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
 _DEV_HEADING = "Inter-|   Receive\n face |bytes    packets\n"

@@ -14,14 +14,14 @@ import pytest
 from airlock_offline import device_connection
 from airlock_offline.cli import preflight, sign, transcript
 from airlock_offline.home import OfflineHome
-from airlock_offline.installation.manifest import examine_installation
+from airlock_offline.installation import examine_installation
 from airlock_offline.preflight import page
 from airlock_offline.signing.sign_item import SigningDesk
 from airlock_shared.cli.ceremony import commands as ceremony
-from airlock_shared.cli.ceremony.context import CeremonyMachine
+from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.host.files import MachineProbes
 from airlock_shared.host.machine import library_lines
-from airlock_shared.host.observed import MachineProbes
 from airlock_shared.units import utc_text
 from airlock_software_ledger.app import SoftwareLedger
 from offline.opinions import SameProcess

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from airlock_offline.cli.main import program
+from airlock_offline.cli.preflight import Statement
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.preflight.stated_time import Statement
-from airlock_shared.checks.clock import STATED
+from airlock_shared.checks.times import STATED
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import PROVED
@@ -97,7 +97,7 @@ class World:
                 state.transcript.record(PROVED, proved, NOW_MS)
         self._before = len(state.transcript.entries())
         stop_the_clock(monkeypatch)
-        monkeypatch.setattr("airlock_offline.signing.stopped.now_ms", lambda: NOW_MS)
+        monkeypatch.setattr("airlock_offline.signing.sign_item.now_ms", lambda: NOW_MS)
         monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [])
         monkeypatch.setattr("airlock_offline.cli.sign.opened", lambda *_, **__: _device())
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.ledger.apdu_log import LoggedTransport
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.status_words import Locked
+from airlock_offline.ledger.transport import LoggedTransport
 from airlock_shared.errors import UsageError
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

@@ -11,19 +11,19 @@ from hypothesis import HealthCheck, given, reject, settings
 from airlock_offline.cli.plan import ledger_faults
 from airlock_offline.cli.verify import _judged
 from airlock_offline.ledger import ethereum_app
-from airlock_offline.ledger.app_faults import faults_of, type_faults
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_offline.ledger.status_words import AppFault
+from airlock_offline.ledger.typed_data import faults_of, type_faults
 from airlock_offline.signing.sign_item import sign_item
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.pinned_structs import with_pins
-from airlock_shared.checks.case import Situation
+from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
+from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
 from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.pinned_structs import with_pins
+from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, Scripted, recovered
 from shared import test_pinned_structs as own

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.host.zbar_library import SONAME, why_left_out
+from airlock_shared.host.picture_sources import SONAME, why_left_out
 from offline.confined import confined, require_landlock, require_seccomp
 
 SH = 'import subprocess; print(subprocess.run(["sh", "-c", {line!r}], capture_output=True, text=True).stdout, end="")'
@@ -269,7 +269,7 @@ def test_of_the_devices_a_child_uses_the_camera_that_it_was_named_alone() -> Non
     script = (
         "import os, pty\n"
         "from pathlib import Path\n"
-        "from airlock_offline.confinement.confine import ALONE, confine\n"
+        "from airlock_offline.confinement.command import ALONE, confine\n"
         "named, other = (os.ttyname(pty.openpty()[1]) for _ in range(2))\n"
         "confine(ALONE._replace(devices=(Path(named),)))\n"
         "def said(path):\n"
@@ -300,7 +300,7 @@ def test_a_read_makes_no_state_folder(tmp_path: Path, words: tuple[str, ...]) ->
 PICTURES_CHILD = (
     "import io, sys\n"
     "from airlock_offline.scanning import pictures_child\n"
-    "from airlock_shared.qr.read import second_decoder_hint\n"
+    "from airlock_shared.qr.scan import second_decoder_hint\n"
     "class Given: buffer = io.BytesIO(b'[]')\n"
     "sys.stdin = Given\n"
     "pictures_child.main()\n"

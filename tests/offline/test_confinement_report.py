@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.confinement.enforced import UNCONFINED, Confinement
+from airlock_offline.confinement.command import UNCONFINED, Confinement
 from airlock_offline.home import OfflineHome
 from offline.confined import confined, require_seccomp
 

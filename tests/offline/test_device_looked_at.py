@@ -13,8 +13,8 @@ from airlock_offline import device_connection
 from airlock_offline.cli import sign, transcript
 from airlock_offline.ledger.status import SettingOff, WrongModel
 from airlock_offline.signing.device_pages import need_of
-from airlock_shared.cli.console import ask_yes
-from airlock_shared.documents.token_metadata import read_token_metadata
+from airlock_shared.cli.terminal import ask_yes
+from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import AirlockError, Declined
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

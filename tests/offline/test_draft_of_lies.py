@@ -8,7 +8,7 @@ from collections import Counter
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_offline.cli.plan_draft import draft_plan
+from airlock_offline.cli.plan import draft_plan
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan

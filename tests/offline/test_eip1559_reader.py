@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import rlp
 
-from airlock_offline.wallets.eip1559_reader import MAX_BYTES, read_unsigned
-from airlock_shared.catalogue.eip1559 import Transaction, unsigned_bytes
+from airlock_offline.wallets.requests import MAX_BYTES, read_unsigned
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.transactions import Transaction, unsigned_bytes
 from shared.world import VECTORS, good, request_of
 
 STEPS = sorted(path.stem for path in (VECTORS / "transactions/good").glob("*.json"))

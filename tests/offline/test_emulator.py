@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
 
-from airlock_offline.ledger.apdu import Ins, encode_path, ethereum_apdu
-from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.ledger.apdu import DeviceSignature, Ins, encode_path, ethereum_apdu
+from airlock_offline.ledger.ethereum_app import EthereumApp, WrongDevice, open_app, require_account
 from airlock_offline.ledger.models import DEFAULT_MODEL
-from airlock_offline.ledger.readiness import WrongDevice, require_account
-from airlock_offline.ledger.replies import DeviceSignature
 from airlock_offline.ledger.status import (
     AppClosed,
     DeviceLost,
@@ -36,7 +34,7 @@ from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import FAULTS, AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.keys import CURVE_ORDER, TEST_SEED
-from airlock_software_ledger.terminal import page_lines
+from airlock_software_ledger.server import page_lines
 from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
 from shared.strategies import typed_data
 
@@ -351,7 +349,7 @@ def test_its_pages_are_blocks_of_at_most_80_columns_marked_as_a_simulators() -> 
     [((), False, True), (("--blind-signing",), True, True), (("--no-raw-messages",), False, False)],
 )
 def test_its_settings_are_options_of_its_command(words: tuple[str, ...], blind: bool, signs: bool) -> None:
-    command = [sys.executable, "-c", "from airlock_software_ledger.command import main; main()", *words]
+    command = [sys.executable, "-c", "from airlock_software_ledger.server import main; main()", *words]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         transport = LoopbackTransport(int(json.loads(process.stdout.readline())["port"]))
@@ -393,7 +391,7 @@ def test_a_port_that_is_taken_is_told_as_that(served: Served) -> None:
     command = [
         sys.executable,
         "-c",
-        "from airlock_software_ledger.command import main; main()",
+        "from airlock_software_ledger.server import main; main()",
         "--port",
         str(served.port),
     ]

@@ -11,14 +11,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from airlock_offline.cli.preflight import canonical, recorded
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import RefusedOnDevice
 from airlock_offline.ledger.usb import PluggedLedger, Unplugged
-from airlock_offline.preflight.hardware_record import canonical, recorded
 from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 

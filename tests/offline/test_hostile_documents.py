@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.main import program
 from airlock_offline.home import OfflineHome
-from airlock_shared.catalogue.profile import FORMAT
-from airlock_shared.cli.console import explain
+from airlock_shared.cli.terminal import explain
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import AirlockError
-from airlock_shared.plan.writer import toml
+from airlock_shared.plan.authoring import toml
 from airlock_shared.text.safe import WIDTH, columns, is_visible
+from airlock_shared.venue.profile import FORMAT
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS, good
 

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.cli import sign
-from airlock_offline.signing.account_lock import account_lock
+from airlock_offline.signing.guards import account_lock
 from airlock_shared.ceremony.seals import check_seals
 from airlock_shared.checks.nonces import LATE, SIGNED, SIGNING
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.host import files, transcript_file
+from airlock_shared.host import files
+from airlock_shared.host import files as transcript_file
 from airlock_software_ledger.app import SoftwareLedger
 from offline.scheduler import Actor, Scheduler
 from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock

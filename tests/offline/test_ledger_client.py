@@ -12,10 +12,10 @@ from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
 from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, SIGNED_BITS, fields_flow, refused_integers
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.payload import definitions
+from airlock_shared.checks.intent import definitions
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
+from airlock_shared.venue.structs import CATALOGUE
 from offline.recordings import Scripted, answering, recorded
 
 PATH = "m/44'/60'/0'/0/0"

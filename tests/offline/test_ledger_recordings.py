@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.ledger.apdu import DeviceSignature
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.replies import DeviceSignature
 from airlock_offline.ledger.status import RefusedOnDevice, SettingOff
 from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.typed_data_screens import coming_screens
-from airlock_shared.catalogue.authorizations import for_ledger
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.venue.calldata import for_ledger
 from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
 
 OTHER_ORDER = ("-order-reversed", "-order-alphabetical")  # recorded with another order of the definitions than ours

@@ -13,7 +13,7 @@ from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.status import RefusedOnDevice, WrongAnswer
 from airlock_offline.ledger.status_words import AppTooOld
 from airlock_offline.preflight.ledger import PROOF, device_lines, device_report, raw_messages_options, udev_rule
-from airlock_shared.host.observed import LOOK, OK
+from airlock_shared.host.files import LOOK, OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 

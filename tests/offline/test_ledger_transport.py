@@ -16,8 +16,15 @@ from airlock_offline.ledger import transport, usb
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.usb import HidTransport, PluggedLedger, Replugged, Unplugged, choose_ledger, plugged_ledgers
-from airlock_offline.ledger.usb_lock import HeldByAnother
+from airlock_offline.ledger.usb import (
+    HeldByAnother,
+    HidTransport,
+    PluggedLedger,
+    Replugged,
+    Unplugged,
+    choose_ledger,
+    plugged_ledgers,
+)
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 

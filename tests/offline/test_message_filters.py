@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.apdu import Ins, ethereum_apdu
-from airlock_offline.ledger.commands.message_filters import FiltersRefused, NoDate, ToldMessage
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.status import NoSuchWidth, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import FiltersMissing, Locked, NotSupported
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
-from airlock_shared.documents.message_filters import FieldFilter, MessageFilters
-from airlock_shared.documents.token_metadata import read_token_metadata
+from airlock_offline.ledger.uploads import FiltersRefused, NoDate, ToldMessage
+from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.config import read_config
-from airlock_offline.ledger.commands.message_screens import MESSAGE, message_fields
-from airlock_offline.ledger.drawing.not_shown import not_shown_in_full
+from airlock_offline.home import read_config
 from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.ledger.message_screens import MESSAGE, message_fields
 from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product, shown_models
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import coming_screens, review_pages
+from airlock_offline.ledger.typed_data_screens import coming_screens, not_shown_in_full, review_pages
 from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.errors import UsageError

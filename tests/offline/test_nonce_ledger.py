@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.clock import uptime
-from airlock_offline.home import OfflineHome
-from airlock_offline.preflight.stated_time import (
+from airlock_offline.cli.preflight import (
     Statement,
     compare,
     read_time,
     stated_text,
 )
-from airlock_offline.signing.account_lock import account_lock
+from airlock_offline.clock import uptime
+from airlock_offline.home import OfflineHome
+from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
-from airlock_shared.checks.case import Case, Verdict
-from airlock_shared.checks.clock import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.checks.judge import Examined
+from airlock_shared.checks.model import Case, Verdict
 from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
+from airlock_shared.checks.times import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from offline.opinions import SameProcess

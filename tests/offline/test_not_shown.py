@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.drawing.not_shown import not_shown_in_full
+from airlock_offline.ledger.typed_data_screens import not_shown_in_full
 from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
 from offline.recordings import RECORDINGS, Recording, recorded
 

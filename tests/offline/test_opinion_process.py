@@ -14,7 +14,7 @@ import pytest
 
 from airlock_offline import child_process
 from airlock_offline.signing.opinion_process import CHILD, OpinionProcess
-from airlock_shared.checks.case import Case, IntentCase
+from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.errors import Refusal
 from shared.world import STEPS, case_of, good, situation

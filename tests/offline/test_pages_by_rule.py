@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_offline.ledger.drawing.glyph_widths import INTER_MEDIUM_36, OPEN_SANS_EXTRABOLD_11, OPEN_SANS_REGULAR_11
-from airlock_offline.ledger.drawing.line_breaks import (
+from airlock_offline.ledger.drawing import (
+    INTER_MEDIUM_36,
+    OPEN_SANS_EXTRABOLD_11,
+    OPEN_SANS_REGULAR_11,
     counted_lines,
     cut_lines,
     lines_of,

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.scanning import records
-from airlock_offline.scanning.pictures_process import texts_of
-from airlock_offline.scanning.records import END, ERROR, REMARK, TEXTS, record
+from airlock_offline.scanning import pictures_process as records
+from airlock_offline.scanning.pictures_process import END, ERROR, REMARK, TEXTS, record, texts_of
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.qr.pictures import picture as drawn
 from airlock_shared.qr.symbol import matrix

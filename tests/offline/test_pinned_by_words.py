@@ -12,14 +12,15 @@ import pytest
 
 from airlock_offline.cli import trust
 from airlock_offline.cli.main import confine_command
-from airlock_offline.cli.trust_struct import pin_struct
-from airlock_offline.confinement import confine, needs
+from airlock_offline.cli.trust import pin_struct
+from airlock_offline.confinement import command as confine
+from airlock_offline.confinement import command as needs
 from airlock_offline.home import OfflineHome
 from airlock_offline.preflight.page import told_lines, verdict_lines
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.words import spoken
 from offline.signing_room import plan_of, write_documents
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT

@@ -11,14 +11,14 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program
-from airlock_offline.cli.plan_draft import draft_plan
+from airlock_offline.cli.plan import draft_plan
 from airlock_offline.home import OfflineHome
-from airlock_shared.catalogue.calldata import decode_call, encode_call
-from airlock_shared.catalogue.calls import CALLS, indexed
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.model import Bounds, Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.calldata import decode_call, encode_call
+from airlock_shared.venue.calls import CALLS, indexed
 from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint, seal
 from shared.world import (
     DEPLOYMENT_TEXT,

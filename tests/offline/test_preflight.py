@@ -9,20 +9,19 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.installation.manifest import Installation, KitFinding
-from airlock_offline.preflight.installation import installation_lines, kit_lines
-from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at
-from airlock_shared.cli.doctor import read_deployments, transcript_line
+from airlock_offline.installation import Installation, KitFinding
+from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, installation_lines, kit_lines, look_at
+from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
-from airlock_shared.host.files import current
-from airlock_shared.host.machine import page_lines
-from airlock_shared.host.observed import (
+from airlock_shared.host.files import (
     LOOK,
     OK,
     REFUSED,
     MachineProbes,
+    TranscriptFile,
+    current,
 )
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.machine import page_lines
 from offline.machine_trees import interface, machine, radio, route, zbar_of
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_isolation import ENFORCED, pin

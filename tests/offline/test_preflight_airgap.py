@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.preflight.interfaces import interface_lines, route_lines
-from airlock_offline.preflight.radios import radio_lines
-from airlock_shared.host.observed import (
+from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
+from airlock_shared.host.files import (
     LOOK,
     OK,
     REFUSED,

@@ -9,22 +9,21 @@ from pathlib import Path
 
 import pytest
 
+from airlock_offline.cli import machine as health
+from airlock_offline.cli.machine import config_line, health_lines, ledger_lines
 from airlock_offline.home import OfflineHome
-from airlock_offline.installation.manifest import Installation, KitFinding
-from airlock_offline.ledger.usb import PluggedLedger
-from airlock_offline.ledger.usb_lock import UsbPort
-from airlock_offline.preflight import doctor as health
-from airlock_offline.preflight.doctor import config_line, health_lines, ledger_lines
+from airlock_offline.installation import Installation, KitFinding
+from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.machine import Library
-from airlock_shared.host.observed import (
+from airlock_shared.host.files import (
     FAULT,
     LOOK,
     OK,
     REFUSED,
     MachineProbes,
+    TranscriptFile,
 )
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.machine import Library
 from offline.machine_trees import machine
 from offline.namespaces import program
 from offline.test_preflight_isolation import pin

@@ -12,13 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
-from airlock_offline.confinement.enforced import UNCONFINED, Confinement
-from airlock_offline.ledger.readiness import Need
+from airlock_offline.confinement.command import UNCONFINED, Confinement
+from airlock_offline.ledger.ethereum_app import Need
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_production, require_isolation
 from airlock_offline.preflight.page import as_rehearsal
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.host.observed import (
+from airlock_shared.host.files import (
     LOOK,
     REFUSED,
     MachineProbes,

@@ -8,6 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from airlock_shared.host.files import (
+    FAULT,
+    LOOK,
+    OK,
+    MachineProbes,
+    Observed,
+)
 from airlock_shared.host.machine import (
     LIBRARIES,
     Library,
@@ -18,13 +25,6 @@ from airlock_shared.host.machine import (
     library_lines,
     page_lines,
     program_line,
-)
-from airlock_shared.host.observed import (
-    FAULT,
-    LOOK,
-    OK,
-    MachineProbes,
-    Observed,
 )
 from offline.machine_trees import zbar_of
 

@@ -17,8 +17,8 @@ from airlock_offline.signing.review import lines_of
 from airlock_offline.signing.review_groups import AT_LEAST, ROWS_AT_MOST, Group, groups_of, rows_of_page
 from airlock_offline.signing.sign_item import judged, sign_item, to_sign
 from airlock_shared.ceremony.sections import BEGUN, ENDED, PAGE_CONFIRMED, confirmed_on_pages
-from airlock_shared.checks.case import IntentCase, Situation
 from airlock_shared.checks.judge import Examined, Known, judge_item
+from airlock_shared.checks.model import IntentCase, Situation
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry

@@ -8,8 +8,15 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.signing.builder_words import MARK, MOST_BYTES, MOST_LINES, builder_lines
-from airlock_offline.signing.review import lines_of, review_sections, verdict_lines
+from airlock_offline.signing.review import (
+    MARK,
+    MOST_BYTES,
+    MOST_LINES,
+    builder_lines,
+    lines_of,
+    review_sections,
+    verdict_lines,
+)
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.text.safe import WIDTH, columns

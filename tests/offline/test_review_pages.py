@@ -18,17 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.cli import deciding_lines as deciding
 from airlock_offline.cli import review_pages
-from airlock_offline.cli.deciding_lines import deciding_lines, deciding_rows
-from airlock_offline.cli.review_pages import screens_of
+from airlock_offline.cli import review_pages as deciding
+from airlock_offline.cli.review_pages import deciding_lines, deciding_rows, screens_of
 from airlock_offline.cli.sign import sections_of
 from airlock_offline.signing.review import screen_lines
-from airlock_offline.signing.row_layout import CHOSEN, KEPT, NOT_KEPT
-from airlock_shared.checks.case import CallCase, Case, IntentCase
+from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.judge import Known
+from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import shown_value
 from airlock_shared.text.safe import WIDTH, columns, safe
 from e2e.terminal import Terminal
@@ -70,7 +69,7 @@ import json, os, signal, sys, termios, time
 from functools import partial
 from pathlib import Path
 from airlock_offline.cli import review_pages
-from airlock_shared.cli.console import ask_yes
+from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.errors import Declined
 
 work, arguments, home = sys.argv[1], json.loads(sys.argv[2]), Path(sys.argv[3])

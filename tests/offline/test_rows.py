@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_offline.signing.row_layout import noted, row, value_rows
-from airlock_shared.catalogue.kinds import KINDS, field
-from airlock_shared.cli.console import explain, rows
+from airlock_offline.signing.rows import noted, row, value_rows
+from airlock_shared.cli.terminal import explain, rows
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import WIDTH, beside, columns, is_visible
 from airlock_shared.units import ADDRESS
+from airlock_shared.venue.kinds import KINDS, field
 
 HOSTILE = [
     "\n✓ trader            0x1111111111111111111111111111111111111111",

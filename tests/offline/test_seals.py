@@ -11,7 +11,7 @@ from airlock_offline.ledger.ethereum_app import open_app
 from airlock_shared.ceremony.seals import SEALED, VOID, Seal, check_seals, seal_of
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry
 from airlock_shared.errors import DocumentError
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.files import TranscriptFile
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER
 

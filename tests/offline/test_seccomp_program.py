@@ -7,9 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.confinement import bpf
-from airlock_offline.confinement.bpf import ALLOW, KILL, REFUSE, UNKNOWN, Step, assemble, packed, rules_for
-from airlock_offline.confinement.syscalls import ABSENT, MACHINES, NUMBERS, STARTING
+from airlock_offline.confinement import filter as bpf
+from airlock_offline.confinement.filter import (
+    ABSENT,
+    ALLOW,
+    KILL,
+    MACHINES,
+    NUMBERS,
+    REFUSE,
+    STARTING,
+    UNKNOWN,
+    Step,
+    assemble,
+    packed,
+    rules_for,
+)
 
 NAMES = tuple(MACHINES)
 AF_UNIX, AF_INET, AF_INET6, AF_NETLINK = 1, 2, 10, 16

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from airlock_offline.signing import sign_item
-from airlock_shared.catalogue.services import AUTHORIZATION
-from airlock_shared.checks.case import Case
+from airlock_shared.checks.model import Case
 from airlock_shared.checks.second_opinion import compare
-from airlock_shared.cli.console import LED
+from airlock_shared.cli.terminal import LED
 from airlock_shared.errors import DeviceError, Refusal
+from airlock_shared.venue.services import AUTHORIZATION
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document, require_complete
 

@@ -16,11 +16,10 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.status import DeviceLost, SettingOff
 from airlock_offline.ledger.typed_data_screens import Page
-from airlock_offline.signing.account_lock import account_lock
-from airlock_offline.signing.held_signals import held_signals
+from airlock_offline.signing.guards import account_lock, held_signals
 from airlock_offline.signing.sign_item import ItemResult, sign_item
-from airlock_shared.checks.clock import CONTRADICTED, VALID_MS
 from airlock_shared.checks.nonces import nonces_of
+from airlock_shared.checks.times import CONTRADICTED, VALID_MS
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Declined, ExitCode, UsageError

@@ -14,27 +14,26 @@ from typing import Any
 import pytest
 
 from airlock_offline import airgap
+from airlock_offline.cli.preflight import Statement
 from airlock_offline.device_connection import require_ledger
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.ledger.readiness import require_ready
-from airlock_offline.ledger.replies import DeviceSignature
+from airlock_offline.ledger.apdu import DeviceSignature
+from airlock_offline.ledger.ethereum_app import open_app, require_ready
 from airlock_offline.ledger.status_words import AppTooOld
 from airlock_offline.ledger.typed_data_screens import Page
-from airlock_offline.preflight.stated_time import Statement
 from airlock_offline.signing import sign_item as ceremony
-from airlock_offline.signing.account_lock import account_lock
 from airlock_offline.signing.device_pages import need_of, typed_data_of
+from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review import lines_of, review_sections, verdict_lines
 from airlock_offline.signing.sign_item import SigningDesk, sign_item
-from airlock_shared.checks.case import Case, IntentCase
-from airlock_shared.checks.clock import STATED, VALID_MS, clock_of, time_is_stated
+from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
-from airlock_shared.cli.console import ask_yes
+from airlock_shared.checks.times import STATED, VALID_MS, clock_of, time_is_stated
+from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import Declined, ExitCode, Refusal
-from airlock_shared.ethereum.recovery import CURVE_ORDER
+from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.text.safe import is_visible
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger, approve

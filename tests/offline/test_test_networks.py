@@ -15,7 +15,7 @@ from airlock_offline.preflight.isolation import is_production
 from airlock_offline.signing.review import review_sections
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
-from airlock_shared.cli.doctor import read_deployments
+from airlock_shared.cli.machine import read_deployments
 from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, Refusal

@@ -9,8 +9,8 @@ from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import SettingOff, TokenRefused, WrongAnswer
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.typed_data_screens import Page
-from airlock_shared.documents.token_metadata import TokenMetadata, read_token_metadata
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.documents.ledger_metadata import TokenMetadata, read_token_metadata
+from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered

@@ -12,18 +12,18 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.config import read_config
+from airlock_offline.cli.machine import ledger_lines
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger import status, status_words, usb, usb_lock
-from airlock_offline.ledger.ethereum_app import open_app
+from airlock_offline.home import read_config
+from airlock_offline.ledger import status, status_words, usb
+from airlock_offline.ledger import usb as usb_lock
+from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
 from airlock_offline.ledger.models import MODELS, model_of_product, words_of
-from airlock_offline.ledger.readiness import Need, WrongDevice
-from airlock_offline.preflight.doctor import ledger_lines
 from airlock_offline.signing.device_pages import need_of
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError, UsageError
-from airlock_shared.host.observed import OK
+from airlock_shared.host.files import OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import SEED, Table, case, ledger

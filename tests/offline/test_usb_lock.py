@@ -8,8 +8,17 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.ledger import usb
-from airlock_offline.ledger.usb import HidTransport, NotPermitted, PluggedLedger
-from airlock_offline.ledger.usb_lock import DeviceLock, HeldByAnother, UsbPort, holders, may_open, port_of
+from airlock_offline.ledger.usb import (
+    DeviceLock,
+    HeldByAnother,
+    HidTransport,
+    NotPermitted,
+    PluggedLedger,
+    UsbPort,
+    holders,
+    may_open,
+    port_of,
+)
 
 HIDRAW = "/dev/hidraw3"
 

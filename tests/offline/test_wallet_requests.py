@@ -12,16 +12,21 @@ from typing import Any
 import pytest
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.wallets.answers import answer_of
-from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
-from airlock_offline.wallets.requests import choose_step, request_of
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
-from airlock_shared.checks.case import Situation
+from airlock_offline.wallets.requests import (
+    WalletRequest,
+    answer_of,
+    choose_step,
+    keep_request,
+    request_of,
+    require_request,
+)
+from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import SignaturesHeader, Signed
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import DocumentError, Refusal, UsageError
-from airlock_shared.ethereum.recovery import recover
+from airlock_shared.ethereum.signatures import recover
+from airlock_shared.ethereum.transactions import unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.ur.eth import DataType, Keypath, PathStep, SignRequest
 from shared.make_payloads import DOMAIN_TYPE, NOW_MS, TREASURY

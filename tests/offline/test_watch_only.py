@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.cli.accounts import account_of, address_below, extended_key
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import WrongAnswer
 from airlock_offline.ledger.status_words import PathNotAllowed
-from airlock_offline.ledger.watch_only import account_of, address_below, extended_key
 from airlock_shared.errors import DeviceError
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.keys import HARDENED, TEST_SEED, _node, derive
 from offline.recordings import SIGNER, Exchange, Played, answering

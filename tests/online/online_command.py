@@ -11,13 +11,13 @@ import pytest
 
 from airlock_online.cli.main import program
 from airlock_online.journal.journal import Journal, open_journal
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import DEFAULT_TRADER
-from airlock_shared.catalogue.eip1559 import signing_hash
-from airlock_shared.cli.ceremony import typed_words
+from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader, Signed, write_signatures
+from airlock_shared.ethereum.transactions import signing_hash
 from commands import FinishedCommand, asked_words, other_screen
 from online.delivering_machine import TRADER_KEY
 

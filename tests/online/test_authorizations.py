@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from airlock_online.wallets.authorizations import presigned_lines, read_presigned, require_of_order
+from airlock_online.cli.presigned import presigned_lines, read_presigned, require_of_order
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from shared.world import deployment
 
 KEY, OTHER_KEY = "0x" + "11" * 32, "0x" + "22" * 32

@@ -16,12 +16,12 @@ from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, prepare_step
-from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.values import read_values
+from airlock_shared.venue.actions import ACTIONS
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, reply
 from online.node import GWEI

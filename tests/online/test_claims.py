@@ -13,11 +13,11 @@ from sqlalchemy import text
 
 from airlock_online.clients.http import Timeouts
 from airlock_online.delivery.submit import follow, submit
-from airlock_online.journal import claims
-from airlock_online.journal.claims import LEASE_MS, holder, is_gone, let_go, new_token, shown_holder
+from airlock_online.journal import schema as claims
 from airlock_online.journal.engine import CONNECT_S, TRANSACTION_S
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.schema import LEASE_MS, holder, is_gone, let_go, new_token, shown_holder
 from online.delivering_machine import delivering_machine, unsent
 from online.loopback import Seen, Wire, closed_port, frame, reply, stream
 from online.test_journal import DIGEST, NOW, record
@@ -134,7 +134,7 @@ def test_another_token_unsends_nothing_that_is_being_sent(journal: Journal) -> N
 
 
 def test_a_process_of_this_machine_that_ended_is_gone_and_no_other_is() -> None:
-    script = "from airlock_online.journal.claims import holder; print(holder())"
+    script = "from airlock_online.journal.schema import holder; print(holder())"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.strip()
     token = new_token()
     assert is_gone(ended, "x")

@@ -12,15 +12,15 @@ import pytest
 from airlock_online.cli import comparing
 from airlock_online.cli.main import program
 from airlock_online.home import COLLECTED, OnlineHome
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_shared.ceremony.sections import BEGUN, CONFIRMED
-from airlock_shared.cli.ceremony import typed_words
+from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.text.words import spoken
 from commands import asked_words
 from online.online_command import CODE, OnlineCommand
 

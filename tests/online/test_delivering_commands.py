@@ -14,16 +14,15 @@ from eth_account import Account
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.ethereum.keccak import keccak256
-from airlock_shared.text.fingerprint_words import grouped, spoken_rows
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.text.words import grouped, spoken_rows
+from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
 from online.online_command import APPROVAL, CLOSE, CODE, DELEGATE, OPEN, TRIGGER, TWAP, OnlineCommand
 

@@ -15,14 +15,13 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.polling import MISSING_AT_MOST
+from airlock_online.delivery.routes.posting import MISSING_AT_MOST
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
-from airlock_online.journal.claims import let_go
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.reader import resolve_services
+from airlock_online.journal.schema import Record, Submission, let_go
+from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import FORMAT
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent

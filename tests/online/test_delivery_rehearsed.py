@@ -16,8 +16,8 @@ from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
 from online.delivering_machine import DeliveringMachine, delivering_machine, signed
 
 OPEN = ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]

@@ -13,21 +13,21 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
+from airlock_online.cli.doctor import clock_line, journal_line, node_line, service_lines
 from airlock_online.clients.http import Http
-from airlock_online.health_lines import clock_line, journal_line, node_line, service_lines
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.schema import VERSION
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.observed import (
+from airlock_shared.host.files import (
     FAULT,
     LOOK,
     OK,
     Observed,
+    TranscriptFile,
 )
-from airlock_shared.host.transcript_file import TranscriptFile
 from online.loopback import Answer, Wire, closed_port, http, reply
 
 ONLINE = Path(sys.executable).parent / "airlock-online"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.clients.echo import named
 from airlock_online.clients.http import Http
+from airlock_online.clients.reply_values import named
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.chain_evidence import nonce_reader
 from airlock_online.home import OnlineHome

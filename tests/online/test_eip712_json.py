@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from airlock_online.wallets.eip712_json import _plain, typed_json
-from airlock_shared.catalogue.encode_types import types_of_text
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
+from airlock_online.wallets.requests import _plain, typed_json
+from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.venue.structs import CATALOGUE, types_of_text
 from shared.make_payloads import digest_of
 from shared.world import STEPS, deployment, good
 
@@ -59,6 +58,6 @@ def test_arrays_and_bytes_are_written_element_by_element() -> None:
 
 
 def _members(text: str) -> list[Any]:
-    from airlock_shared.ethereum.eip712_types import Member
+    from airlock_shared.ethereum.eip712 import Member
 
     return [Member(m["name"], m["type"]) for m in types_of_text(f"A({text})")["A"]]

@@ -24,8 +24,8 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
-from airlock_shared.catalogue.services import BATCHED_MARKET
 from airlock_shared.cli.program import run
+from airlock_shared.venue.services import BATCHED_MARKET
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Wire, frame, reply, stream
@@ -139,7 +139,7 @@ INTERRUPTED = """
 import sys, threading, signal
 from pathlib import Path
 from airlock_online.cli.delivery_context import open_desk
-from airlock_online.delivery.parallel import run_parallel
+from airlock_online.delivery.submit import run_parallel
 from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from online.crash.orders import order

@@ -10,13 +10,13 @@ import pytest
 
 import airlock_online
 import airlock_rehearsal
+from airlock_online.cli.machine import DELIVERY_CHECKS, everything
 from airlock_online.cli.main import program
-from airlock_online.code_explanations import DELIVERY_CHECKS, everything
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.error_codes import ERROR_CODES, PLACES, SPEC, VENUES, known_code
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
 from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.cli.explain.explanations import named, nearest
+from airlock_shared.cli.explain import named, nearest
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from airlock_online.cli.main import program
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER, TRADING_STORAGE, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import DEFAULT_TRADER, TRADING_STORAGE, RehearsalSettings
-from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.cli.program import run
+from airlock_shared.venue.actions import ACTIONS
 
 KEY = "0x" + "22" * 20
 EXPIRY_S = time.time_ns() // 10**9 + 86_400

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_online.delivery.final_evidence import EVIDENCE, FinalEvidence
+from airlock_online.delivery.outcome import EVIDENCE, FinalEvidence
 from airlock_online.delivery.routes.registry import MODULES
 from airlock_online.journal.order_states import FINAL
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.services import OF_TRANSACTIONS
+from airlock_shared.venue.services import OF_TRANSACTIONS
+from airlock_shared.venue.structs import CATALOGUE
 
 
 def test_every_final_state_has_a_row_and_no_other_state_has_one() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from airlock_online.clients.builder import BuilderClient, BuilderError
+from airlock_online.clients.connection import code_of, reason_text
 from airlock_online.clients.http import FOREVER_S, Http, HttpCall
-from airlock_online.clients.http_messages import code_of, reason_text
 from airlock_online.clients.rpc import RpcClient
 from airlock_shared.errors import ServiceError
 from online.loopback import Answer, Wire, http, reply

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from online.comparison import note_compared
 from online.online_command import CODE, OPEN, OnlineCommand
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_online.clients import sse
-from airlock_online.delivery.order_events import from_status, from_stream
+from airlock_online.delivery.event_lines import from_status, from_stream
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.journal.order_states import (
     ANOMALIES,

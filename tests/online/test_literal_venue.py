@@ -14,20 +14,20 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import block_number
-from airlock_online.delivery.routes import core_api, twap
+from airlock_online.delivery.routes import registry as core_api
+from airlock_online.delivery.routes import twap
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
-from airlock_online.preparing.beside import beside_lines, set_aside
 from airlock_online.preparing.deployment_fetch import deployment_document
-from airlock_online.preparing.meta_forms import contracts_of, enums_of
-from airlock_online.preparing.unit_scales import one_spelling
+from airlock_online.preparing.meta_forms import contracts_of, enums_of, one_spelling
+from airlock_online.preparing.prepare import beside_lines, set_aside
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
-from airlock_online.speech.reader import resolve_services
+from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import FORMAT as SERVICES
 from airlock_online.speech.sections import REPLIES, SHIPPED
-from airlock_shared.catalogue.profile import FORMAT
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from airlock_shared.venue.profile import FORMAT
 from online import transaction_steps as steps
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine, delivering_machine

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.ledger.usb_lock import DeviceLock, HeldByAnother
-from airlock_offline.signing.account_lock import account_lock
+from airlock_offline.ledger.usb import DeviceLock, HeldByAnother
+from airlock_offline.signing.guards import account_lock
 from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_shared.errors import AirlockError, UsageError
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.files import TranscriptFile
 
 
 def _sign(folder: Path) -> None:

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 
 from airlock_online.delivery.deliveries import delivery_of, match
-from airlock_online.wallets.answers import WalletAnswers
-from airlock_online.wallets.requests import choose_step, document_of, sign_request, signable_of, take
+from airlock_online.wallets.requests import WalletAnswers, choose_step, document_of, sign_request, signable_of, take
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import DocumentError, Refusal, UsageError
-from airlock_shared.ethereum.recovery import CURVE_ORDER
+from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.ur.eth import DataType, Signature, SignRequest
 from shared.make_payloads import NOW_MS
 from shared.ur.test_peers import peers

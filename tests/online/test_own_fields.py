@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online.preparing.own_fields import with_decimals
+from airlock_online.preparing.prepare import with_decimals
 from airlock_shared.errors import UsageError
 
 

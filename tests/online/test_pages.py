@@ -13,7 +13,7 @@ from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.pages import PAGES_AT_MOST, read_pairs
-from airlock_online.speech.reader import resolve_services
+from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import FORMAT, SHIPPED, Speech
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ServiceError, UsageError

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airlock_online.delivery import parallel
-from airlock_online.delivery.parallel import Job, run_parallel
+from airlock_online.delivery import submit as parallel
 from airlock_online.delivery.routes.context import OTHERS, STREAMS, DeliveryContext
+from airlock_online.delivery.submit import Job, run_parallel
 
 Answered = Callable[[], None]
 

@@ -14,12 +14,12 @@ from airlock_online.clients.http import Http, Timeouts
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
 from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
-from airlock_shared.catalogue.actions import Action
-from airlock_shared.catalogue.eip1559 import Transaction
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
+from airlock_shared.ethereum.transactions import Transaction
 from airlock_shared.plan.model import CUSTOM, Plan
+from airlock_shared.venue.actions import Action
 from online import transaction_steps as steps
 from online.loopback import Wire, http, reply
 from online.node import CHAIN_ID, GWEI, Failure, Node

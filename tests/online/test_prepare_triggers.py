@@ -11,7 +11,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
-from airlock_shared.checks.case import Situation
+from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.plan.reader import parse_plan
 from online.loopback import Wire, reply

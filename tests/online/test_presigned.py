@@ -10,12 +10,11 @@ import pytest
 from eth_account import Account
 
 from airlock_online.cli.delivery_context import MatchedSignatures
-from airlock_online.cli.presigned import authorization_line, presigned_texts
-from airlock_online.wallets.authorizations import read_presigned
+from airlock_online.cli.presigned import authorization_line, presigned_texts, read_presigned
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import DocumentError, Refusal, UsageError
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.secrets import redact
 from shared.world import VECTORS, deployment, good, to_bytes
 

@@ -12,12 +12,12 @@ import pytest
 from airlock_online.cli.preparing import accepted
 from airlock_online.preparing.prepare import Prepared
 from airlock_online.preparing.venue_profile import add_venue_profile
-from airlock_shared.catalogue.profile import FORMAT, venue_of
-from airlock_shared.catalogue.profile_differences import resolve, text_of
-from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode, Refusal
+from airlock_shared.venue.profile import FORMAT, venue_of
+from airlock_shared.venue.profile_words import resolve, text_of
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, good, plan, request_of, to_bytes

@@ -11,15 +11,15 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.readback.contract_views import DelegationRead, ExpiryOnChain
+from airlock_online.readback.delegates import DelegationRead, ExpiryOnChain
 from airlock_online.readback.expectations import ChainRead, Expectation, expectation_lines
 from airlock_online.readback.read_back import read_back
-from airlock_online.readback.referral_lookup import ReferralFacts
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import OPENED, OPENED_MS, field
+from airlock_online.readback.referral_codes import ReferralFacts
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import columns, is_visible
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.kinds import OPENED, OPENED_MS, field
+from airlock_shared.venue.structs import CATALOGUE, Intent
 from online.loopback import Answer, Wire, http, reply
 
 NOW = 1_790_000_000_000

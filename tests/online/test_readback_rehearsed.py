@@ -15,10 +15,10 @@ from airlock_online.delivery.submit import submit
 from airlock_online.journal.order_states import OrderState
 from airlock_online.readback.expectations import Expectation
 from airlock_online.readback.read_back import read_back
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import DEFAULT_TRADER, RehearsalSettings
-from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.documents.requests import Request
+from airlock_shared.venue.actions import ACTIONS
 from online.delivering_machine import DeliveringMachine, delivering_machine, signed
 
 KEY = "0x" + "22" * 20

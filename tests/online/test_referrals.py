@@ -16,7 +16,7 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import ReferralViews
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
-from airlock_online.readback.referral_lookup import (
+from airlock_online.readback.referral_codes import (
     NOBODY,
     ReferralFacts,
     disagreements,
@@ -24,10 +24,10 @@ from airlock_online.readback.referral_lookup import (
     from_chain,
     settled,
 )
-from airlock_shared.catalogue.referral_code import code_bytes
 from airlock_shared.cli.program import run
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.referral_code import code_bytes
 from online import transaction_steps as steps
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Failure, Node

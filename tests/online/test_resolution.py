@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.delivery.open_outcomes import open_outcome
 from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.resolution import open_outcome
 from airlock_online.delivery.routes.context import Delivery, Found
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
 from airlock_online.journal.journal import open_journal

@@ -10,7 +10,7 @@ import pytest
 
 from airlock_online.delivery.chain_evidence import NONCE_BITMAP
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.venue.initial_state import set_up
+from airlock_rehearsal.services.venue.venue_state import set_up
 from online.online_command import CLOSE, CODE, TRIGGER, TWAP, OnlineCommand
 from online.test_delivering_commands import machine, services
 

@@ -12,7 +12,7 @@ import pytest
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.transaction import hash_of
+from airlock_online.delivery.routes.rpc import hash_of
 from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError

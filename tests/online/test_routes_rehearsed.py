@@ -9,8 +9,8 @@ import pytest
 
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from online.online_command import APPROVAL, CODE, TRIGGER, TWAP, OnlineCommand
 
 WAYS = {

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from airlock_online.clients.http import Http, NotSent, Timeouts
-from airlock_online.clients.revert_reasons import error_name, reason
 from airlock_online.clients.rpc import (
     MAX_REPLY_BYTES,
     ChainBlock,
@@ -19,6 +18,7 @@ from airlock_online.clients.rpc import (
     RpcClient,
     RpcError,
 )
+from airlock_online.preparing.gas_and_fees import error_name, reason
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 from online.node import GWEI, Failure, Node

@@ -18,7 +18,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.report_rows import timeline_of
-from airlock_shared.cli import console
+from airlock_shared.cli import terminal as console
 from airlock_shared.cli.program import run
 from airlock_shared.errors import Refusal
 from airlock_shared.text import secrets

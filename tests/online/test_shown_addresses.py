@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.clients.urls import shown_address
+from airlock_online.clients.reply_values import shown_address
 from e2e.conftest import OFFLINE, ONLINE
 
 SECRET = "SECRETSECRET1"

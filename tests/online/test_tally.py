@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_online.cli.tally import ToldOutcome, tally_lines
+from airlock_online.cli.delivery_context import ToldOutcome, tally_lines
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import ExitCode
 from online.online_command import CLOSE, CODE, OnlineCommand

@@ -21,15 +21,15 @@ import pytest
 from airlock_online.clients.builder import shaped
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.outcome import error_of
+from airlock_online.delivery.routes.rpc import hash_of
 from airlock_online.delivery.routes.struct import body_of, executing_call
-from airlock_online.delivery.routes.transaction import hash_of
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
-from airlock_online.speech.reader import resolve_services
+from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import BODIES, PARTS, PATHS, REPLIES, SHIPPED, Speech
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import UsageError
+from airlock_shared.venue.structs import CATALOGUE
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Wire, http, reply

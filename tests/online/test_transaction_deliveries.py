@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.routes.transaction import hash_of
+from airlock_online.delivery.routes.rpc import hash_of
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Signed

@@ -12,19 +12,30 @@ from typing import Any
 
 import pytest
 
-from airlock_online.clients.nonce_reads import used_in
+from airlock_online.clients.builder import Spacing
+from airlock_online.clients.builder_reads import used_in
 from airlock_online.clients.reply_values import delegation_told, status_word
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.clients.spacing import Spacing
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.delivery.outcome import OrderOutcome, error_of
-from airlock_online.delivery.routes.transaction import hash_of
+from airlock_online.delivery.routes.rpc import hash_of
 from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
-from airlock_online.speech.meanings import KNOWN, MEANINGS, OF_EVENTS, may_mean
-from airlock_online.speech.reader import read_services, resolve_services
-from airlock_online.speech.sections import BODIES, FORMAT, MEMBERS, PATHS, REPLIES, SHIPPED, Speech
+from airlock_online.speech.forms import read_services, resolve_services
+from airlock_online.speech.sections import (
+    BODIES,
+    FORMAT,
+    KNOWN,
+    MEANINGS,
+    MEMBERS,
+    OF_EVENTS,
+    PATHS,
+    REPLIES,
+    SHIPPED,
+    Speech,
+    may_mean,
+)
 from airlock_shared.errors import UsageError
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine

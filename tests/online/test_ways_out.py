@@ -12,11 +12,11 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import ENDED, search, settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.registration import transaction_of
+from airlock_online.delivery.routes.relayer import transaction_of
 from airlock_online.delivery.submit import follow
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.signatures import keccak256
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.fake_chain import FakeChain, Mined

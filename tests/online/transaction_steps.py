@@ -11,7 +11,7 @@ from typing import Any
 
 from airlock_online.cli.main import program
 from airlock_online.preparing.prepare import BuildRequest
-from airlock_shared.checks.case import Situation
+from airlock_shared.checks.model import Situation
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from airlock_shared.documents.requests import Request, read_item

@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from airlock_shared.catalogue.profile_differences import resolve
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.venue.profile_words import resolve
 from shared.make_payloads import DOMAIN_TYPE, TREASURY
 from shared.token_records import MAINNET_USDC, USDC_RECORD
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes

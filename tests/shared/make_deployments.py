@@ -17,11 +17,11 @@ from eth_account import Account
 from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 from eth_account.messages import encode_defunct
 
-from airlock_shared.catalogue.profile_differences import shipped
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
-from airlock_shared.text.fingerprint_words import spoken
-from airlock_shared.wire.codec import fingerprint, parse_json, to_json
+from airlock_shared.text.words import spoken
+from airlock_shared.venue.profile_words import shipped
+from airlock_shared.wire.strict_json import fingerprint, parse_json, to_json
 from airlock_software_ledger.keys import TEST_SEED
 
 VECTORS = Path(__file__).resolve().parents[1] / "vectors"

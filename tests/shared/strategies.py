@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
 
 from airlock_shared.errors import AirlockError
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.strict_json import parse_json
 from shared.make_payloads import seal
 
 BITS = tuple(range(8, 257, 8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
 
 # EIP-55's own examples
 ALL_CAPS = ["0x52908400098527886E0F7030069857D2E4169EE7", "0x8617E340B3D01FA5F11F306F4090FD50E238070D"]

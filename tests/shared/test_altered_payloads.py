@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.plan.model import Bounds
+from airlock_shared.venue.structs import CATALOGUE
 from shared.make_payloads import seal
 from shared.world import STEPS, VECTORS, case_of, examined, good, judge, plan, refusals, request_of, whole
 

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.calldata import decode_call
-from airlock_shared.catalogue.calls import CALLS, indexed
-from airlock_shared.checks.case import Case
 from airlock_shared.checks.judge import Examined
+from airlock_shared.checks.model import Case
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.requests import read_item as read_request
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
+from airlock_shared.venue.calldata import decode_call
+from airlock_shared.venue.calls import CALLS, indexed
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
 from shared.strategies import ANY_TEXT, ODD, READABLE_TEXT, digits_of, mutated, of_its_kind
 from shared.world import (

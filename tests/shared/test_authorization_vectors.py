@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS, element_of
 from airlock_shared.checks.authorization import plan_faults
-from airlock_shared.checks.case import CallCase
+from airlock_shared.checks.model import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
+from airlock_shared.venue.calldata import LEDGER_CONTRACTS, element_of
 from shared.world import (
     PLAN_TEXTS,
     VECTORS,

@@ -11,16 +11,15 @@ import pytest
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
-from airlock_shared.catalogue.calls import CALLS
-from airlock_shared.catalogue.eip1559 import raw_transaction, transaction_hash, value_wei
-from airlock_shared.catalogue.profile_differences import resolve
-from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.checks.case import CallCase, Situation
+from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.checks.second_opinion import document_of
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash, value_wei
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.calls import CALLS
+from airlock_shared.venue.profile_words import profile_words, resolve
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 

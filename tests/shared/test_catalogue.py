@@ -7,17 +7,15 @@ import re
 
 import pytest
 
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.encode_types import abi_type_of, types_of
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.kinds import leaf
-from airlock_shared.checks.case import IntentCase
-from airlock_shared.checks.payload import definitions
+from airlock_shared.checks.intent import definitions
+from airlock_shared.checks.model import IntentCase
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.errors import PlanError
-from airlock_shared.plan.builder_fields import request_fields
-from airlock_shared.plan.decisions import decide, shown_value
+from airlock_shared.plan.decisions import decide, request_fields, shown_value
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.kinds import leaf
+from airlock_shared.venue.structs import CATALOGUE, abi_type_of, types_of
 from shared.make_payloads import ABI_ORDER, ENCODE_TYPES, TYPES
 from shared.world import (
     DEPLOYMENT_TEXT,

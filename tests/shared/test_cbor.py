@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.cbor import Tagged, read, write
-from airlock_shared.wire.codec import to_cbor
+from airlock_shared.wire.strict_json import to_cbor
 from shared.ur.messages import repeatable
 
 ATOMS = st.one_of(

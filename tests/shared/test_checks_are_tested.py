@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, authorization, payload, times, transaction
+from airlock_shared.checks import agreement, authorization, times, transaction
+from airlock_shared.checks import intent as payload
 from airlock_shared.checks import judge as judge_module
-from airlock_shared.checks.case import Check, Finding, Named
 from airlock_shared.checks.catalogue import ALL, CHECKS, READINGS
 from airlock_shared.checks.catalogue import RAISED as DESCRIBED
-from airlock_shared.checks.signature import SIG_CHECKS
+from airlock_shared.checks.model import Check, Finding, Named
+from airlock_shared.checks.second_opinion import SIG_CHECKS
 from airlock_shared.errors import Refusal
 from shared.world import Vector, bad_request, examined_of, good, judge, vectors
 

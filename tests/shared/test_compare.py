@@ -14,20 +14,19 @@ from typing import Any
 import pytest
 
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry, wrong_words
-from airlock_shared.cli import keyboard
+from airlock_shared.cli import terminal as keyboard
 from airlock_shared.cli.ceremony import by_screens
+from airlock_shared.cli.ceremony import by_screens as typed_module
 from airlock_shared.cli.ceremony import compare as compare_module
-from airlock_shared.cli.ceremony import typed_words as typed_module
+from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.ceremony.compare import BY_TYPING
-from airlock_shared.cli.ceremony.typed_words import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
-from airlock_shared.cli.console import advice, explain
-from airlock_shared.cli.single_keys import BACK, ENDED, FORWARD, NONE, SingleKeys
+from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice, explain
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.fingerprint_words import BYTEWORDS, spoken
+from airlock_shared.text.words import BYTEWORDS, spoken
 from shared.test_roles_commands import PEOPLE, PLAN_TEXT, Table
 from shared.world import DEPLOYMENT_TEXT
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.checkpoints import STATIONS, Half
-from airlock_shared.ceremony.course import (
+from airlock_shared.ceremony.roles import STATIONS, Half
+from airlock_shared.ceremony.workflow import (
     ATTEMPTS,
     DEPLOYMENT,
     EVIDENCE,

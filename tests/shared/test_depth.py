@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.codec import MAX_DEPTH, parse_json
+from airlock_shared.wire.strict_json import MAX_DEPTH, parse_json
 
 LIMITS = [1000, 2001, 100_000, 1_000_000]
 
@@ -33,8 +33,8 @@ def test_a_raised_recursion_limit_does_not_let_a_deep_text_end_the_process(
 ) -> None:
     program = f"""
 import sys
-from airlock_shared.wire.batch import read_batch
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.strict_json import read_batch
+from airlock_shared.wire.strict_json import parse_json
 from airlock_shared.errors import DocumentError
 sys.setrecursionlimit({limit})
 text = b'{{"format": ' + {opening!r}.encode() * 1_000_000

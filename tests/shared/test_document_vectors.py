@@ -13,7 +13,7 @@ from airlock_shared.documents.requests import parse_requests, read_item, write_r
 from airlock_shared.documents.signatures import parse_signatures, write_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.wire.batch import read_batch
+from airlock_shared.wire.strict_json import read_batch
 from shared.make_payloads import fingerprint, plan_fingerprint
 from shared.world import (
     DEPLOYMENT_TEXT,

@@ -12,9 +12,18 @@ import cbor2
 import pytest
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.batch import MAX_ITEM_BYTES, MAX_ITEMS, read_batch
 from airlock_shared.wire.cbor import from_cbor
-from airlock_shared.wire.codec import MAX_DEPTH, MAX_DOCUMENT_BYTES, check_depth, parse_json, to_cbor, to_json
+from airlock_shared.wire.strict_json import (
+    MAX_DEPTH,
+    MAX_DOCUMENT_BYTES,
+    MAX_ITEM_BYTES,
+    MAX_ITEMS,
+    check_depth,
+    parse_json,
+    read_batch,
+    to_cbor,
+    to_json,
+)
 
 
 def _check_of(read: Any, *arguments: Any, **options: Any) -> str:

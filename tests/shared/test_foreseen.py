@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import Situation
 from airlock_shared.checks.foreseen import foreseen, foreseen_anywhere
-from airlock_shared.plan.directions import directions, odd_directions
+from airlock_shared.checks.model import Situation
+from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.reader import parse_plan
 from shared import test_pinned_structs as own
 from shared.world import PLAN_TEXTS, deployment, situation

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import FORM, STOP
+from airlock_shared.checks.model import FORM, STOP
 from shared.world import examined, request_of, whole
 
 DOCUMENT = whole()

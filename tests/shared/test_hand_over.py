@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from airlock_shared.ceremony.course import CoursePlace, Stop, scanning, showing
-from airlock_shared.cli.ceremony.by_light import codes, scan_hand_over
+from airlock_shared.ceremony.workflow import CoursePlace, Stop, scanning, showing
+from airlock_shared.cli.ceremony.handover import codes, scan_hand_over
 from airlock_shared.cli.qr import scanning as scanning_module
 from airlock_shared.documents.hand_over import FILES_AT_MOST, FORMAT, parse_hand_over, write_hand_over
 from airlock_shared.errors import DocumentError, UsageError

@@ -12,20 +12,19 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue import calldata
-from airlock_shared.catalogue.calldata import decode_call, encode_call
-from airlock_shared.catalogue.calls import CALLS, Call, indexed, selector_of
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.kinds import field
-from airlock_shared.catalogue.profile import FORMAT
-from airlock_shared.catalogue.profile_differences import resolve, shipped, text_of
-from airlock_shared.catalogue.profile_words import profile_words
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.decisions import decide
 from airlock_shared.plan.model import AsSigned, Limits, Plan, Signer, Step
-from airlock_shared.plan.own_limits import value_faults
 from airlock_shared.plan.reader import read_custom_fields
+from airlock_shared.plan.values import value_faults
+from airlock_shared.venue import calldata
+from airlock_shared.venue.calldata import decode_call, encode_call
+from airlock_shared.venue.calls import CALLS, Call, indexed, selector_of
+from airlock_shared.venue.kinds import field
+from airlock_shared.venue.profile import FORMAT
+from airlock_shared.venue.profile_words import profile_words, resolve, shipped, text_of
+from airlock_shared.venue.structs import CATALOGUE
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, to_bytes
 
 DOCUMENT = json.loads(DEPLOYMENT_TEXT)

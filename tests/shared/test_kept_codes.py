@@ -11,8 +11,8 @@ from airlock_shared.cli.kept_signatures import copies_in_codes, remove_copies
 from airlock_shared.documents.hand_over import write_hand_over
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import Declined
-from airlock_shared.host.transcript_file import TranscriptFile
-from airlock_shared.report.alive import Liveness
+from airlock_shared.host.files import TranscriptFile
+from airlock_shared.report.facts import Liveness
 from shared.world import VECTORS
 
 SIGNED = (VECTORS / "signatures/good/every-struct.json").read_bytes()
@@ -44,7 +44,7 @@ def forget(ceremony: Path, over: dict[str, str], typed: str, monkeypatch: pytest
     """Have what may go removed; return the names of what is left."""
     home = ceremony.parent / "home"
     home.mkdir(exist_ok=True)
-    monkeypatch.setattr("airlock_shared.cli.console.ask", lambda _question, **_how: typed)
+    monkeypatch.setattr("airlock_shared.cli.terminal.ask", lambda _question, **_how: typed)
     found = {digest: standing(digest, over.get(digest, "")) for digest in DIGESTS}
     transcript = TranscriptFile(home / "transcript.jsonl")
     remove_copies(home, [*copies_in_codes(ceremony)], found, transcript, 1, piped=True, as_json=False)

@@ -10,7 +10,7 @@ import pytest
 
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
-from airlock_shared.documents.filtered_structs import schema_hash
+from airlock_shared.documents.ledger_metadata import schema_hash
 from airlock_shared.errors import DocumentError
 from shared.filtered_venues import (
     LIMIT,

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from airlock_shared.cli.ceremony import naming
-from airlock_shared.cli.ceremony.naming import ask_names
+from airlock_shared.cli.ceremony import compare as naming
+from airlock_shared.cli.ceremony.compare import ask_names
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan

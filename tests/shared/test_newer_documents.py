@@ -8,8 +8,8 @@ from typing import Any, cast
 
 import pytest
 
-from airlock_shared.ceremony.people import parse_people
-from airlock_shared.ceremony.proofs import parse_proofs
+from airlock_shared.ceremony.roles import parse_people
+from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.requests import parse_requests
@@ -19,7 +19,7 @@ from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.redaction import parse_withheld
-from airlock_shared.report.evidence.screens import parse_screens
+from airlock_shared.report.evidence.timeline import parse_screens
 
 UPDATE = "update Airlock on this machine to the other machine's version"
 READERS: dict[str, Callable[[bytes], Any]] = {

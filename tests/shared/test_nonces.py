@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.judge import Known
+from airlock_shared.checks.model import Case, Situation, Verdict
 from airlock_shared.checks.nonces import (
     CHECKS,
     Spending,
@@ -22,7 +22,7 @@ from airlock_shared.checks.nonces import (
 )
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from shared.make_payloads import NOW_MS, seal
 from shared.world import STEPS, case_of, examined, good, refusals, request_of, situation
 

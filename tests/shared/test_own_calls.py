@@ -12,16 +12,15 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.calls import CALLS, arguments_of, selector_of
-from airlock_shared.catalogue.profile import MAX_OF_EACH, NEVER, venue_of
-from airlock_shared.catalogue.profile_differences import resolve
-from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.checks.case import CallCase, Situation
+from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.steps import decided_row
+from airlock_shared.venue.calls import CALLS, arguments_of, selector_of
+from airlock_shared.venue.profile import MAX_OF_EACH, NEVER, venue_of
+from airlock_shared.venue.profile_words import profile_words, resolve
 from shared.make_payloads import DESK, NOW_MS, TREASURY
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 
@@ -212,7 +211,7 @@ def test_no_call_of_its_own_has_the_selector_of_another(monkeypatch: pytest.Monk
     def collides(signature: str) -> bytes:
         return real(other) if signature == _SIGNATURE else real(signature)
 
-    monkeypatch.setattr("airlock_shared.catalogue.profile.selector_of", collides)
+    monkeypatch.setattr("airlock_shared.venue.profile.selector_of", collides)
     venue_of.cache_clear()
     with pytest.raises(DocumentError, match="selector"):
         resolve(_profile(_own()))

@@ -9,13 +9,13 @@ import pytest
 from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
-from airlock_shared.catalogue.intents import is_custom
-from airlock_shared.catalogue.pinned_structs import custom_intent, with_pins
-from airlock_shared.catalogue.profile import intent_of
-from airlock_shared.checks.case import IntentCase, Situation
+from airlock_shared.checks.model import IntentCase, Situation
 from airlock_shared.documents.requests import read_item
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.pinned_structs import custom_intent, with_pins
+from airlock_shared.venue.profile import intent_of
+from airlock_shared.venue.structs import is_custom
 from shared.world import confirm, deployment, examined, situation
 
 ENCODE_TYPE = (

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.cli.plan import check_command
 from airlock_shared.errors import PlanError
-from airlock_shared.plan.examples import literal
+from airlock_shared.plan.known import literal
 from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.plan.values import read_values
+from airlock_shared.venue.actions import ACTIONS
 from shared.world import PLAN_TEXT
 
 WRONG = """format = "airlock/plan@1"

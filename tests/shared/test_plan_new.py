@@ -15,19 +15,17 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.actions import ACTIONS, SIDES
-from airlock_shared.cli.console import ask
 from airlock_shared.cli.plan import new_plan
+from airlock_shared.cli.terminal import ask
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Declined, PlanError
-from airlock_shared.plan.examples import literal
-from airlock_shared.plan.known import known_from
+from airlock_shared.plan.authoring import ask_plan, toml, write_plan
+from airlock_shared.plan.known import known_from, literal
 from airlock_shared.plan.model import Bounds, Exact, Plan
-from airlock_shared.plan.prompts import AGAIN, People, Question, answer_to
+from airlock_shared.plan.questions import AGAIN, People, Question, answer_to
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.plan.wizard import ask_plan
-from airlock_shared.plan.writer import toml, write_plan
+from airlock_shared.venue.actions import ACTIONS, SIDES
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 DEPLOYMENT = "venue.json"

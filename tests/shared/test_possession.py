@@ -12,20 +12,20 @@ import pytest
 from eth_account import Account
 from eth_account.messages import encode_defunct
 
-from airlock_shared.ceremony.proofs import (
+from airlock_shared.ceremony.seals import (
     check_claim,
     choose_step,
     parse_proofs,
     read_signature,
     write_proofs,
 )
-from airlock_shared.checks.case import Situation, Verdict
 from airlock_shared.checks.judge import Known
+from airlock_shared.checks.model import Situation, Verdict
 from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
-from airlock_shared.ethereum.recovery import CURVE_ORDER, recover
+from airlock_shared.ethereum.signatures import CURVE_ORDER, recover
 from airlock_shared.plan.delegate_proofs import (
     WAIVED,
     Challenge,

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode, encode
 from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.wire.batch import read_batch
 from airlock_shared.wire.cbor import from_cbor
-from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor, to_json
+from airlock_shared.wire.strict_json import fingerprint, parse_json, read_batch, to_cbor, to_json
 from shared import make_payloads
 from shared.strategies import abi_types, abi_values, json_values, spaced, typed_data
 from shared.world import judge, to_bytes, whole

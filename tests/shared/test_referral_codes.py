@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_rows
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.referral_code import code_bytes, code_flags, code_rows
 from shared.world import PLAN_TEXT, replaced
 
 MISTAKES = [

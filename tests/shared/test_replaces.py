@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.checks.case import Situation
-from airlock_shared.checks.verdicts import Verdicts
+from airlock_shared.checks.judge import Verdicts
+from airlock_shared.checks.model import Situation
 from airlock_shared.errors import PlanError
-from airlock_shared.plan.builder_fields import request_fields
+from airlock_shared.plan.decisions import request_fields
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from shared.make_payloads import NOW_MS

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.venue.structs import CATALOGUE
 from shared.world import (
     STEPS,
     Vector,

@@ -9,7 +9,7 @@ import rlp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.ethereum.rlp import encode
+from airlock_shared.ethereum.transactions import encode
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=300)
 

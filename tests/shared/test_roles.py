@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.checkpoints import Half, stations_of
 from airlock_shared.ceremony.roles import (
     MAX_NAME,
     NO_ROLES,
@@ -15,6 +14,7 @@ from airlock_shared.ceremony.roles import (
     NOT_ENDED,
     STATIONS,
     SUPERSEDED,
+    Half,
     Standing,
     check_holder,
     check_people,
@@ -24,6 +24,7 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     require_open,
     standing,
+    stations_of,
 )
 from airlock_shared.ceremony.sections import (
     BEGUN,

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from airlock_shared.ceremony.checkpoints import Half
+from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.sections import (
     BEGUN,
     CONFIRMED,
@@ -19,9 +19,9 @@ from airlock_shared.ceremony.sections import (
     EXCEPTION,
 )
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
-from airlock_shared.cli.ceremony.context import CeremonyMachine
+from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.errors import Declined, PlanError, Refusal, UsageError
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.files import TranscriptFile
 from airlock_shared.plan.reader import parse_plan
 
 COMMANDS = {command.name: command for command in CEREMONY_COMMANDS}

@@ -7,12 +7,11 @@ from typing import NamedTuple
 
 import pytest
 
-from airlock_shared.cli.config import settings_of
+from airlock_shared.cli.machine import settings_of
 from airlock_shared.errors import DocumentError, PlanError, UsageError
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.wire.codec import parse_json
-from airlock_shared.wire.saved_as import ONLY, other_form
+from airlock_shared.wire.strict_json import ONLY, other_form, parse_json
 from airlock_shared.wire.toml import parse_toml
 
 PLAN = 'format = "airlock/plan@1"\n'

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import IntentCase
+from airlock_shared.checks.model import IntentCase
 from airlock_shared.errors import Refusal
+from airlock_shared.venue.structs import CATALOGUE
 from shared.world import STEPS, case_of, confirm, good
 
 

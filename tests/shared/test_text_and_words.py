@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.cli import console
-from airlock_shared.text.fingerprint_words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken, spoken_rows
+from airlock_shared.cli import terminal as console
 from airlock_shared.text.safe import WIDTH, harmless, safe
+from airlock_shared.text.words import BYTEWORDS, SPOKEN_BYTES, grouped, spoken, spoken_rows
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=500)
 NASTY = (

@@ -8,11 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.referral_code import code_bytes, code_letters, is_plain_code
-from airlock_shared.cli.console import explain, rows
+from airlock_shared.cli.terminal import explain, rows
 from airlock_shared.errors import AirlockError, Refusal, ServiceError, UsageError
-from airlock_shared.text.confusables import code_points, flags, looks_like
-from airlock_shared.text.safe import WIDTH, columns, is_visible, safe, safe_again, wrapped
+from airlock_shared.text.safe import (
+    WIDTH,
+    code_points,
+    columns,
+    flags,
+    is_visible,
+    looks_like,
+    safe,
+    safe_again,
+    wrapped,
+)
+from airlock_shared.venue.referral_code import code_bytes, code_letters, is_plain_code
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
 

@@ -8,7 +8,7 @@ import pytest
 
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, read_deployment
-from airlock_shared.documents.token_metadata import read_token_metadata
+from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import DocumentError
 from shared.token_records import DER, MAINNET_USDC, USDC_RECORD, published, unsigned
 from shared.world import DEPLOYMENT_TEXT, deployment

@@ -11,12 +11,12 @@ from eth_utils.crypto import keccak
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calldata import Decoded, decode_call, encode_call
-from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, indexed, selectors
-from airlock_shared.catalogue.kinds import leaf
 from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.calldata import Decoded, decode_call, encode_call
+from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, indexed, selectors
+from airlock_shared.venue.kinds import leaf
 from shared.make_transactions import ENTRIES, NOT_SIGNED, SELECTORS, SIGNATURES, call, calldata
 from shared.strategies import plain_values
 

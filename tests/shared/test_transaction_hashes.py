@@ -12,17 +12,17 @@ from eth_utils.crypto import keccak
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.catalogue.eip1559 import (
+from airlock_shared.checks.model import CallCase
+from airlock_shared.documents.signatures import Signed
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.transactions import (
     Transaction,
     raw_transaction,
     signing_hash,
     transaction_hash,
     unsigned_bytes,
 )
-from airlock_shared.checks.case import CallCase
-from airlock_shared.documents.signatures import Signed
-from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.addresses import checksum_address
 from shared.make_payloads import KEYS, OTHER
 from shared.make_transactions import ENTRIES, signed_item
 from shared.world import VECTORS, confirm, examined, examined_of, good, plan, refusals, request_of, situation

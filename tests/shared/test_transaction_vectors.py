@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calldata import Decoded, decode_call
-from airlock_shared.catalogue.calls import CALLS, indexed
 from airlock_shared.checks import transaction
-from airlock_shared.checks.case import Received
 from airlock_shared.checks.judge import Known
+from airlock_shared.checks.model import Received
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import parse_requests, write_requests
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.calldata import Decoded, decode_call
+from airlock_shared.venue.calls import CALLS, indexed
 from shared.make_payloads import DESK, TREASURY
 from shared.make_transactions import ENTRIES, call, called_otherwise, item_of
 from shared.world import (

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError
-from airlock_shared.host.transcript_file import TranscriptFile, read_transcript
+from airlock_shared.host.files import TranscriptFile, read_transcript
 from shared.strategies import json_values
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=200)
@@ -173,7 +173,7 @@ def test_a_line_that_was_only_half_written_is_noticed(tmp_path: Path) -> None:
 APPEND = """
 import sys
 from pathlib import Path
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.files import TranscriptFile
 transcript = TranscriptFile(Path(sys.argv[1]))
 for at_ms in range(50):
     transcript.record("step", {}, at_ms)
@@ -203,7 +203,7 @@ FULL = """
 import resource, sys
 from pathlib import Path
 from airlock_shared.errors import UsageError
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.files import TranscriptFile
 transcript = TranscriptFile(Path(sys.argv[1]))
 transcript.record("started", {}, 1)
 resource.setrlimit(resource.RLIMIT_FSIZE, (transcript.path.stat().st_size + 10, resource.RLIM_INFINITY))

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.strict_json import parse_json
 from shared.make_payloads import digest_of
 from shared.world import VECTORS, Vector, names, vectors
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airlock_shared import units
-from airlock_shared.catalogue.referral_code import code_bytes, code_text
 from airlock_shared.errors import Refusal
 from airlock_shared.units import (
     COIN,
@@ -25,6 +24,7 @@ from airlock_shared.units import (
     to_raw,
     utc_text,
 )
+from airlock_shared.venue.referral_code import code_bytes, code_text
 
 AMOUNTS = (USDC, PRICE, LEVERAGE, COIN, PERCENT)
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=300)

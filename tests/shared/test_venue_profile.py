@@ -13,22 +13,20 @@ from typing import Any
 import pytest
 from eth_utils.crypto import keccak
 
-from airlock_shared.catalogue import profile as profiles
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calldata import decode_call, encode_call
-from airlock_shared.catalogue.calls import CALLS, selector_of, selectors
-from airlock_shared.catalogue.encode_types import leaves_of, types_of
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.kinds import KINDS, leaf
-from airlock_shared.catalogue.profile import FORMAT, NEVER, venue_of
-from airlock_shared.catalogue.profile_differences import resolve, text_of
-from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.checks.case import Situation
 from airlock_shared.checks.foreseen import foreseen
+from airlock_shared.checks.model import Situation
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.plan.model import Exact
+from airlock_shared.venue import profile as profiles
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.calldata import decode_call, encode_call
+from airlock_shared.venue.calls import CALLS, selector_of, selectors
+from airlock_shared.venue.kinds import KINDS, leaf
+from airlock_shared.venue.profile import FORMAT, NEVER, venue_of
+from airlock_shared.venue.profile_words import profile_words, resolve, text_of
+from airlock_shared.venue.structs import CATALOGUE, leaves_of, types_of
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes

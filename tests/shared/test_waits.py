@@ -15,10 +15,10 @@ from types import SimpleNamespace
 import click
 import pytest
 
-from airlock_shared.ceremony.checkpoints import Half
-from airlock_shared.ceremony.course import NAMES, CoursePlace, Facts, Stop, course
-from airlock_shared.cli.ceremony import course as course_module
+from airlock_shared.ceremony.roles import Half
+from airlock_shared.ceremony.workflow import NAMES, CoursePlace, Facts, Stop, course
 from airlock_shared.cli.ceremony import run as run_module
+from airlock_shared.cli.ceremony import workflow as course_module
 from airlock_shared.cli.ceremony.run import _Course, _do, _Lead
 from airlock_shared.cli.ceremony.waits import (
     LATE,

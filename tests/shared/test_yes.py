@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.cli import console
+from airlock_shared.cli import terminal as console
 from airlock_shared.errors import Declined
 
 

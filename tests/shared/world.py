@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from typing import Any, NamedTuple
 
-from airlock_shared.checks.case import Case, Situation, Verdict
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
+from airlock_shared.checks.model import Case, Situation, Verdict
 from airlock_shared.checks.second_opinion import compare, document_of
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests

@@ -12,7 +12,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-TARGET = Path(__file__).parents[2] / "offline/src/airlock_offline/ledger/drawing/glyph_widths.py"
+TARGET = Path(__file__).parents[2] / "offline/src/airlock_offline/ledger/drawing.py"
 FACES = {
     "OPEN_SANS_REGULAR_11": "open_sans_regular_11",
     "OPEN_SANS_EXTRABOLD_11": "open_sans_extrabold_11",

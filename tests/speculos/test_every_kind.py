@@ -19,10 +19,9 @@ from airlock_offline.ledger.transaction_screens import ShownTransaction, transac
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data import fields_flow
 from airlock_offline.ledger.typed_data_screens import coming_screens
-from airlock_shared.catalogue.calls import selectors
-from airlock_shared.catalogue.encode_types import types_of
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.venue.calls import selectors
+from airlock_shared.venue.structs import CATALOGUE, types_of
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.ledger.app_faults import faults_of
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import SignedOtherwise
 from airlock_offline.ledger.transport import LoopbackTransport
+from airlock_offline.ledger.typed_data import faults_of
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_shared.ethereum.eip712 import read_typed_data
 from offline.recordings import SIGNER, Scripted, recovered

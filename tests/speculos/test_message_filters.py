@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.apdu import Apdu, Ins, ethereum_apdu
-from airlock_offline.ledger.commands.message_filters import FiltersRefused, ToldMessage
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status_words import FiltersMissing
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
+from airlock_offline.ledger.uploads import FiltersRefused, ToldMessage
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger

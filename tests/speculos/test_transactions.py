@@ -16,7 +16,7 @@ from airlock_offline.ledger.status import SettingOff, TokenRefused
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page
-from airlock_shared.documents.token_metadata import read_token_metadata
+from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered

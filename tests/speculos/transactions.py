@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from rlp import encode
 
-from airlock_shared.catalogue.calls import selectors
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.signatures import keccak256
+from airlock_shared.venue.calls import selectors
 from shared.token_records import MAINNET_USDC
 
 BUILT_WITH, KEPT_BACK = range(100), range(100, 200)

@@ -24,8 +24,8 @@ def floors() -> str:
     return f"""\
 # Floors
 
-A room imports only from the floors below its own. The number is the floor; the text is the room's own first sentence. This page is
-written by `make docs` from the contracts in `pyproject.toml`, which `make lint` holds.
+A room imports only from the floors below its own. The number is the floor; the text is the room's own first sentence. This
+page is written by `make docs` from the contracts in `pyproject.toml`, which `make lint` holds.
 
 ```text
 {diagrams}

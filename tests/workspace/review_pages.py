@@ -11,7 +11,7 @@ from airlock_offline.cli import sign
 from airlock_offline.signing.review import lines_of
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.console import say
+from airlock_shared.cli.terminal import say
 from shared.world import examined, good, good_challenges, plan, request_of, situation
 
 MODEL = "flex"

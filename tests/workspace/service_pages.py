@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlock_online.error_codes import ERROR_CODES, PLACES, ErrorCode
-from airlock_shared.catalogue.services import SERVICES
+from airlock_shared.venue.services import SERVICES
 from workspace.endpoints import ENDPOINTS
 
 _ERRORS = """\

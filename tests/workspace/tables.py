@@ -8,22 +8,21 @@ from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
-from airlock_offline.config import OfflineConfig
+from airlock_offline.home import OfflineConfig
 from airlock_offline.ledger.models import MODELS
-from airlock_online.code_explanations import everything
+from airlock_online.cli.machine import everything
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.final_evidence import EVIDENCE
+from airlock_online.delivery.outcome import EVIDENCE
 from airlock_online.journal.order_states import MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
-from airlock_online.speech.meanings import KNOWN
-from airlock_online.speech.meanings import MEANINGS as WORD_MEANINGS
-from airlock_online.speech.sections import BODIES, MEMBERS, PATHS, REPLIES
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.kinds import KINDS
+from airlock_online.speech.sections import BODIES, KNOWN, MEMBERS, PATHS, REPLIES
+from airlock_online.speech.sections import MEANINGS as WORD_MEANINGS
 from airlock_shared.checks.catalogue import FAMILIES
-from airlock_shared.cli.explain.explanations import EXIT_CODES
+from airlock_shared.cli.explain import EXIT_CODES
 from airlock_shared.errors import ExitCode
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.kinds import KINDS
+from airlock_shared.venue.structs import CATALOGUE
 from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER
@@ -81,7 +80,7 @@ def intents() -> str:
         "# The catalogue of intents",
         "",
         "What Airlock knows how to show, check and sign. Anything else is refused (`TYPES-KNOWN`). This page is written",
-        "from `airlock_shared.catalogue.intents` and `airlock_shared.catalogue.actions` by `make docs`.",
+        "from `airlock_shared.venue.structs` and `airlock_shared.venue.actions` by `make docs`.",
     ]
     for intent in CATALOGUE.values():
         action = next(a for a in ACTIONS.values() if a.primary_type == intent.name)
@@ -118,7 +117,7 @@ def exit_codes() -> str:
         "# Exit codes",
         "",
         "Nothing ever exits 0 without having done what was asked. `echo $?`, right after the command, shows the code. This",
-        "page is written from `airlock_online.code_explanations` by `make docs`.",
+        "page is written from `airlock_online.cli.machine` by `make docs`.",
         "",
         "| code | name | means | what to do |",
         "|---|---|---|---|",
@@ -150,7 +149,7 @@ def journal() -> str:
         "",
         "A state is final by one of these rows or not at all; who could lie about it, and what then happens. A confirmed",
         "block is the node's `finalized`, or one that is deep enough (`[rpc] confirmed_by`, `confirmations`). Written from",
-        "`airlock_online.delivery.final_evidence`.",
+        "`airlock_online.delivery.outcome`.",
         "",
         "| state | routes | what proves it | who could lie | what then happens |",
         "|---|---|---|---|---|",

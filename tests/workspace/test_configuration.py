@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from airlock_offline import config as offline
+from airlock_offline import home as offline
 from airlock_offline import home as offline_home
 from airlock_online import config as online
 from airlock_online import home as online_home
-from airlock_shared.cli.console import LED
+from airlock_shared.cli.terminal import LED
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/configuration.md").read_text()
 ROW = re.compile(r"^\| `\[(\w+)\]` \| `(\w+)` \| `(.*?)` \|$", re.MULTILINE)

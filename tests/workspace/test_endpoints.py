@@ -7,8 +7,8 @@ from pathlib import Path
 
 import airlock_online.clients.rpc
 from airlock_online.cli.main import program
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.services import SERVICES
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.services import SERVICES
 from workspace.endpoints import DONE, ENDPOINTS, GENERIC, SPEC_LIST
 from workspace.test_claims import _missing, _parts
 

@@ -27,7 +27,7 @@ from workspace.house import (
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
 MODULES_TODAY: dict[str, int] = {}
-CHAIN_AT_MOST = {"airlock_shared": 9, "airlock_online": 9, "airlock_offline": 9, "airlock_rehearsal": 9}
+CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 10}
 COMMAND_FOLDERS = {"airlock_offline.cli": offline, "airlock_online.cli": online}
 ONE_NAME_FOR_TWO_CLASSES: frozenset[str] = frozenset()
 
@@ -46,16 +46,15 @@ def test_no_package_folder_holds_more_modules_than_a_reader_keeps_in_mind() -> N
 
 
 @pytest.mark.parametrize("package", COMMAND_FOLDERS)
-def test_a_folder_of_commands_holds_one_file_a_command_and_what_they_share_holds_none(package: str) -> None:
-    commands = {name.replace("-", "_") for name in COMMAND_FOLDERS[package].program.table} - {
-        "rehearse"
-    }  # another house's
-    if reads := set(getattr(COMMAND_FOLDERS[package], "READS", ())):  # which are one module
-        assert set(_commands_of(f"{package}.reads")) == reads
-        commands = commands - reads | {"reads"}
+def test_a_folder_of_commands_has_a_place_for_each_and_what_they_share_holds_none(package: str) -> None:
+    main = COMMAND_FOLDERS[package]
+    for name in set(main.program.table) - {"rehearse"}:  # which is another house's
+        python_name = name.replace("-", "_")
+        found = vars(importlib.import_module(f"{package}.{main.MODULES.get(name, python_name)}"))
+        assert isinstance(found[python_name], click.Command)
+    assert set(main.MODULES) < set(main.program.table)
     files = {name.removeprefix(f"{package}.") for name in modules() if name.startswith(f"{package}.")} - {"main"}
-    assert commands - files == set(), "a command without a file of its name"
-    shared = files - commands
+    shared = files - {main.MODULES.get(name, name.replace("-", "_")) for name in main.program.table}
     assert len(shared) <= MODULES_IN_A_FOLDER_AT_MOST
     assert {name for name in shared if _commands_of(f"{package}.{name}")} == set(), "commands in a file of another name"
 

@@ -8,7 +8,7 @@ import click
 
 from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
-from airlock_shared.cli.explain.mistyped import OF_ONE
+from airlock_shared.cli.explain import OF_ONE
 
 
 def _commands(program: click.Group) -> Iterator[str]:

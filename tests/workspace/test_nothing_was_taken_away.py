@@ -16,7 +16,7 @@ from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
 from airlock_shared.checks.catalogue import CHECKS
 from airlock_shared.errors import ExitCode
-from airlock_software_ledger.command import program as software_ledger
+from airlock_software_ledger.server import program as software_ledger
 from workspace.command_trees import formats, tree
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_shared.catalogue.actions import ACTIONS
 from airlock_shared.text.safe import columns, is_visible
+from airlock_shared.venue.actions import ACTIONS
 from workspace.review_pages import Screen, screen_of, screens
 from workspace.tables import GENERATED
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 
-from airlock_online.code_explanations import everything
+from airlock_online.cli.machine import everything
 from e2e.test_help import COMMANDS
 from workspace.man_pages import ROOT, files
 from workspace.tables import GENERATED, PAGES, PARTS, parts_of

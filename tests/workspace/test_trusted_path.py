@@ -27,14 +27,14 @@ that decides (decision 53: what is opened from it is on record).
 
 FOREIGN = (
     "airlock_online", "airlock_rehearsal", "airlock_offline.installation",
-    "airlock_offline.cli.completion", "airlock_shared.cli.completion", "airlock_shared.cli.plan",
-    "airlock_shared.cli.progress", "airlock_shared.cli.doctor", "airlock_shared.cli.report", "airlock_shared.report",
+    "airlock_offline.cli.machine", "airlock_shared.cli.machine", "airlock_shared.cli.plan",
+    "airlock_shared.cli.progress", "airlock_shared.cli.report", "airlock_shared.report",
     "airlock_shared.qr", "airlock_shared.ur", "airlock_shared.cli.qr.documents", "airlock_shared.cli.qr.transfer",
     "airlock_shared.cli.qr.scanning",
     "airlock_shared.host.picture_sources", "airlock_shared.host.machine", "airlock_shared.host.print_pdf",
-    "airlock_shared.plan.wizard", "airlock_shared.plan.mistakes", "airlock_shared.plan.toml_positions",
-    "airlock_shared.plan.writer", "airlock_shared.plan.examples", "airlock_shared.checks.catalogue",
-    "airlock_offline.wallets", "airlock_offline.cli.plan_draft", "airlock_offline.cli.report_pages",
+    "airlock_shared.plan.authoring", "airlock_shared.plan.mistakes", "airlock_shared.plan.toml_positions",
+    "airlock_shared.plan.known", "airlock_shared.checks.catalogue",
+    "airlock_offline.wallets", "airlock_offline.cli.plan", "airlock_offline.cli.report",
 )  # fmt: skip
 """The other half, the terminal's comfort, codes and pictures, reports, and the texts of refusals."""
 
@@ -59,9 +59,8 @@ def test_what_ran_is_what_can_run(signing: Signing) -> None:
 
 def test_what_only_people_a_ledger_and_a_profile_load_is_among_it() -> None:
     names = {module.name for module in closure()}
-    needed = ("cli.review_pages", "cli.deciding_lines", "ledger.usb", "ledger.usb_lock", "ledger.status_words",
-              "ledger.commands.message_filters")  # fmt: skip
-    assert {f"airlock_offline.{name}" for name in needed} | {"airlock_shared.catalogue.profile"} <= names
+    needed = ("cli.review_pages", "ledger.usb", "ledger.status_words", "ledger.uploads")  # fmt: skip
+    assert {f"airlock_offline.{name}" for name in needed} | {"airlock_shared.venue.profile"} <= names
 
 
 def test_what_decides_and_what_signs_is_among_it() -> None:

@@ -65,12 +65,12 @@ READING_ORDER = {
     "the room: interfaces, radios, the time": ("airlock_offline.preflight", "airlock_offline.clock"),
     "the checks": ("airlock_shared.checks", "airlock_shared.ceremony"),
     "the plan": ("airlock_shared.plan",),
-    "what is known to be signable": ("airlock_shared.catalogue", "airlock_shared.units"),
+    "what is known to be signable": ("airlock_shared.venue", "airlock_shared.units"),
     "what is hashed": ("airlock_shared.ethereum",),
     "the documents, read strictly": ("airlock_shared.documents", "airlock_shared.wire"),
     "the Ledger": ("airlock_offline.ledger", "airlock_offline.device_connection"),
     "what people see, made safe": ("airlock_shared.text", "airlock_shared.cli", "airlock_shared.errors"),
-    "the disk": ("airlock_shared.host", "airlock_offline.config", "airlock_offline.wallets"),
+    "the disk": ("airlock_shared.host", "airlock_offline.home", "airlock_offline.wallets"),
 }
 """Where an auditor reads what: headings, and the packages or modules below each."""
 
@@ -94,8 +94,8 @@ OTHERS = (
 
 ROOTS = ("airlock_offline.start", "airlock_offline.cli.main", "airlock_offline.cli.sign")
 ELSEWHERE = re.compile(
-    r"airlock_shared\.(cli\.qr\.(?!options$|file_or_light$)|report|cli\.explain|qr|ur)"
-    r"|airlock_offline\.(cli\.report_pages|printing|scanning)(\.|$)"
+    r"airlock_shared\.(cli\.qr\.(?!file_or_light$)|report|cli\.explain|qr|ur)"
+    r"|airlock_offline\.(cli\.report|scanning)(\.|$)"
 )
 """What the closure leaves out: other commands' pictures, reports and explanations."""
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from airlock_offline.ledger.status import RAW_MESSAGES
 from airlock_offline.ledger.status_words import STATUS_WORDS
-from airlock_online.code_explanations import everything
-from airlock_shared.cli.explain.explanations import Explanation
+from airlock_online.cli.machine import everything
+from airlock_shared.cli.explain import Explanation
 
 _BEGINNING = """\
 # When something goes wrong

@@ -38,16 +38,16 @@ def interpreter() -> None:
 
 def compile_all(folder: str) -> None:
     """Write the bytecode of every installed module."""
-    from airlock_offline.installation.bytecode import write_all
+    from airlock_offline.installation import write_all
 
     write_all(Path(folder))
 
 
 def examine(folder: str, fingerprint: str) -> None:
     """Compare an installation with the kit's lists, and show the fingerprint; leave with 3 when anything differs."""
-    from airlock_offline.installation.manifest import INTERPRETER, PAPERS, examine_installation
-    from airlock_shared.text.fingerprint_words import grouped, spoken_rows
+    from airlock_offline.installation import INTERPRETER, PAPERS, examine_installation
     from airlock_shared.text.safe import safe
+    from airlock_shared.text.words import grouped, spoken_rows
 
     root = Path(folder)
     if not os.path.lexists(root / PAPERS):

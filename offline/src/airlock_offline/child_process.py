@@ -12,7 +12,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from airlock_offline.confinement.kernel import end_with_parent
+from airlock_offline.confinement.filter import end_with_parent
 
 _BEGIN = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from airlock_offline.child_process import begun; begun(); "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from airlock_shared.checks.clock import Uptime
+from airlock_shared.checks.times import Uptime
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")  # random(4): another one at each start
 

@@ -10,16 +10,14 @@ from typing import Any, TypeVar
 import click
 
 from airlock_offline import airgap
-from airlock_offline.confinement.needs import APDU_LOG
-from airlock_offline.ledger.apdu_log import LoggedTransport
-from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
+from airlock_offline.confinement.command import APDU_LOG
+from airlock_offline.ledger.ethereum_app import EthereumApp, Need, open_app, require_ready
 from airlock_offline.ledger.models import model_of_product, shown_models, words_of
-from airlock_offline.ledger.readiness import Need, require_ready
 from airlock_offline.ledger.status import AppClosed
 from airlock_offline.ledger.status_words import LIST_AGAIN, OtherVersion, no_pages, wrong_model
-from airlock_offline.ledger.transport import REVIEW_S, LoopbackTransport, Transport
+from airlock_offline.ledger.transport import REVIEW_S, LoggedTransport, LoopbackTransport, Transport
 from airlock_offline.ledger.usb import HidTransport, PluggedLedger, come_back, opens_app
-from airlock_shared.cli.console import say
+from airlock_shared.cli.terminal import say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import DeviceError, Refusal
 from airlock_shared.host.files import require_new

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
-from airlock_online.speech.reader import read_services
+from airlock_online.speech.forms import read_services
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader
 from airlock_shared.errors import UsageError
-from airlock_shared.host.files import current, home_of, make_folder, read_input, write_new
-from airlock_shared.host.transcript_file import TranscriptFile
+from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
 
 if TYPE_CHECKING:
     from airlock_online.journal.schema import Record

@@ -11,8 +11,8 @@ from typing import Any
 
 from airlock_rehearsal.chain.evm import CHAIN_ID
 from airlock_rehearsal.chain.venue import ChainVenue
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.plan.model import Bounds
+from airlock_shared.venue.structs import CATALOGUE
 from online.chain.altered_bytes import encodings, signatures
 from online.chain.bench import Altered, Bench, Payload, signature_by
 from online.chain.ground import DESK_SENDER, NOW_S, STRANGER, TREASURY_SENDER

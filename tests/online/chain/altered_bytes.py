@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from airlock_shared.catalogue.encode_types import types_of
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.ethereum.abi import encode_struct
-from airlock_shared.ethereum.recovery import CURVE_ORDER
+from airlock_shared.ethereum.signatures import CURVE_ORDER
+from airlock_shared.venue.structs import CATALOGUE, types_of
 from online.chain.bench import Altered, Bench, signature_by
 
 FLIPS_OF_A_SIGNATURE = 22

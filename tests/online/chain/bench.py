@@ -6,7 +6,7 @@ import copy
 import random
 from typing import Any, NamedTuple
 
-from airlock_rehearsal.chain.sending import Sender
+from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.venue import ChainVenue
 from airlock_shared.documents.signatures import Signed
 from airlock_software_ledger.keys import sign

@@ -6,10 +6,10 @@ from typing import Any
 
 from eth_account import Account
 
+from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, USDC
-from airlock_rehearsal.chain.sending import Sender
-from airlock_shared.catalogue.calldata import encode_call as our_calldata
-from airlock_shared.catalogue.calls import CALLS
+from airlock_shared.venue.calldata import encode_call as our_calldata
+from airlock_shared.venue.calls import CALLS
 from online.chain.ground import (
     EXPIRY_S,
     ONE,

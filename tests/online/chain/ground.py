@@ -20,11 +20,11 @@ import pytest
 from eth_account import Account
 
 from airlock_online.clients.http import Http
+from airlock_rehearsal.chain.deploy import Sender, signed, transact
 from airlock_rehearsal.chain.evm import CHAIN_ID, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import ROUTER, STORAGE, USDC, encode_call
-from airlock_rehearsal.chain.sending import Sender, signed, transact
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
-from airlock_shared.checks.case import Situation
+from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import parse_deployment
 from online.chain.marks import EmbeddedEvm, Evm, NodeEvm
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal

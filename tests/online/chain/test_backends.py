@@ -8,10 +8,9 @@ import sys
 import pytest
 
 from airlock_online.clients.http import Http
-from airlock_rehearsal.chain.deploy import created_at
+from airlock_rehearsal.chain.deploy import created_at, transact_together
 from airlock_rehearsal.chain.evm import EvmCall, Log, Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, decode_log, encode_call, revert_name
-from airlock_rehearsal.chain.sending import transact_together
 from airlock_rehearsal.chain.venue import OperatorCall
 from airlock_shared.errors import ServiceError, UsageError
 from online.chain.ground import NOW_S, STRANGER, TREASURY_SENDER, Clock, Ground, code

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from airlock_rehearsal.chain.interface import ARTIFACTS, artifacts
-from airlock_shared.catalogue.intents import CATALOGUE
+from airlock_shared.venue.structs import CATALOGUE
 from online.chain.ground import NODE_MODULES, ROOT
 
 SOURCES = ROOT / "online/rehearsal/src/airlock_rehearsal/contracts"

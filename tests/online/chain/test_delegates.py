@@ -8,9 +8,8 @@ import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, USDC, encode_call
-from airlock_shared.catalogue.encode_types import types_of
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.ethereum.abi import encode_struct
+from airlock_shared.venue.structs import CATALOGUE, types_of
 from online.chain.bench import Bench, intent_of, signature_by
 from online.chain.ground import (
     DESK_SENDER,

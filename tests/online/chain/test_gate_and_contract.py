@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_shared.checks.case import Situation
 from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.model import Situation
 from airlock_shared.errors import Refusal
 from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER, alterations
 from online.chain.bench import Altered, Bench

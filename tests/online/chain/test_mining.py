@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from airlock_rehearsal.chain.deploy import derived, signed, transact_together
 from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, NotTaken, Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, encode_call, revert_name
-from airlock_rehearsal.chain.sending import derived, signed, transact_together
 from online.chain.calls import OTHER_SENDER
 from online.chain.ground import (
     STRANGER,

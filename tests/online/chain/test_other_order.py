@@ -15,11 +15,11 @@ import pytest
 from airlock_online.delivery.export_package import item_of
 from airlock_online.delivery.routes.context import Delivery
 from airlock_rehearsal.chain import interface
+from airlock_rehearsal.chain.deploy import transact
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_rehearsal.chain.sending import transact
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.profile import FORMAT, venue_of
-from airlock_shared.catalogue.profile_differences import resolve, text_of
+from airlock_shared.venue.profile import FORMAT, venue_of
+from airlock_shared.venue.profile_words import resolve, text_of
+from airlock_shared.venue.structs import CATALOGUE
 from online.chain.ground import NODE_MODULES, ROOT, STRANGER, Clock, Ground, chain, set_up, situation
 from online.chain.test_compiled import SOURCES
 from online.chain.test_structs_settle import CHANGES, signed_by_ledger

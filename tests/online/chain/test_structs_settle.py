@@ -10,13 +10,13 @@ import pytest
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.signing.device_pages import typed_data_of
 from airlock_online.delivery.export_package import item_of
+from airlock_rehearsal.chain.deploy import transact
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
-from airlock_rehearsal.chain.sending import transact
 from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.checks.case import IntentCase
 from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.model import IntentCase
+from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger
 from online.chain.ground import (
     EXPIRY_S,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, selector
-from airlock_shared.catalogue.calls import CALLS, DELEGATED_ACTION, selectors
+from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, selectors
 from online.chain.calls import CONTRACTS, GOOD, sent
 from online.chain.ground import (
     EXPIRY_S,

@@ -25,8 +25,8 @@ from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.journal.schema import Record
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import AirlockError
+from airlock_shared.venue.structs import CATALOGUE
 from online.crash.points import Points
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
-from airlock_shared.host.transcript_file import read_transcript
+from airlock_shared.host.files import read_transcript
 from online.crash.ceremony import STEPS, lay_out
 from online.crash.runs import WORKERS, Launcher, Ran, at_once, killed
 from online.crash.venue import Venue

@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from airlock_shared.catalogue.eip1559 import transaction_hash
+from airlock_shared.ethereum.transactions import transaction_hash
 
 HASH = "0x" + "ee" * 32
 BLOCK = 41

@@ -7,8 +7,8 @@ from contextlib import ExitStack
 
 import pytest
 
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from online.rehearsal.services_client import PROMPT, TRADER, Clock, ServicesClient
 
 OpenClient = Callable[[RehearsalSettings], ServicesClient]

@@ -12,8 +12,8 @@ from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services.faults import Faults
+from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import digest_of, encode, types_of
 
 START_MS = 1_800_000_000_000

@@ -7,10 +7,10 @@ from random import Random
 import pytest
 from PIL import Image, ImageChops, ImageStat
 
+from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.pictures import picture
-from airlock_shared.qr.read import texts_in
+from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
-from airlock_shared.qr.transfer import cycle_texts
 from bench.picture_faults import DEGRADATIONS, HIGH, LOW, captured, straddled
 from shared.qr.transfers import whole_plan
 

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_rehearsal.services.faults import EVERYWHERE, FAULTS, IN_EXECUTION, IN_PAYLOADS, PLACES, Faults
 from airlock_rehearsal.services.transport import another_hash
-from airlock_rehearsal.services.venue.initial_state import set_up
+from airlock_rehearsal.services.venue.venue_state import set_up
 from airlock_shared.errors import UsageError
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.intent_requests import REQUESTS

@@ -11,7 +11,7 @@ from eth_account import Account
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.chain.interface import REFERRAL
-from airlock_rehearsal.services import settings
+from airlock_rehearsal.services import runtime as settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Json, ServicesClient

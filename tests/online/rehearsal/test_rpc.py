@@ -9,7 +9,7 @@ import pytest
 from eth_abi import abi
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.services import settings
+from airlock_rehearsal.services import runtime as settings
 from airlock_rehearsal.services.venue.mempool import GAS_MONEY
 from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient
 from online.rehearsal.wallet import GWEI, ask_node, filled, node, raw_of, signed, unsigned

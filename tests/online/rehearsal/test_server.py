@@ -17,9 +17,9 @@ from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal import services as package
-from airlock_rehearsal.services import settings
+from airlock_rehearsal.services import runtime as settings
+from airlock_rehearsal.services.runtime import REHEARSAL_CHAINS, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.settings import REHEARSAL_CHAINS, RehearsalSettings
 from airlock_shared.documents import deployment
 from airlock_shared.errors import ServiceError, UsageError
 from online.rehearsal.conftest import OpenClient

@@ -8,9 +8,9 @@ import pytest
 from eth_abi import abi
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.services import settings
-from airlock_shared.catalogue.calldata import decode_call, encode_call
-from airlock_shared.catalogue.calls import CALLS, indexed
+from airlock_rehearsal.services import runtime as settings
+from airlock_shared.venue.calldata import decode_call, encode_call
+from airlock_shared.venue.calls import CALLS, indexed
 from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, TRADER, Json, ServicesClient
 from online.rehearsal.wallet import unsigned
 

@@ -14,7 +14,7 @@ import pytest
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.services.builder.routes import TRANSACTIONS
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_rehearsal.services.venue.chain_record import ChainRecord
+from airlock_rehearsal.services.venue.venue_state import ChainRecord
 from airlock_shared.errors import UsageError
 from online.chain.ground import BACKENDS, chain
 from online.rehearsal.orders import DEADLINE, ONE, trade

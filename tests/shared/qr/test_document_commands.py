@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from airlock_shared.cli.qr import animation
+from airlock_shared.cli.qr import transfer as animation
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
 from airlock_shared.cli.qr.scanning import scan_message
@@ -23,15 +23,14 @@ from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.signatures import FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.host import picture_sources
-from airlock_shared.host.scan_progress import KeptFrames
+from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
+from airlock_shared.qr.documents import PLAN_TEXT, Transfer, received, transfer_of
 from airlock_shared.qr.pictures import picture, write_sequence
 from airlock_shared.qr.symbol import matrix
-from airlock_shared.qr.transfer import Transfer
 from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, wrap
-from airlock_shared.wire.codec import fingerprint, to_json
+from airlock_shared.wire.strict_json import fingerprint, to_json
 from bench.make_batch import make_batch
 from shared.filtered_venues import PERMIT, filtered_document
 from shared.world import DEPLOYMENT_TEXT, good, whole

@@ -10,9 +10,9 @@ import re
 import pytest
 
 from airlock_shared.errors import UsageError
-from airlock_shared.qr.page import page
-from airlock_shared.qr.transfer import Transfer, cycle_texts, densities_of
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
+from airlock_shared.qr.pictures import page
+from airlock_shared.text.words import grouped, spoken
 from shared.qr.transfers import batch, one_intent, whole_plan
 
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')

@@ -10,9 +10,9 @@ from PIL import Image
 
 from airlock_shared.errors import UsageError
 from airlock_shared.host.picture_sources import file_frames
+from airlock_shared.qr.documents import Transfer, cycle_texts, ideal_count
 from airlock_shared.qr.pictures import pictures, sheet, write_gif, write_sequence, write_sheet
 from airlock_shared.qr.scan import scan
-from airlock_shared.qr.transfer import Transfer, cycle_texts, ideal_count
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import batch, one_intent, whole_plan
 

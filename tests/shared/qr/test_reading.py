@@ -8,11 +8,11 @@ from collections.abc import Iterator
 import pytest
 from PIL import Image, ImageChops, ImageFilter
 
-from airlock_shared.qr import read
+from airlock_shared.qr import scan as read
+from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.pictures import picture
-from airlock_shared.qr.read import second_decoder_hint, texts_in
+from airlock_shared.qr.scan import second_decoder_hint, texts_in
 from airlock_shared.qr.symbol import capacity, matrix
-from airlock_shared.qr.transfer import cycle_texts
 from shared.qr.transfers import whole_plan
 
 TEXT = cycle_texts(whole_plan(), 20)[0]

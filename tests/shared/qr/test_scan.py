@@ -13,14 +13,13 @@ import pytest
 from PIL import Image
 
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.host.scan_progress import KeptFrames
-from airlock_shared.qr.candidates import MOST, Candidates
+from airlock_shared.host.picture_sources import KeptFrames
+from airlock_shared.qr.documents import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.qr.pictures import picture
-from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, OTHER_TRANSFER, ScanReport, scan
+from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, MOST, OTHER_TRANSFER, Candidates, ScanReport, scan
 from airlock_shared.qr.symbol import matrix
-from airlock_shared.qr.transfer import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder, Progress
-from airlock_shared.ur.frames import parse_part
+from airlock_shared.ur.fountain import parse_part
 from shared.qr.transfers import batch, one_intent, whole_plan
 
 BLANK = Image.new("L", (200, 200), 128)
@@ -301,8 +300,7 @@ def test_frames_that_are_wrong_together_are_forgotten(tmp_path: Path) -> None:
 
 def forged_last(texts: list[str]) -> list[str]:
     """Return the plain parts of a message, of which the last holds other bytes under the same message checksum."""
-    from airlock_shared.ur.fountain import FountainPart
-    from airlock_shared.ur.frames import part_text
+    from airlock_shared.ur.fountain import FountainPart, part_text
 
     part = parse_part(texts[-1])
     inner = FountainPart.from_cbor(part.payload)
@@ -311,7 +309,7 @@ def forged_last(texts: list[str]) -> list[str]:
 
 
 def test_what_is_kept_beyond_the_cap_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from airlock_shared.host import scan_progress as kept
+    from airlock_shared.host import picture_sources as kept
 
     monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 10)
     (tmp_path / "scan.part").write_bytes(b"U" * 11)

@@ -18,10 +18,10 @@ from PIL import Image
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host import picture_sources
 from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, PICTURES, camera_frames, file_frames
+from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.pictures import picture, write_gif
-from airlock_shared.qr.read import texts_in
+from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
-from airlock_shared.qr.transfer import cycle_texts
 from shared.qr.transfers import whole_plan
 
 TEXTS = cycle_texts(whole_plan(), 15)

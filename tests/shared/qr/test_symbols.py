@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.errors import UsageError
+from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of, endless_texts, ideal_count
 from airlock_shared.qr.pictures import picture
-from airlock_shared.qr.read import texts_in
+from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import (
     DENSITIES,
     LARGEST_VERSION,
@@ -18,7 +19,6 @@ from airlock_shared.qr.symbol import (
     side,
     version_for,
 )
-from airlock_shared.qr.transfer import Transfer, cycle_texts, densities_of, endless_texts, ideal_count
 from airlock_shared.ur.decode import Decoder, TransferLimits
 from shared.qr.transfers import batch, one_intent, one_transaction, whole_plan
 

@@ -7,10 +7,10 @@ import re
 import pytest
 from PIL import Image
 
-from airlock_shared.qr.read import texts_in
+from airlock_shared.cli.qr.transfer import draw, hint, version_that_fits
+from airlock_shared.qr.documents import cycle_texts
+from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
-from airlock_shared.qr.terminal import draw, hint, version_that_fits
-from airlock_shared.qr.transfer import cycle_texts
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import batch, one_intent
 

@@ -7,9 +7,9 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from airlock_shared.qr.transfer import Transfer
+from airlock_shared.qr.documents import Transfer
 from airlock_shared.ur.envelope import UR_TYPE, wrap
-from airlock_shared.wire.codec import fingerprint, to_json
+from airlock_shared.wire.strict_json import fingerprint, to_json
 from bench.make_batch import make_batch
 from shared.world import good, whole
 

@@ -18,8 +18,8 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import PROVED, next_entry, read_entries
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.report.evidence.redaction import withhold
-from airlock_shared.report.evidence.screens import Screens, ShownPages, write_screens
-from airlock_shared.wire.batch import read_batch
+from airlock_shared.report.evidence.timeline import Screens, ShownPages, write_screens
+from airlock_shared.wire.strict_json import read_batch
 from shared.make_payloads import KEYS, NOW_MS, signed_item
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, deployment, plan, to_bytes, whole
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.checks.nonces import Use
-from airlock_shared.report.alive import MARGIN_MS, standings
+from airlock_shared.report.facts import MARGIN_MS, standings
 
 NOW_MS = 1_800_000_000_000
 A, B = b"\xaa" * 20, b"\xbb" * 20

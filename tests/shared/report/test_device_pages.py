@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from airlock_shared.report.page.device import beside_fields, drawn, without_buttons
+from airlock_shared.report.page.html import beside_fields, drawn, without_buttons
 from airlock_shared.report.page.page import page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row

@@ -10,9 +10,6 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calls import CALLS
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.report.evidence.timeline import KINDS
 from airlock_shared.report.page.front import is_of_chain, transaction_of
@@ -22,7 +19,10 @@ from airlock_shared.report.page.page import page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import make
-from airlock_shared.text.fingerprint_words import grouped, spoken
+from airlock_shared.text.words import grouped, spoken
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.calls import CALLS
+from airlock_shared.venue.structs import CATALOGUE
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HOSTILE,

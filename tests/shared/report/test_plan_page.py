@@ -13,8 +13,8 @@ from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.plan import show_plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.page.labels import label
-from airlock_shared.report.page.plan_page import plan_page
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.report.page.page import plan_page
+from airlock_shared.text.words import spoken
 from shared.report.day import HOSTILE, PLAYED
 from shared.world import PLAN_TEXTS, VECTORS
 

@@ -16,15 +16,12 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
-from airlock_shared.report.compare import Difference, first_difference
 from airlock_shared.report.evidence.artefacts import FILES
-from airlock_shared.report.evidence.reading import read_evidence
 from airlock_shared.report.evidence.redaction import parse_withheld, withheld_steps, withhold
-from airlock_shared.report.evidence.screens import parse_screens
-from airlock_shared.report.evidence.timeline import parse_timeline
+from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
 from airlock_shared.report.model import report_of
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.verify import make, verify
+from airlock_shared.report.verify import Difference, first_difference, make, read_evidence, verify
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HIDDEN,

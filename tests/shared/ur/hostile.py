@@ -18,10 +18,9 @@ from pathlib import Path
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.envelope import MAX_INFLATED, unwrap
-from airlock_shared.ur.fountain import FountainPart, choose_fragments, frames
-from airlock_shared.ur.frames import Part, part_text
+from airlock_shared.ur.fountain import FountainPart, Part, choose_fragments, frames, part_text
 from airlock_shared.wire.cbor import write
-from airlock_shared.wire.codec import cbor_head, to_cbor
+from airlock_shared.wire.strict_json import cbor_head, to_cbor
 
 ALLOWED = 64 << 20
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789-/:. \u00e9\u4e2d\U0001f600"

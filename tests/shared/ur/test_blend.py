@@ -9,10 +9,9 @@ import pytest
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.decode import Decoder, Taken
 from airlock_shared.ur.envelope import unwrap
-from airlock_shared.ur.fountain import FountainPart, frames
-from airlock_shared.ur.frames import Part, parse_part, part_text
+from airlock_shared.ur.fountain import FountainPart, Part, frames, parse_part, part_text
 from airlock_shared.wire.cbor import write
-from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor
+from airlock_shared.wire.strict_json import fingerprint, parse_json, to_cbor
 
 FRAGMENT = 100
 FREE = 64  # letters of free text, each with one free bit: more than CRC-32 has

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.text.fingerprint_words import BYTEWORDS
-from airlock_shared.ur.frames import checksum, decode, encode
+from airlock_shared.text.words import BYTEWORDS
+from airlock_shared.ur.fountain import checksum, decode, encode
 from shared.ur.messages import repeatable, vectors
 
 GOOD: list[dict[str, Any]] = vectors("bytewords")["good"]

@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.dictionary import dictionary
-from airlock_shared.ur.envelope import MAX_INFLATED, VERSION, unwrap, wrap
+from airlock_shared.ur.envelope import MAX_INFLATED, VERSION, dictionary, unwrap, wrap
 from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
-from airlock_shared.wire.codec import fingerprint, parse_json, to_cbor
+from airlock_shared.wire.strict_json import fingerprint, parse_json, to_cbor
 from shared.ur.messages import repeatable
 
 VECTORS = Path(__file__).resolve().parents[2] / "vectors"

@@ -22,8 +22,7 @@ from airlock_shared.ur.eth import (
     Signature,
     SignRequest,
 )
-from airlock_shared.ur.fountain import frames
-from airlock_shared.ur.frames import parse_part
+from airlock_shared.ur.fountain import frames, parse_part
 from airlock_shared.wire.cbor import Tagged, write
 from shared.ur.accounts import read_account
 from shared.ur.messages import repeatable, vectors

@@ -9,8 +9,17 @@ import pytest
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ur.decode import Decoder, Message
-from airlock_shared.ur.fountain import FountainPart, fragment_length, frame_count, frames, parts
-from airlock_shared.ur.frames import MAX_TEXT, Part, parse_part, part_text
+from airlock_shared.ur.fountain import (
+    MAX_TEXT,
+    FountainPart,
+    Part,
+    fragment_length,
+    frame_count,
+    frames,
+    parse_part,
+    part_text,
+    parts,
+)
 from airlock_shared.wire.cbor import write
 from shared.ur.messages import bytes_payload, message, vectors
 

@@ -25,12 +25,12 @@ from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.transaction_screens import network
 from airlock_offline.ledger.typed_data_screens import Page, review_pages
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.keccak import keccak256
-from airlock_software_ledger import authorizations, keys, status_words
-from airlock_software_ledger.answers import FAULTS, AppSettings, SigningRequest
-from airlock_software_ledger.display import address_pages
-from airlock_software_ledger.status_words import Failed
-from airlock_software_ledger.tokens import Tokens
+from airlock_shared.ethereum.signatures import keccak256
+from airlock_software_ledger import answers as status_words
+from airlock_software_ledger import keys
+from airlock_software_ledger import transactions as authorizations
+from airlock_software_ledger.answers import FAULTS, AppSettings, Failed, SigningRequest
+from airlock_software_ledger.display import Tokens, address_pages
 from airlock_software_ledger.typed_flow import TypedFlow
 from airlock_software_ledger.uploads import Uploads
 

@@ -6,8 +6,8 @@ import hmac
 from functools import lru_cache
 from typing import NamedTuple
 
-from airlock_shared.ethereum.without_key_files import leave_out_key_files
-from airlock_software_ledger.status_words import BAD_DATA, PATH, Failed
+from airlock_shared.ethereum.library_opinion import leave_out_key_files
+from airlock_software_ledger.answers import BAD_DATA, PATH, Failed
 
 TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it must never hold value
     "glory promote mansion idle axis finger extra february uncover one trip resource "

@@ -10,8 +10,7 @@ from datetime import UTC, datetime
 
 from airlock_offline.ledger.transaction_screens import network, token_amount
 from airlock_offline.ledger.typed_data_screens import ScreenField
-from airlock_software_ledger.field_types import ADDRESS, UINT, FieldType
-from airlock_software_ledger.status_words import (
+from airlock_software_ledger.answers import (
     BAD_DATA,
     MISSING,
     ORDER,
@@ -19,8 +18,8 @@ from airlock_software_ledger.status_words import (
     UNSPECIFIED,
     Failed,
 )
-from airlock_software_ledger.tokens import Tokens, is_ledgers
-from airlock_software_ledger.typed_stream import DOMAIN, TypedStream
+from airlock_software_ledger.display import Tokens, is_ledgers
+from airlock_software_ledger.typed_stream import ADDRESS, DOMAIN, UINT, FieldType, TypedStream
 
 _ACTIVATE, _MESSAGE, _DATETIME, _TOKEN, _AMOUNT, _RAW = 0x00, 0x0F, 0xFC, 0xFD, 0xFE, 0xFF
 _MAGIC = {_MESSAGE: 183, _DATETIME: 33, _TOKEN: 11, _AMOUNT: 22, _RAW: 72}

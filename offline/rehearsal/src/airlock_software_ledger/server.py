@@ -9,13 +9,61 @@ import json
 import signal
 import socket
 import sys
+import textwrap
+from collections.abc import Iterator
 from types import FrameType
 
+import click
+
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_offline.ledger.status import DeviceLost
+from airlock_offline.ledger.typed_data_screens import Page
+from airlock_shared.cli.program import run
+from airlock_shared.cli.terminal import forget_typed, typed_line
 from airlock_shared.errors import UsageError
+from airlock_shared.text.safe import WIDTH, harmless
 from airlock_software_ledger.answers import FAULTS, AppSettings
 from airlock_software_ledger.app import SoftwareLedger
-from airlock_software_ledger.terminal import ask_on_terminal, show_on_terminal, tell
+
+# ---- terminal -------------------------------------------------------------------------------------------------------
+# The terminal as the software Ledger's screen: one page a block, at most 80 columns, every line marked as a
+# simulator's.
+
+
+def tell(text: str) -> None:
+    """Write to stderr at once."""
+    sys.stderr.write(harmless(text) + "\n")
+    sys.stderr.flush()
+
+
+def page_lines(pages: list[Page]) -> Iterator[str]:
+    """Yield the pages as blocks: a heading with its number, then the page's lines, indented, and an empty line."""
+    for number, page in enumerate(pages, start=1):
+        yield f"SIMULATOR screen {number} of {len(pages)}"
+        for line in page:
+            yield from textwrap.wrap(line.strip(), WIDTH, initial_indent="  | ", subsequent_indent="  | ") or ["  |"]
+        yield ""
+
+
+def show_on_terminal(pages: list[Page]) -> bool:
+    """Show the pages and approve."""
+    for line in page_lines(pages):
+        tell(line)
+    return True
+
+
+def ask_on_terminal(pages: list[Page]) -> bool:
+    """Show the pages and approve when the whole word Yes is typed; Enter alone turns the list beside it."""
+    show_on_terminal(pages)
+    forget_typed()
+    tell("SIMULATOR: approve on the software Ledger? Yes approves, anything else rejects:")
+    while (typed := typed_line()) == "\n":
+        continue
+    return typed.rstrip("\n") == "Yes"
+
+
+# ---- server ---------------------------------------------------------------------------------------------------------
+
 
 LOOPBACK = "127.0.0.1"
 MAX_APDU = 260  # five bytes of header and length, and 255 of data
@@ -100,3 +148,46 @@ def _receive(connection: socket.socket, count: int) -> bytes:
     while len(received) < count and (piece := connection.recv(count - len(received))):
         received += piece
     return received if len(received) == count else b""
+
+
+# ---- command --------------------------------------------------------------------------------------------------------
+# ``airlock-software-ledger``: the program that serves the software Ledger on loopback.
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Loopback port; 0 takes a free one.")
+@click.option("--model", type=click.Choice(shown_models()), default=DEFAULT_MODEL, show_default=True)
+@click.option(
+    "--fault",
+    "faults",
+    type=click.Choice(sorted(FAULTS)),
+    multiple=True,
+    metavar="FAULT",
+    help=f"Simulate a fault: {', '.join(sorted(FAULTS))}.",
+)
+@click.option("--ask", is_flag=True, help="Ask on this terminal before approving; otherwise approve everything.")
+@click.option("--blind-signing/--no-blind-signing", default=False, show_default=True, help="The app's Blind signing.")
+@click.option("--raw-messages/--no-raw-messages", default=True, show_default=True, help="The app's Raw messages.")
+@click.option("--smart-accounts/--no-smart-accounts", default=False, show_default=True, help="Its EIP-7702 setting.")
+@click.version_option(package_name="airlock-software-ledger")
+def program(
+    port: int,
+    model: str,
+    faults: tuple[str, ...],
+    ask: bool,
+    blind_signing: bool,
+    raw_messages: bool,
+    smart_accounts: bool,
+) -> None:
+    """Serve the software Ledger: a SIMULATOR with a public test seed, for rehearsals only.
+
+    It prints its port as one JSON line, then each screen as it is shown. Ctrl-C ends it. To play a person who reads and
+    confirms: airlock-software-ledger --ask --port 9999
+    """
+    settings = AppSettings(raw_messages=raw_messages, blind_signing=blind_signing, smart_accounts=smart_accounts)
+    run_emulator(port=port, model=model, faults=frozenset(faults), ask=ask, settings=settings)
+
+
+def main() -> None:
+    """Run the program and leave with its exit code."""
+    sys.exit(run(program))

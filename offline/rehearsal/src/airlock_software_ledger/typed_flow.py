@@ -10,15 +10,20 @@ from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME,
 from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.typed_data import SIGNED_BITS
 from airlock_offline.ledger.typed_data_screens import FILTERED, HASHES, TYPED_DATA, hash_fields
-from airlock_shared.ethereum.keccak import keccak256
-from airlock_software_ledger.answers import AppSettings, SigningRequest
-from airlock_software_ledger.display import shown, typed_fields
-from airlock_software_ledger.field_types import INT
+from airlock_shared.ethereum.signatures import keccak256
+from airlock_software_ledger.answers import (
+    BAD_DATA,
+    ORDER,
+    PARAMETERS,
+    UNSPECIFIED,
+    AppSettings,
+    Failed,
+    SigningRequest,
+)
+from airlock_software_ledger.display import Tokens, shown, typed_fields
 from airlock_software_ledger.keys import read_path
 from airlock_software_ledger.message_filters import Filtering
-from airlock_software_ledger.status_words import BAD_DATA, ORDER, PARAMETERS, UNSPECIFIED, Failed
-from airlock_software_ledger.tokens import Tokens
-from airlock_software_ledger.typed_stream import DOMAIN, TypedStream
+from airlock_software_ledger.typed_stream import DOMAIN, INT, TypedStream
 
 _FIRST_V = 27
 _LEFT_FIELD = bytes((0x03, 4)) + b"left"  # an address named "left"

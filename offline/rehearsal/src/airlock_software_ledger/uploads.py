@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
-from airlock_offline.ledger.commands.message_screens import MESSAGE, message_fields
+from airlock_offline.ledger.message_screens import MESSAGE, message_fields
 from airlock_offline.ledger.transaction_screens import transaction_review
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger import transactions
-from airlock_software_ledger.answers import AppSettings, SigningRequest
+from airlock_software_ledger.answers import BAD_DATA, ORDER, PARAMETERS, AppSettings, Failed, SigningRequest
+from airlock_software_ledger.display import Tokens
 from airlock_software_ledger.keys import DerivedKey, read_path
-from airlock_software_ledger.status_words import BAD_DATA, ORDER, PARAMETERS, Failed
-from airlock_software_ledger.tokens import Tokens
 
 
 class _Upload(NamedTuple):

@@ -1,6 +1,10 @@
-"""``accounts show``: an account's public node as a QR code, for a watch-only wallet."""
+"""``address`` and ``accounts show``: an account's address on the Ledger, and its public node for a watch-only wallet."""
 
 from __future__ import annotations
+
+import hmac
+from pathlib import Path
+from typing import NamedTuple
 
 import click
 
@@ -8,12 +12,106 @@ from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.watch_only import account_of
-from airlock_shared.cli.console import say, show_json
-from airlock_shared.cli.master_fingerprint import read_fingerprint
+from airlock_offline.ledger.apdu import P1_FIRST, P2_CHAIN_CODE, Ins, encode_path, ethereum_apdu
+from airlock_offline.ledger.ethereum_app import EthereumApp, account_in, require_account
+from airlock_offline.ledger.status import wrong_answer
+from airlock_shared.cli.qr.documents import read_fingerprint
 from airlock_shared.cli.qr.transfer import Showing, show_transfer, showing_options
-from airlock_shared.qr.transfer import Transfer
-from airlock_shared.ur.eth import HDKEY_TYPE
+from airlock_shared.cli.terminal import INPUT, json_option, led, say, show, show_json
+from airlock_shared.errors import PlanError, UsageError
+from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.model import Plan, Signer
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.qr.documents import Transfer
+from airlock_shared.ur.eth import HDKEY_TYPE, CoinInfo, HDKey, Keypath, PathStep
+
+# ---- watch only -----------------------------------------------------------------------------------------------------
+# An account of the Ledger as a watch-only wallet takes it: its public node, from which all its addresses follow.
+# Before it is shown, the node is followed to its first address, which must be the one that the device itself answers
+# there. Sources: BIP-32, "Public parent key to public child key"; BCR-2020-007 and EIP-4527 for ``crypto-hdkey``.
+
+
+ETHEREUM = 60  # SLIP-44
+NAME = "Airlock"
+NOTE = "account.standard"  # what Keystone's wallets write of keys whose children are 0/*
+CHILDREN = (PathStep(0, False), PathStep(None, False))
+FIRST = (0, 0)
+CHAIN_CODE_BYTES = 32
+
+
+class ExtendedKey(NamedTuple):
+    """A node of the key tree (BIP-32): 65-byte public key, its 20-byte address, 32-byte chain code.
+
+    No secret, but whoever has it knows every account below it.
+    """
+
+    public_key: bytes
+    address: bytes
+    chain_code: bytes
+
+    @property
+    def compressed(self) -> bytes:
+        """The public key in 33 bytes: the parity of y, and x (SEC 1, section 2.3.3)."""
+        return bytes((2 + (self.public_key[64] & 1),)) + self.public_key[1:33]
+
+
+class WatchOnlyAccount(NamedTuple):
+    """A node as it is shown, and its first address in EIP-55."""
+
+    key: HDKey
+    first_address: str
+
+
+def extended_key(app: EthereumApp, path: str) -> ExtendedKey:
+    """Return the account at ``path`` with its chain code: what derives every key below it that is not hardened."""
+    doing = f"read the extended key of {path}"
+    reply = app.ask(ethereum_apdu(Ins.ADDRESS, P1_FIRST, P2_CHAIN_CODE, encode_path(path)), doing)
+    if len(reply) != 1 + 65 + 1 + 40 + CHAIN_CODE_BYTES:
+        raise wrong_answer(doing, f"{len(reply)} bytes that are not a key, an address and a chain code")
+    account = account_in(reply[:-CHAIN_CODE_BYTES], doing)
+    return ExtendedKey(account.public_key, account.address, reply[-CHAIN_CODE_BYTES:])
+
+
+def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> WatchOnlyAccount:
+    """Read the node at ``path``. The app tells no master fingerprint: it refuses every path outside Ethereum.
+
+    Raises ``DeviceError``, also when the node does not lead to the device's own first address.
+    """
+    node = extended_key(app, path)
+    first = app.address(path + "".join(f"/{number}" for number in FIRST)).address
+    if address_below(node, FIRST) != first:
+        raise wrong_answer(f"read the extended key of {path}", "a key that does not lead to its own accounts")
+    origin = Keypath.of(path, master_fingerprint)
+    key = HDKey(
+        key=node.compressed,
+        chain_code=node.chain_code,
+        use=CoinInfo(ETHEREUM),
+        origin=origin._replace(depth=len(origin.steps)),
+        children=Keypath(CHILDREN),
+        name=NAME,
+        note=NOTE,
+    )
+    return WatchOnlyAccount(key, checksum_address(first))
+
+
+def address_below(node: ExtendedKey, numbers: tuple[int, ...]) -> bytes | None:
+    """Return the 20-byte address at child numbers below a node, none of them hardened; None for what is no node."""
+    from coincurve import PublicKey  # a native library: after the filter
+
+    try:
+        key, chain_code = PublicKey(node.public_key), node.chain_code
+        for number in numbers:
+            grown = hmac.digest(chain_code, key.format() + number.to_bytes(4, "big"), "sha512")
+            key, chain_code = key.add(grown[:32]), grown[32:]
+    except ValueError:
+        return None
+    return keccak256(key.format(compressed=False)[1:])[-20:]
+
+
+# ---- accounts -------------------------------------------------------------------------------------------------------
+# ``accounts show``: an account's public node as a QR code, for a watch-only wallet.
+
 
 DEFAULT_PATH = "m/44'/60'/0'"
 
@@ -59,3 +157,82 @@ def show_account(
     state.transcript.record("account-shown", facts, now_ms())
     if showing.as_json:
         show_json({"ok": True} | facts | shown.as_json())
+
+
+# ---- plan signers ---------------------------------------------------------------------------------------------------
+# The signer of a plan whose Ledger a command needs.
+
+
+signer_option = click.option("--signer", "signer_name", help="Which signer of the plan, when it has several.")
+
+
+def choose_signer(plan: Plan, name: str | None) -> Signer:
+    """Return the plan's signer of this name, or its only one. Raises ``UsageError`` or ``PlanError("PLAN-SIGNER")``."""
+    if name is None and len(plan.signers) == 1:
+        return next(iter(plan.signers.values()))
+    if name is None:
+        raise UsageError("the plan has several signers", do=f"choose with --signer, one of {list(plan.signers)}")
+    if name not in plan.signers:
+        raise PlanError("PLAN-SIGNER", "no such signer in the plan", got=name, expected=str(list(plan.signers)))
+    return plan.signers[name]
+
+
+# ---- address --------------------------------------------------------------------------------------------------------
+# ``address``: the account at a path, shown here and confirmed on the device.
+
+
+FIRST_ACCOUNT_PATH = "m/44'/60'/0'/0/0"
+
+
+@click.command("address")
+@click.option("--path", help=f"The derivation path (default: {FIRST_ACCOUNT_PATH}, or the plan's).")
+@click.option("--plan", "plan_file", type=INPUT, help="Compare with the signer of this plan.")
+@signer_option
+@click.option("--confirm", is_flag=True, help="Also show the address on the Ledger, to be confirmed there.")
+@device_options
+@json_option
+@click.pass_obj
+def address(
+    state: OfflineHome,
+    path: str | None,
+    plan_file: Path | None,
+    signer_name: str | None,
+    confirm: bool,
+    emulator_port: int | None,
+    ledger_path: str | None,
+    as_json: bool,
+) -> None:
+    r"""Show the Ledger's address at a path, compared with the plan's signer when a plan is given.
+
+    \b
+    Example:
+      airlock-offline address --plan plan.toml --confirm
+    """
+    signer = _signer(plan_file, signer_name)
+    path = path or (signer.path if signer else FIRST_ACCOUNT_PATH)
+    if signer:
+        path_too = "" if led() else f", {signer.path}"
+        say(f"expected  {checksum_address(signer.address)}  ({signer.name}{path_too})")
+    if confirm and led():
+        say("Compare it with the Ledger, then confirm or reject it there.")
+    elif confirm:
+        say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
+    with opened(emulator_port, ledger_path, ToldTransport) as device:
+        if signer:
+            found = require_account(device.app(), path, signer.address, confirm=confirm)
+        else:
+            found = device.app().address(path, confirm=confirm).address
+    text = checksum_address(found)
+    state.transcript.record("address", {"path": path, "address": text, "confirmed": confirm}, now_ms())
+    if as_json:
+        show_json({"ok": True, "path": path, "address": text, "confirmed": confirm})
+    else:
+        if led():  # the record is shown when people agree to it
+            return
+        show(f"{text}  {path}")
+        if confirm:
+            show("confirmed on the device")
+
+
+def _signer(plan_file: Path | None, name: str | None) -> Signer | None:
+    return None if plan_file is None else choose_signer(parse_plan(read_input(plan_file)), name)

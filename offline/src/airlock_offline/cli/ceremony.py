@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
-from airlock_shared.cli.ceremony.by_light import BY_LIGHT
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.context import CeremonyMachine
+from airlock_shared.cli.ceremony.handover import BY_LIGHT
+from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.transcript import Entry
 
 

@@ -10,14 +10,22 @@ from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.commands.message_screens import MESSAGE, message_fields
-from airlock_offline.ledger.readiness import Need, require_ready
+from airlock_offline.ledger.ethereum_app import Need, require_ready
+from airlock_offline.ledger.message_screens import MESSAGE, message_fields
 from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
-from airlock_offline.signing.quarantine import QUARANTINED, recovered_by
+from airlock_offline.signing.guards import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
-from airlock_shared.ceremony.proofs import choose_step, write_proofs
-from airlock_shared.cli.console import (
+from airlock_shared.ceremony.seals import choose_step, write_proofs
+from airlock_shared.cli.possession import (
+    challenge_command,
+    proofs_argument,
+    proved_keys,
+    signature_option,
+    step_option,
+    tell_proved,
+)
+from airlock_shared.cli.terminal import (
     ask_yes,
     json_option,
     led,
@@ -30,17 +38,9 @@ from airlock_shared.cli.console import (
     show_all,
     show_json,
 )
-from airlock_shared.cli.possession import (
-    challenge_command,
-    proofs_argument,
-    proved_keys,
-    signature_option,
-    step_option,
-    tell_proved,
-)
 from airlock_shared.documents.transcript import PROVED, proved
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.ethereum.addresses import parse_address
+from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, check_possession
 from airlock_shared.plan.reader import parse_plan

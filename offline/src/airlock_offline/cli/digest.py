@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 
-from airlock_shared.cli.console import INPUT, json_option, rows, show, show_all, show_json
+from airlock_shared.cli.terminal import INPUT, json_option, rows, show, show_all, show_json
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import DOCUMENT_MEMBERS, read_typed_data
-from airlock_shared.ethereum.eip712_types import Member
+from airlock_shared.ethereum.eip712 import DOCUMENT_MEMBERS, Member, read_typed_data
 from airlock_shared.host.files import read_input
-from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import parse_json, refuse_floats
+from airlock_shared.text.words import grouped
+from airlock_shared.wire.strict_json import parse_json, refuse_floats
 
 MAX_BYTES = 1 << 20
 _DO = "correct the document, or ask whoever made it; nothing was hashed"

@@ -12,8 +12,7 @@ from time import monotonic
 from airlock_offline.cli.review_pages import ReviewPages
 from airlock_offline.signing.review import lines_of
 from airlock_offline.signing.review_groups import QUESTION_ROWS, Group, rows_of_page
-from airlock_shared.cli.console import say, say_all
-from airlock_shared.cli.keyboard import screen_rows
+from airlock_shared.cli.terminal import say, say_all, screen_rows
 from airlock_shared.errors import Declined
 from airlock_shared.units import span_text
 

@@ -13,11 +13,11 @@ from typing import ClassVar
 import click
 
 from airlock_offline import airgap
-from airlock_shared.cli.console import FOLDER
 from airlock_shared.cli.lazy_commands import READER, LazyCommands
 from airlock_shared.cli.program import run
+from airlock_shared.cli.terminal import FOLDER
 
-# heading -> name -> its line in the list of commands; the module of the same name is imported only when it is used
+# heading -> name -> its line in the list of commands; its module is imported only when it is used
 STATIONS = {
     "Days before": {
         "plan": "Write, check, show or draft a ceremony plan.",
@@ -60,6 +60,14 @@ STATIONS = {
 }
 
 
+MODULES = {
+    **dict.fromkeys(("config", "completion", "doctor", "explain", "forget"), "machine"),
+    **dict.fromkeys(("show", "scan"), "pictures"),
+    "address": "accounts",
+    "trust-struct": "trust",
+}
+"""The module of each command that does not stand in one of its own name."""
+
 LEADS = ["ceremony", "run"]
 
 
@@ -68,6 +76,7 @@ class OfflineCommands(LazyCommands):
 
     package = "airlock_offline.cli"
     stations: ClassVar = STATIONS
+    modules: ClassVar = MODULES
 
 
 def _read_elsewhere(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[list[str]]:
@@ -82,8 +91,7 @@ def confine_command(context: click.Context) -> None:
 
     Not the command that leads a ceremony: it reads nothing that others made, and each command that it starts is confined.
     """
-    from airlock_offline.confinement.confine import confine
-    from airlock_offline.confinement.needs import needs_of
+    from airlock_offline.confinement.command import confine, needs_of
 
     if context.command_path.split()[1:] == LEADS:
         return
@@ -106,8 +114,8 @@ def program(context: click.Context, home: Path | None) -> None:
     state = context.obj = OfflineHome(home or default_home())
     context.meta[READER] = _read_elsewhere
     if state.settings_file.exists() and context.invoked_subcommand != "doctor":  # it says what is wrong with the file
-        from airlock_offline.config import option_defaults, read_config
         from airlock_offline.device_connection import REVIEW
+        from airlock_offline.home import option_defaults, read_config
 
         context.default_map = option_defaults(state.settings_file)
         context.meta[REVIEW] = 60 * read_config(state.settings_file).ledger.review_minutes

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import platform
+import re
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -11,19 +16,16 @@ from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
-from airlock_offline.installation.manifest import examine_installation, examine_kit, read_fingerprint
-from airlock_offline.preflight.hardware_record import canonical, recorded
-from airlock_offline.preflight.ledger import device_report, not_ready, raw_messages_options, udev_rule
+from airlock_offline.installation import examine_installation, examine_kit, read_fingerprint
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
+from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_offline.preflight.ledger import PROOF, device_report, not_ready, raw_messages_options, udev_rule
 from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at, told_lines, verdict_lines
-from airlock_offline.preflight.stated_time import (
-    UNCERTAINTY_AT_MOST_S,
-    Statement,
-    compare,
-    read_time,
-)
-from airlock_shared.checks.clock import CONTRADICTED, STATED, advice, clock_of
+from airlock_offline.signing.review import screen_lines
+from airlock_shared.checks.times import CONTRADICTED, STATED, Uptime, advice, clock_of
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
-from airlock_shared.cli.console import (
+from airlock_shared.cli.progress import working
+from airlock_shared.cli.terminal import (
     FOLDER,
     INPUT,
     ask,
@@ -37,10 +39,162 @@ from airlock_shared.cli.console import (
     show_json,
     worst,
 )
-from airlock_shared.cli.progress import working
 from airlock_shared.errors import DeviceError, ExitCode, Expired, UsageError
-from airlock_shared.host.files import require_new, write_new
-from airlock_shared.host.observed import REFUSED, MachineProbes
+from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.host.files import REFUSED, MachineProbes, require_new, write_new
+from airlock_shared.host.machine import installed
+from airlock_shared.text.safe import safe
+from airlock_shared.units import span_text, utc_text
+
+if TYPE_CHECKING:
+    from airlock_offline.device_connection import Device
+
+
+# ---- hardware record ------------------------------------------------------------------------------------------------
+# The hardware record: which Ledger showed which pages, as a small file that people can send.
+# It holds USB ids, versions, settings and a person's answers. It has no address, no path, no serial number, nothing
+# of a ceremony, and no name of a machine or a person, so that sending it tells nobody who holds what.
+
+
+FORMAT = "airlock/hardware-record@1"
+LEDGER_VENDOR_ID = "2c97"
+PROVEN = "proven on"
+
+
+def recorded(device: Device, *, software: bool) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Have the harmless message shown and signed; return the report of ``preflight``, and the record.
+
+    There is no record of a Ledger that is not ready. Pages are asked about where they can be listed: of a known model, and
+    when the message was shown field by field. Raises ``Declined`` when the message is rejected or nobody answers.
+    """
+    try:
+        device.app()
+        model = device.model or (DEFAULT_MODEL if software else "")
+        pages = _pages(model)
+        report = device_report(device, prove=True)
+    except DeviceError as error:
+        return not_ready(error), None
+    answers = _confirmed(pages, piped=software) if report["raw_messages"] == PROVEN else []
+    return report, _record(device, report, model, answers, software=software)
+
+
+def canonical(record: dict[str, Any]) -> bytes:
+    """Return the record as it is written: JSON that a person can read before it is sent."""
+    return (json.dumps(record, indent=2, ensure_ascii=True) + "\n").encode()
+
+
+def _pages(model: str) -> list[list[str]]:
+    """Return the pages of the harmless message and list them on the screen; none for a model that is not known."""
+    if model not in shown_models():
+        say("The pages of this model are not known: the record holds its USB ids and versions alone.")
+        return []
+    pages = [list(page) for page in coming_screens(*read_typed_data(PROOF), model, by_hashes=False)]
+    for line in ("", *screen_lines(pages, model)):
+        say(line)
+    say("Compare each page with this list while the Ledger shows it. You will be asked about each.")
+    return pages
+
+
+def _confirmed(pages: list[list[str]], *, piped: bool) -> list[dict[str, Any]]:
+    """Ask of each page whether the Ledger showed it so, until the answer is Yes or No."""
+    answers = []
+    for number, page in enumerate(pages, start=1):
+        answer = ""
+        while answer not in ("Yes", "No"):
+            shown = " | ".join(safe(line.strip()) for line in page)
+            say(f"Page {number} of {len(pages)}: {shown}")
+            answer = ask("Did the Ledger show this page exactly so? Type Yes or No: ", piped=piped)
+        answers.append({"page": number, "lines": page, "shown": answer == "Yes"})
+    return answers
+
+
+def _record(
+    device: Device, report: dict[str, Any], model: str, answers: list[dict[str, Any]], *, software: bool
+) -> dict[str, Any]:
+    plugged = device.plugged
+    usb = plugged and {
+        "vendor_id": LEDGER_VENDOR_ID,
+        "product_id": f"{plugged.product_id:04x}",
+        "release": f"{plugged.release:04x}",
+    }
+    return {
+        "format": FORMAT,
+        "simulator": software,
+        "date": datetime.fromtimestamp(now_ms() / 1000, UTC).date().isoformat(),
+        "model": model,
+        "usb": usb,
+        "app": {"name": safe(report["app"], limit=40), "version": safe(report["version"], limit=40)},
+        "settings": {"blind_signing": report["blind_signing"], "raw_messages": report["raw_messages"]},
+        "system": {
+            "airlock": version("airlock-offline"),
+            "system": platform.system(),
+            "kernel": _digits(platform.release()),  # what follows the digits may name a machine
+            "machine": platform.machine(),
+            "python": platform.python_version(),
+            "hidapi": installed("hidapi"),
+        },
+        "pages": answers,
+    }
+
+
+def _digits(release: str) -> str:
+    found = re.match(r"\d+(\.\d+)*", release)
+    return found[0] if found else ""
+
+
+# ---- stated time ----------------------------------------------------------------------------------------------------
+# The time as a person states it from a watch: the only thing that can vouch for the clock of a machine without
+# network.
+# For how long it vouches is in :mod:`airlock_shared.checks.times`, which judges by it.
+
+
+UNCERTAINTY_AT_MOST_S = 300
+
+
+class Statement(NamedTuple):
+    """What a person said: the time on the watch in unix ms, and by how many seconds it may be wrong."""
+
+    stated_ms: int
+    uncertainty_s: int
+
+    def as_data(self, machine_ms: int, uptime: Uptime | None = None) -> dict[str, Any]:
+        """Return the statement as the transcript records it, beside the machine's clock and how long it has been running."""
+        said = {"stated_ms": self.stated_ms, "machine_ms": machine_ms, "uncertainty_s": self.uncertainty_s}
+        return said | (uptime._asdict() if uptime is not None else {})
+
+
+def read_time(text: str) -> int:
+    """Return the unix ms of a time with a zone, such as ``2026-11-21T02:43:00Z``. Raises ``UsageError``."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise UsageError(
+            f"not a time with a zone: {text[:40]!r}", do="write it in UTC, such as --time 2026-11-21T02:43:00Z"
+        )
+    return int(moment.timestamp()) * 1000
+
+
+def compare(statement: Statement, machine_ms: int) -> None:
+    """Compare the watch with the machine's clock. Raises ``Expired`` when they differ by more than the uncertainty."""
+    off_ms = machine_ms - statement.stated_ms
+    if abs(off_ms) > statement.uncertainty_s * 1000:
+        raise Expired(
+            f"TIME-CLOCK: this machine's clock is {span_text(abs(off_ms) // 1000)} {'fast' if off_ms > 0 else 'slow'}: "
+            f"it says {utc_text(machine_ms)}, the watch {utc_text(statement.stated_ms)}, "
+            f"which may be wrong by {span_text(statement.uncertainty_s)}",
+            do="check the watch again; if it is right, set this machine's clock, and state the time again",
+        )
+
+
+def stated_text(now_ms: int) -> str:
+    """Return a time in the form that ``--time`` reads."""
+    return datetime.fromtimestamp(now_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# ---- preflight ------------------------------------------------------------------------------------------------------
+
 
 ASKED_UNCERTAINTY_S = 60
 _SLIPS = 3

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import click
 
-from airlock_offline.cli.report_pages import model_of, screens_of
-from airlock_offline.config import read_config
-from airlock_offline.home import OfflineHome
-from airlock_offline.printing import begin_printing
-from airlock_shared.cli.console import INPUT, json_option, plan_option
+from airlock_offline import child_process
+from airlock_offline.home import OfflineHome, read_config
+from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models, words_of
+from airlock_offline.signing.device_pages import pages_of
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -19,12 +21,82 @@ from airlock_shared.cli.report import (
     signatures_option,
     verify_command,
 )
+from airlock_shared.cli.terminal import INPUT, json_option, plan_option
 from airlock_shared.host.files import require_new
-from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TRANSCRIPTS
-from airlock_shared.report.evidence.reading import read_evidence
+from airlock_shared.host.print_pdf import print_page
+from airlock_shared.report.evidence.artefacts import (
+    HTML,
+    PDF,
+    PLAN,
+    REQUESTS,
+    SCREENS,
+    SIGNATURES,
+    TRANSCRIPTS,
+    Evidence,
+)
 from airlock_shared.report.evidence.redaction import withhold
-from airlock_shared.report.evidence.screens import write_screens
+from airlock_shared.report.evidence.timeline import Screens, ShownPages, write_screens
+from airlock_shared.report.facts import ELSEWHERE, models_told
 from airlock_shared.report.reexamined import judge
+from airlock_shared.report.verify import read_evidence
+
+# ---- report pages ---------------------------------------------------------------------------------------------------
+# The Ledger's pages for a report: computed from the requests as they were when they were signed.
+
+
+def model_of(evidence: Evidence, otherwise: str) -> str:
+    """Return the Ledger's model at the last signing of these requests; ``otherwise`` when the transcript does not tell.
+
+    Where nobody named another one either, it is the first of those that we know.
+    """
+    return next(
+        (model for model in reversed(models_told(evidence)) if model in shown_models()), otherwise or DEFAULT_MODEL
+    )
+
+
+def screens_of(evidence: Evidence, model: str) -> Screens:
+    """Return the pages of every step that a Ledger has signed. Raises as ``judge``."""
+    shown = []
+    for each in judge(evidence):
+        signed, case = each.signed, each.examined.case
+        if signed is not None and case is not None and signed.shown != ELSEWHERE:
+            words = words_of(model, signed.app)
+            pages = [list(page) for page in pages_of(case, words, by_hashes=signed.shown == "hashes")]
+            shown.append(ShownPages(case.request.step, each.digest, pages))
+    return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))
+
+
+# ---- printing -------------------------------------------------------------------------------------------------------
+# A browser for ``report make --pdf``, outside of the kernel's filter: under it no browser runs.
+# Its process is begun before the command is confined, knows from the start which page it may print and where to, and
+# is told nothing but to begin. Without ``--pdf`` there is none.
+
+
+BEGIN = b"print\n"
+
+
+def begin_printing(folder: Path) -> Callable[[Path, Path], str]:
+    """Begin a process that can print the report of an evidence folder, and return what has it done."""
+    process = child_process.start("airlock_offline.cli.report")
+    assert process.stdin is not None  # noqa: S101 (it is a pipe)
+    process.stdin.write(json.dumps([str(folder.absolute() / name) for name in (HTML, PDF)]).encode() + b"\n")
+    process.stdin.flush()
+
+    def printing(_html: Path, _pdf: Path) -> str:
+        said, _ = process.communicate(BEGIN)
+        return said.decode(errors="replace") if process.returncode == 0 else "the process that prints has failed"
+
+    return printing
+
+
+def main() -> None:
+    """Read the page's name and the new file's, wait for the word, print, and say why not if not."""
+    html, pdf = json.loads(sys.stdin.buffer.readline())
+    if sys.stdin.buffer.readline() == BEGIN:
+        sys.stdout.write(print_page(Path(html), Path(pdf)))
+
+
+# ---- report ---------------------------------------------------------------------------------------------------------
 
 
 class PrintedCommand(click.Command):

@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_offline.cli.deciding_lines import deciding_lines, deciding_rows
 from airlock_offline.cli.group_pages import GroupPages
-from airlock_offline.cli.review_pages import ReviewPages
+from airlock_offline.cli.review_pages import ReviewPages, deciding_lines, deciding_rows
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.drawing.not_shown import not_shown_in_full
+from airlock_offline.ledger.typed_data_screens import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
-from airlock_offline.signing.account_lock import account_lock
-from airlock_offline.signing.delegate_rows import proof_lines
 from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
-from airlock_offline.signing.replacement_rows import replacement_rows
+from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review_groups import groups_of
-from airlock_offline.signing.sign_item import ItemResult, SigningDesk, first_to_sign, judged, sign_item, to_sign
-from airlock_offline.signing.stopped import error_of, left_behind
+from airlock_offline.signing.rows import proof_lines, replacement_rows
+from airlock_offline.signing.sign_item import (
+    ItemResult,
+    SigningDesk,
+    error_of,
+    first_to_sign,
+    judged,
+    left_behind,
+    sign_item,
+    to_sign,
+)
 from airlock_shared.ceremony.sections import (
     BY_WORDS,
     PAGE_CONFIRMED,
@@ -35,13 +41,14 @@ from airlock_shared.ceremony.sections import (
     proved_by_words,
     was_begun,
 )
-from airlock_shared.checks.case import Case, IntentCase, Situation, Verdict
-from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
-from airlock_shared.checks.judge import Examined, Known, judge_header, judge_steps
+from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_header, judge_steps, refusal_of
+from airlock_shared.checks.model import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
-from airlock_shared.checks.verdicts import exit_code_of, refusal_of
-from airlock_shared.cli.console import (
+from airlock_shared.checks.times import clock_of
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
+from airlock_shared.cli.qr.file_or_light import incoming, keep_file, qr_option, require_output, restart_option
+from airlock_shared.cli.terminal import (
     PATH,
     ask_yes,
     error_as_json,
@@ -52,13 +59,10 @@ from airlock_shared.cli.console import (
     plan_option,
     say,
     say_all,
+    screen_rows,
     show_json,
     worst,
 )
-from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.keyboard import screen_rows
-from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
-from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import valid_elsewhere
 from airlock_shared.documents.requests import FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
@@ -68,10 +72,10 @@ from airlock_shared.documents.transcript import Entry, machine_of, proved
 from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import fingerprint as fingerprint_of
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.text.words import spoken
+from airlock_shared.wire.strict_json import fingerprint as fingerprint_of
+from airlock_shared.wire.strict_json import parse_json
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.ethereum_app import EthereumApp

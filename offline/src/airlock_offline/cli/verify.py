@@ -9,17 +9,18 @@ import click
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.app_faults import EXPECTED, faults_of
+from airlock_offline.ledger.typed_data import EXPECTED, faults_of
 from airlock_offline.signing.device_pages import typed_data_of
 from airlock_shared.ceremony.sections import people_of
-from airlock_shared.checks.case import READ, Check, Finding, IntentCase, Situation, Verdict
 from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.checks.clock import clock_of
 from airlock_shared.checks.document import own_record
-from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps
+from airlock_shared.checks.judge import Examined, Known, NotJudged, Verdicts, judge_header, judge_item, judge_steps
+from airlock_shared.checks.model import READ, Check, Finding, IntentCase, Situation, Verdict
 from airlock_shared.checks.nonces import nonces_of
-from airlock_shared.checks.verdicts import NotJudged, Verdicts
-from airlock_shared.cli.console import (
+from airlock_shared.checks.times import clock_of
+from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
+from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_option
+from airlock_shared.cli.terminal import (
     INPUT,
     PATH,
     finish,
@@ -32,9 +33,6 @@ from airlock_shared.cli.console import (
     show_all,
     show_json,
 )
-from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.qr.file_or_light import incoming
-from airlock_shared.cli.qr.options import qr_option, restart_option
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import FORMAT, Request, parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
@@ -42,8 +40,8 @@ from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import hanging, safe, safe_again
+from airlock_shared.text.words import spoken
 
 
 @click.command("verify")

@@ -7,24 +7,28 @@ from pathlib import Path
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_offline.wallets.answers import answer_of
-from airlock_offline.wallets.pending import WalletRequest, keep_request, require_request
-from airlock_offline.wallets.requests import choose_step, request_of
-from airlock_shared.checks.case import Situation
-from airlock_shared.checks.clock import clock_of
-from airlock_shared.checks.judge import Known, judge_item
-from airlock_shared.checks.verdicts import exit_code_of, refusal_of
-from airlock_shared.cli.console import say, say_all, show_json
+from airlock_offline.wallets.requests import (
+    WalletRequest,
+    answer_of,
+    choose_step,
+    keep_request,
+    request_of,
+    require_request,
+)
+from airlock_shared.checks.judge import Known, exit_code_of, judge_item, refusal_of
+from airlock_shared.checks.model import Situation
+from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
+from airlock_shared.cli.terminal import say, say_all, show_json
 from airlock_shared.documents.requests import Header, Request, parse_requests, write_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.qr.transfer import Transfer
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.qr.documents import Transfer
 from airlock_shared.text.safe import safe
+from airlock_shared.text.words import spoken
 from airlock_shared.ur.eth import SIGN_REQUEST_TYPE, SIGNATURE_TYPE, SignRequest
 
 

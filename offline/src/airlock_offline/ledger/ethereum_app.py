@@ -7,7 +7,7 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_offline.ledger.apdu import (
     CLA_SIMULATOR,
@@ -20,13 +20,15 @@ from airlock_offline.ledger.apdu import (
     P1_MORE,
     P2_SIGN_HASHES,
     Apdu,
+    AppAndVersion,
+    Configuration,
+    DeviceAddress,
+    DeviceSignature,
     Ins,
     chunks,
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.app_faults import require_no_fault
-from airlock_offline.ledger.replies import AppAndVersion, Configuration, DeviceAddress, DeviceSignature
 from airlock_offline.ledger.status import (
     BLIND_SIGNING,
     RAW_MESSAGES,
@@ -34,21 +36,22 @@ from airlock_offline.ledger.status import (
     SW_OK,
     SW_PARAMETER,
     AppClosed,
+    SettingOff,
     TokenRefused,
     WrongApp,
     wrong_answer,
 )
 from airlock_offline.ledger.status_words import AppTooOld, NotReleased, error_for
 from airlock_offline.ledger.transport import Transport
-from airlock_offline.ledger.typed_data import fields_flow
-from airlock_shared.documents.token_metadata import TokenMetadata
-from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_offline.ledger.typed_data import fields_flow, require_no_fault
+from airlock_shared.documents.ledger_metadata import TokenMetadata
+from airlock_shared.errors import ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.signatures import checksum_address, keccak256
 
 if TYPE_CHECKING:
-    from airlock_offline.ledger.commands.message_filters import ToldMessage
+    from airlock_offline.ledger.uploads import ToldMessage
+
 
 APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
@@ -276,3 +279,58 @@ def _signature(reply: bytes, first_v: int, doing: str) -> DeviceSignature:
     if parity not in (0, 1):
         raise wrong_answer(doing, f"a signature with v = {reply[0]}")
     return DeviceSignature(reply[1:33], reply[33:], parity)
+
+
+# ---- readiness ------------------------------------------------------------------------------------------------------
+# Whether a Ledger can sign what it will be asked for: looked at before people read, and again before the signature.
+# Sent for it are three commands that show nothing and sign nothing: which app is open, its configuration, and an
+# address.
+
+
+class WrongDevice(Refusal):
+    """The Ledger on the table is not the signer's, or its path is another: a matter of the device, exit code 5."""
+
+    exit_code = ExitCode.DEVICE
+
+
+class Need(NamedTuple):
+    """What a Ledger is needed for: its 20-byte account at a path, and the settings without which the app does not sign.
+
+    Whether Blind signing is on can be read. Whether Raw messages is cannot: that is for people to look up. ``filtered``: a
+    message of which the app is told how to show it needs Raw messages off.
+    """
+
+    path: str
+    account: bytes
+    blind_signing: bool = False
+    raw_messages: bool = False
+    filtered: bool = False
+
+
+def require_ready(app: EthereumApp, need: Need) -> bytes:
+    """Return the device's account when it can sign. Raises as ``require_account``, ``SettingOff`` and ``DeviceError``."""
+    account = require_account(app, need.path, need.account)
+    if need.blind_signing and not app.configuration().blind_signing:
+        raise SettingOff(
+            "Blind signing is off in the Ethereum app, and without it this cannot be signed",
+            do=f"in the app's settings turn on {BLIND_SIGNING}, then give the same command again",
+        )
+    return account
+
+
+def require_account(app: EthereumApp, path: str, expected: bytes, *, confirm: bool = False) -> bytes:
+    """Return the device's 20-byte address at ``path``; with ``confirm`` a person compares it on the device first.
+
+    Raises ``WrongDevice("SIGNER-DEVICE")`` when it is not ``expected``: another seed, a passphrase, or another path.
+    """
+    found = app.address(path, confirm=confirm).address
+    if found != expected:
+        raise WrongDevice(
+            "SIGNER-DEVICE",
+            "the Ledger has another account at this path",
+            got=checksum_address(found),
+            expected=checksum_address(expected),
+            do="check that this is the right Ledger, with the right seed and passphrase, and the right path "
+            "(Ledger Live counts m/44'/60'/x'/0/0, older wallets m/44'/60'/0'/x); nothing was signed",
+        )
+    return found

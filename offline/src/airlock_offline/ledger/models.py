@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.drawing.glyph_widths import (
+from airlock_offline.ledger.drawing import (
     INTER_MEDIUM_32,
     INTER_MEDIUM_36,
     INTER_REGULAR_24,

@@ -7,13 +7,14 @@ Reject page, a Flex's More) are not among them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_offline.ledger.drawing.line_breaks import counted_lines, cut_lines, lines_of, pages_of, title_line
+from airlock_offline.ledger.drawing import counted_breaks, counted_lines, cut_lines, lines_of, pages_of, title_line
 from airlock_offline.ledger.models import NAME_GAP_PX, Buttons, Touch, screen_of
-from airlock_offline.ledger.typed_data import Leaf, leaves
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
+from airlock_shared.ethereum.signatures import checksum_address
 
 Page = list[str]
 
@@ -204,3 +205,80 @@ def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
     if counted_lines(field.value, layout.values, layout.line_px) > shown:
         lines = cut_lines(field.value, layout.values, layout.line_px, shown)
     return [*name, *filter(None, lines), "More"]
+
+
+# ---- behind more ----------------------------------------------------------------------------------------------------
+# What a touch screen has behind More: the rest of a long value, and of a very long one not all.
+
+
+def notes_behind_more(name: str, shown: str, layout: Touch) -> Iterator[str]:
+    """Yield that a value goes on behind More, and what of its end is not drawn there."""
+    yield f"{name} continues behind More: tap it on the Ledger to read all of it."
+    if not_drawn_behind_more(shown, layout):
+        yield f'The end of {name} is not drawn behind More: read here that it ends in "{shown[-24:].strip()}".'
+
+
+def not_drawn_behind_more(value: str, layout: Touch) -> str:
+    """Return the end of a value for which the pages behind More have no room.
+
+    The device counts the pages in one typeface and fills them in another, a bolder one. Source: ``displayDetails`` and
+    ``displayDetailsPage`` in ``nbgl_use_case.c`` of the public device SDK.
+    """
+    lines = counted_lines(value, layout.names, layout.line_px)
+    pages = -(-lines // layout.more_lines)
+    if pages > 1:
+        a_line_holds = layout.line_px // 16
+        lost = -(-3 * (pages - 1) // a_line_holds)
+        on_the_last = lines - (pages - 1) * layout.more_lines
+        pages += lost // layout.more_lines + (on_the_last + lost % layout.more_lines > layout.more_lines)
+    for _ in range(pages):
+        breaks = list(counted_breaks(value, layout.bold, layout.line_px))
+        if len(breaks) < layout.more_lines:
+            return ""
+        value = value[breaks[layout.more_lines - 1] :]
+    return value
+
+
+# ---- not shown ------------------------------------------------------------------------------------------------------
+# What a Ledger does not show in full of what it signs: named before signing, so that people read it on the review.
+# Everything is hashed and signed whole; only the screen is short. Measured on the real app
+# (``docs/reference/ledger.md``).
+
+
+def not_shown_in_full(typed_data: TypedData, model: str) -> list[str]:
+    """Return a sentence for each value of ``typed_data`` that ``model`` shows cut, hidden, incomplete, or not at all."""
+    notes = []
+    for root in (DOMAIN_TYPE, typed_data.primary_type):
+        for item in leaves(typed_data, root):
+            if isinstance(item, ArrayCount):
+                notes += ["An array is empty: the Ledger does not show that it is there."] if not item.elements else []
+            else:
+                notes += notes_of(item, model, item.name)
+    return list(dict.fromkeys(notes))
+
+
+def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
+    """Yield what ``model`` does not show in full of a value that it shows raw; ``name`` is how it is called."""
+    value, layout = leaf.value, screen_of(model).layout
+    if isinstance(value, str):
+        raw, shown = value.encode(), shown_string(value.encode(), model)
+        if len(raw) > SHOWN_CHARACTERS:
+            marked = "without marking the cut" if len(raw) >= UNSHORTENED_FROM else "and marks the cut with ..."
+            yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {name} at most ({len(raw)} bytes), {marked}."
+        if not all(0x20 <= byte <= 0x7E or byte == 0x0A for byte in raw):
+            yield f"The Ledger does not draw the characters of {name} that are not ASCII."
+    elif isinstance(value, bytes) and leaf.type != "address":
+        shown = shown_bytes(value)
+        if 2 + 2 * len(value) > SHOWN_CHARACTERS:
+            yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {name} at most ({len(value)} bytes of data)."
+    else:
+        if isinstance(layout, Buttons) and type(value) is int and _repeats(str(value), layout):
+            yield f"A Nano repeats digits of {name} on its second page: compare page by page, do not join them."
+        return
+    if isinstance(layout, Touch) and counted_lines(shown, layout.values, layout.line_px) > layout.lines:
+        yield from notes_behind_more(name, shown, layout)
+
+
+def _repeats(text: str, layout: Buttons) -> bool:
+    pages = pages_of(text, layout.face, layout.line_px, layout.lines)
+    return "".join(line for page in pages for line in page) != text

@@ -16,12 +16,11 @@ import click
 from airlock_offline.ledger.ethereum_app import MINIMUM, EthereumApp
 from airlock_offline.ledger.models import MODELS
 from airlock_offline.ledger.status import SettingOff, WrongAnswer
-from airlock_shared.cli.console import say
+from airlock_shared.cli.terminal import say
 from airlock_shared.errors import DeviceError
-from airlock_shared.ethereum.addresses import checksum_address
 from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.ethereum.recovery import recover
-from airlock_shared.host.observed import LOOK, OK, Observed
+from airlock_shared.ethereum.signatures import checksum_address, recover
+from airlock_shared.host.files import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from airlock_offline import airgap
-from airlock_offline.confinement.confine import ALONE, confine
-from airlock_offline.scanning.records import END, ERROR, REMARK, TEXTS, error_value, record
+from airlock_offline.confinement.command import ALONE, confine
+from airlock_offline.scanning.pictures_process import END, ERROR, REMARK, TEXTS, error_value, record
 from airlock_shared.errors import AirlockError
-from airlock_shared.host.zbar_library import STATUS
-from airlock_shared.qr.sources import CAMERA, texts_of
+from airlock_shared.host.picture_sources import STATUS
+from airlock_shared.qr.scan import CAMERA, texts_of
 
 
 def main() -> None:

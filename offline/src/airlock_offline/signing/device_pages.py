@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_offline.ledger.commands.message_filters import ToldMessage
-from airlock_offline.ledger.readiness import Need
+from airlock_offline.ledger.ethereum_app import Need
 from airlock_offline.ledger.transaction_screens import (
     ShownTransaction,
     authorization_pages,
@@ -11,10 +10,10 @@ from airlock_offline.ledger.transaction_screens import (
     transaction_pages,
 )
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
-from airlock_shared.checks.case import CallCase, Case, IntentCase
-from airlock_shared.checks.payload import DOMAIN_DEFINITION, definitions
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData
-from airlock_shared.ethereum.eip712_types import Member
+from airlock_offline.ledger.uploads import ToldMessage
+from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
+from airlock_shared.checks.model import CallCase, Case, IntentCase
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, TypedData
 
 
 def typed_data_of(case: IntentCase) -> TypedData:

@@ -10,7 +10,7 @@ import json
 import sys
 
 from airlock_offline import airgap
-from airlock_offline.confinement.confine import ALONE, confine
+from airlock_offline.confinement.command import ALONE, confine
 
 MAX_BYTES = 1 << 20  # a request of a batch has at most a quarter of it
 

@@ -10,16 +10,18 @@ the step's, or goes to another contract, values stand as they came.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator
-from itertools import chain
+from itertools import chain, islice
 
 from airlock_offline.ledger.models import MODELS, screen_of
-from airlock_offline.signing.builder_words import builder_lines
-from airlock_offline.signing.delegate_rows import delegate_lines, delegate_warnings
-from airlock_offline.signing.row_layout import (
+from airlock_offline.signing.rows import (
     INDENT,
     KEPT,
     NOT_KEPT,
+    delegate_lines,
+    delegate_warnings,
     mark_of,
     marked,
     name_of,
@@ -28,20 +30,113 @@ from airlock_offline.signing.row_layout import (
     row,
     signer_rows,
     so,
+    transaction_rows,
+    transaction_warnings,
     under_domain,
     value_rows,
 )
-from airlock_offline.signing.text_suspicions import text_suspicions
-from airlock_offline.signing.transaction_rows import transaction_rows, transaction_warnings
-from airlock_shared.catalogue.intents import is_custom
-from airlock_shared.checks.case import Case, IntentCase
-from airlock_shared.checks.judge import Examined
-from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.plan.decisions import Decision, shown_value
-from airlock_shared.plan.directions import directions, odd_directions
-from airlock_shared.text.fingerprint_words import grouped
-from airlock_shared.text.safe import WIDTH, beside, safe, safe_again
-from airlock_shared.units import raw_text
+from airlock_shared.checks.judge import Examined, Verdicts
+from airlock_shared.checks.model import Case, IntentCase
+from airlock_shared.documents.requests import Request
+from airlock_shared.plan.decisions import Decision, directions, odd_directions, shown_value
+from airlock_shared.text.safe import WIDTH, beside, flags, safe, safe_again, wrapped
+from airlock_shared.text.words import grouped
+from airlock_shared.units import CODE, TEXT, raw_text
+from airlock_shared.venue.referral_code import code_letters
+from airlock_shared.venue.structs import is_custom
+
+# ---- builder words --------------------------------------------------------------------------------------------------
+# What the builder says of an item beside what is signed: bounded, escaped, and marked on every line.
+# It decides nothing, so it may neither push away what decides nor look like it: no line of ours begins with the mark.
+
+
+MARK = "builder | "
+MOST_LINES, MOST_BYTES = 40, 4096
+"""Of an item, on the screen, with what is left out and the mark."""
+
+_MOST_OF_NAME, _MOST_OF_VALUE = 40, 400  # characters
+_LAST_LINES, _LAST_BYTES = 2, 2 * (WIDTH + 1)  # what is left out, and its hash
+
+
+def builder_lines(request: Request) -> Iterator[str]:
+    """Yield what the builder says, one member after the other, then how much is left out and a SHA-256 of all of it."""
+    said = list(_said(request))
+    if not said:
+        return
+    lines, taken, shown, whole = 0, 0, 0, True
+    for name, value in said:
+        text = json.dumps(value, ensure_ascii=False)
+        whole = whole and len(name) <= _MOST_OF_NAME and len(text) <= _MOST_OF_VALUE
+        member = f"{safe(name, limit=_MOST_OF_NAME)}: {safe(text, limit=_MOST_OF_VALUE)}"
+        rows = [MARK + row for row in wrapped(member, WIDTH - len(MARK))]
+        size = sum(len(row.encode()) + 1 for row in rows)
+        if lines + len(rows) > MOST_LINES - _LAST_LINES or taken + size > MOST_BYTES - _LAST_BYTES:
+            break
+        yield from rows
+        lines, taken, shown = lines + len(rows), taken + size, shown + 1
+    if shown < len(said) or not whole:
+        yield f"{MARK}… {len(said) - shown} more members; SHA-256 of all that it says, as JSON:"
+        yield MARK + hashlib.sha256(json.dumps(said).encode()).hexdigest()
+
+
+def _said(request: Request) -> Iterator[tuple[str, object]]:
+    """Yield names and values; of ``meta`` its own members, where it has any."""
+    description, meta = request.payload.get("description"), request.payload.get("meta")
+    if description:
+        yield "description", description
+    if request.order_reason:
+        yield "reason of the order type", request.order_reason
+    if isinstance(meta, dict):
+        yield from meta.items()
+    elif meta:
+        yield "meta", meta
+
+
+# ---- text suspicions ------------------------------------------------------------------------------------------------
+# What is suspicious about the texts of an item: sentences for the review screen, in ASCII. They decide nothing.
+
+
+_MOST_TEXTS = 50
+_MOST_CHARACTERS = 20_000
+
+
+def text_suspicions(case: Case) -> Iterator[str]:
+    """Yield a sentence for each thing that a reader of the item's texts may miss."""
+    for name, text in _texts(case):
+        for flag in flags(text[:_MOST_CHARACTERS]):
+            yield f"{name}: {flag}."
+    said = [case.request.payload.get(name) for name in ("description", "meta")]
+    texts = " ".join(text[:_MOST_CHARACTERS] for text in islice(_claimed(said), _MOST_TEXTS))
+    for flag in flags(texts[:_MOST_CHARACTERS]):  # of all together: what it says must not fill the screen with warnings
+        yield f"what the builder says: {flag}."
+
+
+def _texts(case: Case) -> Iterator[tuple[str, str]]:
+    for decision in case.decisions:
+        name, raw = decision.field.path.rsplit(".", 1)[-1], decision.raw
+        if decision.field.unit is CODE and type(raw) is bytes:
+            yield f"the code {name}", code_letters(raw)
+        elif decision.field.unit is TEXT and type(raw) is str:
+            yield f"the text {name}", raw
+    for name, value in case.step.values.items():
+        yield f"the plan's {name}", value.text
+    yield "the reason of the order type", case.request.order_reason
+
+
+def _claimed(value: object) -> Iterator[str]:
+    """Yield the texts within what the builder claims, names of members too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for member in chain(*value.items()):
+            yield from _claimed(member)
+    elif isinstance(value, list):
+        for member in value:
+            yield from _claimed(member)
+
+
+# ---- review ---------------------------------------------------------------------------------------------------------
+
 
 _GROUPS = (
     ("plan", "DECIDED BY THE PLAN", "RECEIVED, beside what the plan decides"),

@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from airlock_offline.signing.builder_words import MARK, builder_lines
-from airlock_offline.signing.review import review_sections, verdict_lines, warnings_of
-from airlock_offline.signing.row_layout import CHOSEN, KEPT, name_of, noted, row
-from airlock_shared.checks.case import IntentCase
+from airlock_offline.signing.review import MARK, builder_lines, review_sections, verdict_lines, warnings_of
+from airlock_offline.signing.rows import CHOSEN, KEPT, name_of, noted, row
 from airlock_shared.checks.judge import Examined
+from airlock_shared.checks.model import IntentCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.text.safe import columns, safe, wrapped

@@ -8,39 +8,37 @@ of then. Decided in ``docs/adr/0019-signed-once.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from airlock_offline.clock import now_ms
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.app_faults import require_no_fault
-from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.readiness import require_ready
-from airlock_offline.ledger.replies import DeviceSignature
+from airlock_offline.ledger.apdu import DeviceSignature
+from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
+from airlock_offline.ledger.typed_data import require_no_fault
 from airlock_offline.signing.device_pages import need_of, told_of, typed_data_of
-from airlock_offline.signing.held_signals import held_signals
+from airlock_offline.signing.guards import held_signals, require_signature
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
-from airlock_offline.signing.quarantine import require_signature
 from airlock_offline.signing.review import verdict_lines
-from airlock_shared.catalogue.authorizations import for_ledger
-from airlock_shared.catalogue.eip1559 import unsigned_bytes
 from airlock_shared.ceremony.sections import people_of
-from airlock_shared.checks.case import Case, Check, IntentCase, Situation
-from airlock_shared.checks.clock import Clock, time_is_stated
 from airlock_shared.checks.document import Attended, people_are_present
-from airlock_shared.checks.judge import Examined, Known, judge_item
+from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_item
+from airlock_shared.checks.model import Case, Check, IntentCase, Situation
 from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, UsedNonces, record_of, use_of
-from airlock_shared.checks.second_opinion import compare, document_of
-from airlock_shared.checks.signature import check_signature
-from airlock_shared.checks.times import late_by
-from airlock_shared.checks.verdicts import exit_code_of
+from airlock_shared.checks.second_opinion import check_signature, compare, document_of
+from airlock_shared.checks.times import Clock, late_by, time_is_stated
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.documents.transcript import Entry
-from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, UsageError
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.transactions import unsigned_bytes
 from airlock_shared.units import utc_text
+from airlock_shared.venue.calldata import for_ledger
 
 
 class SigningDesk(NamedTuple):
@@ -298,3 +296,34 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
     told = told_of(case)
     return app.sign_typed_data(signer.path, typed_data_of(case), told), "filters" if told else "fields"
+
+
+# ---- stopped --------------------------------------------------------------------------------------------------------
+# When signing stops inside an item: what the error is, and what the signatures say of the items that it left behind.
+
+
+class ItemFault(AirlockError):
+    """Something that nobody foresaw failed inside an item: it is a fault of this program, and nothing of it is signed."""
+
+    exit_code = ExitCode.REFUSED
+
+    def __init__(self, error: Exception, step: str) -> None:
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        super().__init__(
+            f"step {step}: fault in Airlock: {type(error).__name__}, {Path(place.filename).name} line {place.lineno}",
+            do="sign nothing more of this document, and report the fault with these words and the transcript",
+        )
+
+
+def error_of(error: Exception, step: str) -> AirlockError:
+    """Return what stopped signing at a step as an error that can be explained."""
+    return error if isinstance(error, AirlockError) else ItemFault(error, step)
+
+
+def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineHome) -> Iterator[ItemResult]:
+    """Record and yield, as refused, the item that stopped signing and those after it: a document answers every item."""
+    why = stopped.check if isinstance(stopped, Refusal) else type(stopped).__name__
+    for item in items:
+        state.transcript.record("refused", {"step": item.step, "checks": [], "why": why}, now_ms())
+        yield ItemResult(Signed(item.step, "refused", why), stopped.exit_code)
+        why = "not begun"

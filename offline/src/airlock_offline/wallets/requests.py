@@ -7,24 +7,114 @@ out, and the checks refuse the step for it.
 
 from __future__ import annotations
 
-from typing import Any
+import json
+import uuid
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from airlock_offline.wallets.eip1559_reader import read_unsigned
-from airlock_shared.catalogue.encode_types import types_of
-from airlock_shared.catalogue.intents import Intent
-from airlock_shared.catalogue.kinds import PAIR, value_of
-from airlock_shared.catalogue.services import RELAY
-from airlock_shared.checks.case import Situation
-from airlock_shared.checks.payload import definitions, encoding_of
+from airlock_offline.home import OfflineHome
+from airlock_shared.checks.intent import definitions, encoding_of
+from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Request, read_item
-from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.documents.signatures import SignaturesHeader, Signed
+from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
-from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
+from airlock_shared.ethereum.signatures import checksum_address, recover
+from airlock_shared.ethereum.transactions import TYPE_2, Transaction, unsigned_bytes
+from airlock_shared.host.files import make_folder, read_input, write_new
+from airlock_shared.plan.decisions import replaced_trigger, request_fields
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
-from airlock_shared.ur.eth import DataType, SignRequest
-from airlock_shared.wire.codec import parse_json, refuse_floats
+from airlock_shared.ur.eth import DataType, Signature, SignRequest
+from airlock_shared.venue.kinds import PAIR, value_of
+from airlock_shared.venue.services import RELAY
+from airlock_shared.venue.structs import Intent, types_of
+from airlock_shared.wire.members import HEX_32, read_matching, read_members
+from airlock_shared.wire.strict_json import damaged, parse_json, refuse_floats
+
+# ---- eip1559 reader -------------------------------------------------------------------------------------------------
+# Reading an unsigned EIP-1559 transaction that another wallet asks to have signed, strictly.
+# Only the one form that :mod:`airlock_shared.ethereum.transactions` itself writes is read: type 2, an empty access list,
+# shortest RLP. Sources: EIP-1559, EIP-2718, the yellow paper's appendix B for RLP.
+
+
+MAX_BYTES = 128 << 10  # no node takes a longer transaction into its pool
+_NAMES = ("chain id", "nonce", "priority fee", "fee", "gas", "to", "value", "data", "access list")
+_NUMBER_BYTES = 32
+
+
+def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
+    """Return an unsigned transaction's ``to``, ``data``, ``value`` and ``chainId`` as a payload has them, and the rest.
+
+    Raises ``Refusal``: ``TX-KEYS`` for another type or an access list, ``TX-TO`` when it creates a contract;
+    ``DocumentError("QR-FIELD")`` for what is not the shortest RLP of nine fields.
+    """
+    if data[:1] != TYPE_2:
+        kind = f"type {data[0]}" if data and data[0] < 0xC0 else "a legacy transaction"
+        raise Refusal(
+            "TX-KEYS",
+            "not an EIP-1559 transaction",
+            got=kind,
+            expected="type 2",
+            do="have the other wallet send it as an EIP-1559 transaction, without an access list",
+        )
+    members = _members(data)
+    if members[8] != []:
+        raise Refusal("TX-KEYS", "the transaction has an access list", got="entries", expected="none")
+    chain_id, nonce, priority, fee, gas, value = [
+        _number(members[place], _NAMES[place]) for place in (0, 1, 2, 3, 4, 6)
+    ]
+    to, calldata = _bytes(members[5], "to"), _bytes(members[7], "data")
+    if len(to) != 20:
+        what = "it creates a contract" if not to else "its destination is not an address"
+        raise Refusal("TX-TO", what, got=f"{len(to)} bytes", expected="20 bytes")
+    payload = {"to": checksum_address(to), "data": "0x" + calldata.hex(), "value": hex(value), "chainId": chain_id}
+    filled = Transaction(nonce, gas, fee, priority)
+    if unsigned_bytes(payload, filled) != data:
+        raise _malformed("not the shortest RLP", "another encoding of the same transaction")
+    return payload, filled
+
+
+def _members(data: bytes) -> list[Any]:
+    from rlp import DecodingError, decode  # other people's: after the filter
+
+    if len(data) > MAX_BYTES:
+        raise _malformed("too long", f"{len(data)} bytes")
+    try:
+        members = decode(data[1:])
+    except (DecodingError, RecursionError) as error:
+        raise _malformed("not RLP", f"{len(data)} bytes") from error
+    if not isinstance(members, list) or len(members) != len(_NAMES):
+        got = f"{len(members)} fields" if isinstance(members, list) else "no list"
+        raise _malformed(f"not the {len(_NAMES)} fields of an unsigned EIP-1559 transaction", got)
+    return members
+
+
+def _bytes(member: Any, name: str) -> bytes:
+    if not isinstance(member, bytes):
+        raise _malformed(f"its {name} is a list", "a list")
+    return member
+
+
+def _number(member: Any, name: str) -> int:
+    form = _bytes(member, name)
+    if len(form) > _NUMBER_BYTES or form[:1] == b"\0":
+        raise _malformed(f"its {name} is not the shortest form of a number", form.hex()[:80])
+    return int.from_bytes(form, "big")
+
+
+def _malformed(what: str, got: str) -> DocumentError:
+    return damaged(
+        "QR-FIELD",
+        f"the transaction to sign is malformed: {what}",
+        got=got,
+        expected="0x02 and the RLP of its nine fields",
+        do="have the other wallet show it again; if it is refused again, do not sign it",
+    )
+
+
+# ---- requests -------------------------------------------------------------------------------------------------------
+
 
 ENDPOINT = "/wallet"
 """Stands in the document where no endpoint of the builder was asked and none is documented for the action."""
@@ -142,3 +232,77 @@ def _request(step: Step, situation: Situation, payload: dict[str, Any], route: s
         delegation=None,
         replaces=replaced_trigger(step),
     )
+
+
+# ---- pending --------------------------------------------------------------------------------------------------------
+# What a hot wallet asked, remembered by the requests document that was made of it until the answer is shown.
+# The wallet takes an answer by the id of its request, which no document of ours holds.
+
+
+_MEMBERS = {"step": str, "digest": str, "signer": str, "data_type": int, "request_id": str}
+
+
+class WalletRequest(NamedTuple):
+    """A wallet's request: the step made of it, its digest and signer (hex), its kind, its id (empty: it gave none)."""
+
+    step: str
+    digest: str
+    signer: str
+    data_type: int
+    request_id: str
+
+
+def keep_request(state: OfflineHome, requests_fingerprint: str, asked: WalletRequest) -> None:
+    """Remember what the wallet asked before its requests document is written."""
+    path = _path(state, requests_fingerprint)
+    make_folder(path.parent)
+    if not path.exists():
+        write_new(path, json.dumps(asked._asdict()).encode())
+
+
+def require_request(state: OfflineHome, requests_fingerprint: str) -> WalletRequest:
+    """Return what was asked. Raises ``UsageError`` when no wallet asked it here, ``DocumentError`` if damaged."""
+    path = _path(state, requests_fingerprint)
+    if not path.exists():
+        raise UsageError(
+            "this machine has no wallet request for these signatures",
+            do="give the signatures of a request that was scanned here with: airlock-offline scan --plan",
+        )
+    value: Any = parse_json(read_input(path))
+    return WalletRequest(**read_members(value, "wallet request kept", _MEMBERS))
+
+
+def _path(state: OfflineHome, requests_fingerprint: str) -> Path:
+    return state.wallet_request_path(read_matching(requests_fingerprint, "requests", HEX_32, "a fingerprint"))
+
+
+# ---- answers --------------------------------------------------------------------------------------------------------
+# The answer that a hot wallet waits for: the signature over what it asked, in the form that it takes.
+
+
+ORIGIN = "Airlock"
+
+
+def answer_of(asked: WalletRequest, header: SignaturesHeader, signed: list[Signed]) -> Signature:
+    """Return the signature as the wallet takes it: v is the parity for a transaction, 27 or 28 for typed data.
+
+    Raises ``Refusal``: ``PLAN-STEPS``, ``SIG-DIGEST``, ``SIG-SIGNER`` when the document does not answer what was asked;
+    ``UsageError`` when the step was not signed.
+    """
+    if [item.step for item in signed] != [asked.step]:
+        got = ", ".join(item.step for item in signed)
+        raise Refusal("PLAN-STEPS", "the steps are not those of the request", got=got[:200], expected=asked.step)
+    item = signed[0]
+    if item.result != "signed":
+        what = f"step {item.step} of {header.ceremony} was not signed: {item.result}"
+        raise UsageError(what, do="decline the request in the wallet; there is no signature to show")
+    if item.digest != asked.digest:
+        raise Refusal("SIG-DIGEST", "not signed over the digest of the request", got=item.digest, expected=asked.digest)
+    rsv = bytes.fromhex(item.signature[2:])
+    signer = "0x" + recover(bytes.fromhex(asked.digest[2:]), rsv).hex()
+    if signer != asked.signer.lower():
+        raise Refusal("SIG-SIGNER", "not signed by the key of the request", got=signer, expected=asked.signer)
+    by_parity = asked.data_type == DataType.TYPED_TRANSACTION
+    v = rsv[64] - 27 if by_parity else rsv[64]
+    request_id = uuid.UUID(asked.request_id) if asked.request_id else None
+    return Signature(rsv[:64] + bytes([v]), request_id, ORIGIN)

@@ -20,12 +20,12 @@ from airlock_rehearsal.play import rehearse as play_all
 from airlock_rehearsal.play import summary_lines
 from airlock_rehearsal.processes import find_command, software_ledger
 from airlock_rehearsal.scenarios import DELEGATE, TRADER
-from airlock_shared.cli.console import say, show
+from airlock_shared.cli.terminal import say, show
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import require_new
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.backends import Evm
+    from airlock_rehearsal.chain.deploy import Evm
 
 
 PORT = 8787
@@ -79,7 +79,7 @@ def rehearse(
     if context.invoked_subcommand is not None:
         return
     from airlock_rehearsal.services.server import RehearsalServices
-    from airlock_rehearsal.services.venue.chain_record import ChainRecord
+    from airlock_rehearsal.services.venue.venue_state import ChainRecord
 
     unattended = yes or not sys.stdin.isatty()
     if channel == "qr" and not unattended:
@@ -174,8 +174,8 @@ def serve(
       airlock-online rehearse serve --port 8788
     """
     from airlock_rehearsal.services.faults import Faults
+    from airlock_rehearsal.services.runtime import RehearsalSettings
     from airlock_rehearsal.services.server import RehearsalServices, serve_forever
-    from airlock_rehearsal.services.settings import RehearsalSettings
 
     settings = RehearsalSettings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
     faults = Faults.of(*names)

@@ -15,9 +15,9 @@ from typing import NamedTuple
 from airlock_rehearsal.machines import ANSWERS, RehearsalFailed
 from airlock_rehearsal.processes import software_ledger
 from airlock_rehearsal.scenarios import DELEGATE_PATH, ceremonies, service_words
-from airlock_shared.cli.console import say, show
+from airlock_shared.cli.terminal import say, show
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import read_input, write_new
 
 DEPLOYMENT = "rehearsal"

@@ -6,12 +6,12 @@ import textwrap
 
 import click
 
-from airlock_shared.catalogue.actions import ACTIONS, Action, Parameter
-from airlock_shared.catalogue.services import AUTHORIZATION
-from airlock_shared.cli.console import json_option, show, show_json
-from airlock_shared.plan.examples import literal
+from airlock_shared.cli.terminal import json_option, show, show_json
+from airlock_shared.plan.known import literal
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.units import UNIX_MS, UNIX_S
+from airlock_shared.venue.actions import ACTIONS, Action, Parameter
+from airlock_shared.venue.services import AUTHORIZATION
 
 
 @click.command("actions")

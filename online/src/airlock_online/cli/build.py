@@ -7,28 +7,26 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.connections import connections
-from airlock_online.cli.fee_options import fee_options, read_fee_options
 from airlock_online.cli.prepare import filled_lines
-from airlock_online.cli.preparing import accepted, fields_of
+from airlock_online.cli.preparing import accepted, connections, fee_options, fields_of, read_fee_options
 from airlock_online.clients.builder import builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calldata import decode_call
-from airlock_shared.catalogue.calls import Calls
-from airlock_shared.catalogue.kinds import leaf
-from airlock_shared.catalogue.services import AUTHORIZATION
-from airlock_shared.checks.case import Situation
+from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.console import json_option, show, show_json
+from airlock_shared.cli.terminal import json_option, show, show_json
 from airlock_shared.errors import PlanError, Refusal, UsageError
 from airlock_shared.plan.decisions import shown_value
 from airlock_shared.plan.model import Exact, Limits, Plan, Signer, Step
 from airlock_shared.plan.values import read_values
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PERCENT, UNLIMITED, raw_text, to_raw
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.calldata import decode_call
+from airlock_shared.venue.calls import Calls
+from airlock_shared.venue.kinds import leaf
+from airlock_shared.venue.services import AUTHORIZATION
 
 ACCOUNTS = ("trader", "referee", "referrer", "caller")
 """The fields that name the account which an action speaks for."""

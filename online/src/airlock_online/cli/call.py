@@ -10,18 +10,16 @@ from urllib.parse import unquote
 
 import click
 
-from airlock_online.cli.connections import connections
-from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
 from airlock_online.cli.prepare import asked_venue, keep
-from airlock_online.cli.preparing import fields_of, prepare_plan
+from airlock_online.cli.preparing import FeeOptions, connections, fee_options, fields_of, prepare_plan, read_fee_options
 from airlock_online.clients.builder import BuilderClient, Method
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.kept_payloads import KeptPayloads
 from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_built, request_members
 from airlock_online.speech.sections import Speech
-from airlock_shared.checks.case import Situation
-from airlock_shared.cli.console import INPUT, json_option, say, show_json
+from airlock_shared.checks.model import Situation
+from airlock_shared.cli.terminal import INPUT, json_option, say, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new

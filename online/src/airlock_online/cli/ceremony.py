@@ -1,4 +1,4 @@
-"""``ceremony``: the people of a ceremony and what they confirm, in this machine's transcript."""
+"""``ceremony`` and ``plan`` on the online machine."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from collections.abc import Iterator, Sequence
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.readback.expectations import Expectation, expectation_lines, kept_lines
-from airlock_shared.cli.ceremony.by_light import BY_LIGHT
+from airlock_shared.checks.foreseen import foreseen
+from airlock_shared.checks.model import Situation
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.context import CeremonyMachine
-from airlock_shared.cli.console import rows
+from airlock_shared.cli.ceremony.handover import BY_LIGHT
+from airlock_shared.cli.ceremony.status import CeremonyMachine
+from airlock_shared.cli.plan import plan_group
+from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import PlanError
+from airlock_shared.plan.model import Plan
+
+# ---- ceremony -------------------------------------------------------------------------------------------------------
+# ``ceremony``: the people of a ceremony and what they confirm, in this machine's transcript.
+
 
 EACH_AT_MOST = 20
 """Steps of which what was read back is shown in full; of more, what is not as promised."""
@@ -45,3 +54,15 @@ def _place(home: OnlineHome) -> CeremonyMachine:
 
 
 ceremony = ceremony_group(_place, BY_LIGHT)
+
+# ---- plan -----------------------------------------------------------------------------------------------------------
+# ``plan``: show, check, or write by asking.
+
+
+def machine_faults(home: OnlineHome, agreed: Plan) -> list[PlanError] | None:
+    """Return what is refused in a plan whatever comes; None when its deployment was not fetched."""
+    deployment = next((each for each in home.deployments() if each.name == agreed.deployment), None)
+    return None if deployment is None else list(foreseen(Situation(agreed, deployment, now_ms())))
+
+
+plan = plan_group("Write, check or show a ceremony plan.", lambda home: home.deployments(), machine_faults)

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
-from airlock_shared.ceremony.checkpoints import STATIONS
+from airlock_shared.ceremony.roles import STATIONS
 from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, PlanMark, people_of, section_of
-from airlock_shared.cli.ceremony.typed_words import FIND_THEM, SIGN_AGAIN, Asked, type_words
-from airlock_shared.cli.console import say
+from airlock_shared.cli.ceremony.by_screens import FIND_THEM, SIGN_AGAIN, Asked, type_words
+from airlock_shared.cli.terminal import say
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe

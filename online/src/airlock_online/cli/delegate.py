@@ -7,8 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_online.home import OnlineHome
-from airlock_shared.ceremony.proofs import write_proofs
-from airlock_shared.cli.console import json_option, output_option, plan_option, rows, show, show_json
+from airlock_shared.ceremony.seals import write_proofs
 from airlock_shared.cli.possession import (
     challenge_command,
     proofs_argument,
@@ -17,6 +16,7 @@ from airlock_shared.cli.possession import (
     step_option,
     tell_proved,
 )
+from airlock_shared.cli.terminal import json_option, output_option, plan_option, rows, show, show_json
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe

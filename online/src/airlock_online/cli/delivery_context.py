@@ -9,7 +9,8 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -17,8 +18,7 @@ from typing import NamedTuple
 
 import click
 
-from airlock_online.cli.connections import connections
-from airlock_online.cli.tally import ToldOutcome, tally_lines
+from airlock_online.cli.preparing import connections
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
@@ -28,18 +28,17 @@ from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, error_of
 from airlock_online.delivery.routes.context import DeliveryContext, Found
-from airlock_online.delivery.routes.polling import POLL_S
+from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.home import OnlineHome
-from airlock_online.journal.claims import sending
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
-from airlock_online.journal.schema import Record
-from airlock_online.readback.contract_views import delegation_on_chain
+from airlock_online.journal.schema import Record, sending
+from airlock_online.readback.delegates import delegation_on_chain
 from airlock_online.readback.expectations import Expectation, expectation_lines, untold
 from airlock_online.readback.read_back import read_back
-from airlock_online.readback.referral_lookup import from_chain
+from airlock_online.readback.referral_codes import from_chain
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
-from airlock_shared.cli.console import INPUT, explain, led, rows, say, show
+from airlock_shared.cli.terminal import INPUT, explain, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
@@ -47,6 +46,42 @@ from airlock_shared.errors import AirlockError, Declined, ExecutionFailed, ExitC
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
+
+# ---- tally ----------------------------------------------------------------------------------------------------------
+# What is left for a person when several orders were followed: the end of a long run, which nobody read line by line.
+
+
+_SHOWN = 20
+
+
+class ToldOutcome(NamedTuple):
+    """What was told of an order: its step, its state (empty where an error was told), its anomalies, its exit code."""
+
+    step: str
+    state: str
+    anomalies: int
+    code: ExitCode
+
+
+def tally_lines(told: Sequence[ToldOutcome]) -> Iterator[str]:
+    """Yield how many ended how, and each that needs a person; nothing for one order, which stands just above."""
+    if len(told) < 2:
+        return
+    counts = Counter(each.state or "stopped by an error" for each in told)
+    yield f"{len(told)} orders: {', '.join(f'{count} {state}' for state, count in sorted(counts.items()))}."
+    odd = [each for each in told if each.anomalies or each.code is not ExitCode.DONE]
+    if not odd:
+        return
+    yield f"{len(odd)} need{'s' if len(odd) == 1 else ''} a person: airlock-online resolve says what is known of each."
+    for each in odd[:_SHOWN]:
+        also = f", {each.anomalies} anomal{'y' if each.anomalies == 1 else 'ies'}" if each.anomalies else ""
+        yield f"  {safe(each.step, limit=40)}: {each.state or 'stopped by an error'}{also}"
+    if len(odd) > _SHOWN:
+        yield f"  and {len(odd) - _SHOWN} more: airlock-online status"
+
+
+# ---- delivery context -----------------------------------------------------------------------------------------------
+
 
 NOTING_S = 5.0  # after Ctrl-C, for what was begun to be written down
 READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain

@@ -9,24 +9,24 @@ from typing import Any, TypeVar
 
 import click
 
-from airlock_online.cli.connections import connections
+from airlock_online.cli.preparing import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.urls import join
+from airlock_online.clients.reply_values import join
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
 from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.sections import Speech
-from airlock_shared.catalogue.services import BUILDER, SERVICES
 from airlock_shared.cli.comparison_lines import deployment_lines
-from airlock_shared.cli.console import json_option, say, show, show_json
+from airlock_shared.cli.terminal import json_option, say, show, show_json
 from airlock_shared.documents.deployment import Deployment, parse_deployment, valid_elsewhere
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import to_json
+from airlock_shared.text.words import spoken
+from airlock_shared.venue.services import BUILDER, SERVICES
+from airlock_shared.wire.strict_json import to_json
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+import stat
 import time
 from collections.abc import Iterator
+from contextlib import closing
+from email.utils import parsedate_to_datetime
+from functools import partial
 from pathlib import Path
+from urllib.parse import quote
 
 import click
+from sqlalchemy import create_engine, inspect, select
 
-from airlock_online.cli.connections import connections
+from airlock_online.cli.preparing import connections
+from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.connection import tls_context
-from airlock_online.clients.http import Timeouts
-from airlock_online.health_lines import journal_line, node_line, service_lines
+from airlock_online.clients.http import Http, HttpCall, Timeouts
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.home import JOURNAL_VARIABLE, OnlineHome
-from airlock_shared.cli.console import json_option, say
-from airlock_shared.cli.doctor import finish_doctor, read_deployments, transcript_line
+from airlock_online.journal.engine import PLACE_DO, is_journal, place_of, shown_place, wrapped
+from airlock_online.journal.schema import SCHEMA, VERSION
+from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
+from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.errors import AirlockError
-from airlock_shared.host.files import current
+from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.host.files import LOOK, MachineProbes, Observed, broken, current, fault
 from airlock_shared.host.machine import (
     camera_line,
     closure_line,
@@ -28,9 +38,160 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.host.observed import LOOK, MachineProbes, Observed, broken
 from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import safe
+from airlock_shared.units import span_text
+
+# ---- health lines ---------------------------------------------------------------------------------------------------
+# What ``doctor`` looks at on the online machine: its records, and the services of the deployments that were fetched.
+# Nothing is changed: the journal is opened for reading, and nothing but GET and ``eth_chainId`` is sent, to the
+# deployments' own addresses and the configured node.
+
+
+CLOCK_LOOK_S, CLOCK_FAULT_S = 5, 60
+
+
+# ---- the journal ----------------------------------------------------------------------------------------------------
+
+
+def journal_line(where: str) -> Observed:
+    """Open the journal at a file name or a database URL for reading, and say its version. It is not made."""
+    try:
+        url = place_of(where)
+        if url.get_backend_name() != "sqlite":
+            return _judge(shown_place(url), _server_versions(where))
+        return _file_line(Path(url.database or ""))
+    except AirlockError as error:
+        return broken("journal", "journal", error)
+
+
+def _file_line(path: Path) -> Observed:
+    shown, wrong = safe(str(path)), partial(fault, "journal", "journal")
+    try:
+        status = path.lstat()
+        if not stat.S_ISREG(status.st_mode):
+            return wrong(f"{shown} is not a regular file", "name the file itself")
+        if not is_journal(path):
+            return wrong(f"{shown} is no journal of Airlock", PLACE_DO)
+    except FileNotFoundError:
+        return Observed("journal", "journal", f"{shown} is not there yet")
+    except OSError as error:
+        return wrong(f"{shown}: {error.strerror}", "check its folder and permissions")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        return wrong(f"{shown} may be read by others", f"run: chmod 600 {shown}")
+    return _judge(shown, _file_versions(path))
+
+
+def _file_versions(path: Path) -> list[int]:
+    """Return the schema versions in a SQLite file that is whole. Raises ``JournalError``.
+
+    Where no other program has it open there is no write-ahead log, and it is read as a file that nobody changes:
+    otherwise SQLite would make one beside it.
+    """
+    log = path.with_name(f"{path.name}-wal")
+    mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
+    with wrapped("read"), closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)) as database:
+        found = database.execute("PRAGMA quick_check").fetchone()
+        if found != ("ok",):
+            raise sqlite3.DatabaseError(str(found[0]))
+        if not database.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (SCHEMA.name,)).fetchone():
+            return []
+        return [row[0] for row in database.execute(str(select(SCHEMA.c.version)))]
+
+
+def _server_versions(where: str) -> list[int]:
+    with wrapped("opened"):
+        try:
+            engine = create_engine(where, hide_parameters=True)
+        except ImportError as error:
+            raise sqlite3.InterfaceError(f"no driver: {error}") from error
+        try:
+            if not inspect(engine).has_table(SCHEMA.name):
+                return []
+            with engine.connect() as connection:
+                return list(connection.scalars(select(SCHEMA.c.version)))
+        finally:
+            engine.dispose()
+
+
+def _judge(shown: str, versions: list[int]) -> Observed:
+    if not versions:
+        return Observed("journal", "journal", f"{shown} opens; it is empty")
+    if versions == [VERSION]:
+        return Observed("journal", "journal", f"{shown} opens, schema {VERSION}")
+    found = f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {VERSION}"
+    return fault("journal", "journal", found, "use the program that wrote it, or another journal")
+
+
+# ---- services -------------------------------------------------------------------------------------------------------
+
+
+def service_lines(deployment: Deployment, http: Http, now_s: float) -> Iterator[Observed]:
+    """Ask each service of a deployment for its base address, and the builder whether it is ready.
+
+    ``now_s`` is this machine's time in unix seconds, for the builder's ``Date``. Any HTTP answer counts as reached.
+    """
+    group = f"services of {deployment.name}"
+    for name, url in sorted(deployment.base_urls.items()):
+        if name == "rpc":
+            yield node_line(url, [deployment], http, group)
+            continue
+        try:
+            reply = http.exchange(HttpCall("GET", url))
+        except AirlockError as error:
+            yield broken(group, name, error)
+            continue
+        yield Observed(group, name, f"{safe(url)} answers (HTTP {reply.status})")
+        if name == "builder":
+            yield _ready_line(url, http, group)
+            yield clock_line(reply.date, now_s, group)
+
+
+def _ready_line(url: str, http: Http, group: str) -> Observed:
+    try:
+        readiness = BuilderClient(url, http).ready()
+    except AirlockError as error:
+        return broken(group, "ready", error)
+    if readiness.ready:
+        return Observed(group, "ready", "the builder says that it is ready")
+    do = "wait for its dependencies: airlock-online ready shows them"
+    return fault(group, "ready", "the builder says that it is not ready", do, ExitCode.SERVICE)
+
+
+def clock_line(date: str, now_s: float, group: str) -> Observed:
+    """Compare this machine's clock with a ``Date`` header, which has whole seconds and comes from a party not believed."""
+    try:
+        stated = parsedate_to_datetime(date)
+    except (ValueError, OverflowError):
+        stated = None
+    if stated is None or stated.tzinfo is None:
+        return Observed(group, "clock", "unknown: the builder gives no date", LOOK, "compare it with a watch")
+    off_s = now_s - stated.timestamp()
+    if abs(off_s) <= CLOCK_LOOK_S:
+        return Observed(group, "clock", f"within {CLOCK_LOOK_S} s of the builder's")
+    found = f"{span_text(int(abs(off_s)))} {'ahead of' if off_s > 0 else 'behind'} the builder's"
+    do = "compare both with a watch; deadlines are judged by this machine's clock"
+    if abs(off_s) <= CLOCK_FAULT_S:
+        return Observed(group, "clock", found, LOOK, do)
+    return fault(group, "clock", found, do, ExitCode.EXPIRED)
+
+
+def node_line(url: str, deployments: list[Deployment], http: Http, group: str) -> Observed:
+    """Ask a node for its chain id, and compare it with that of the deployments."""
+    try:
+        node = RpcClient(url, http)
+        chain_id = node.chain_id()
+    except AirlockError as error:
+        return broken(group, "node", error)
+    wanted = {deployment.chain_id for deployment in deployments}
+    if wanted and chain_id not in wanted:
+        found = f"{safe(node.name)} is on chain {chain_id}, the deployment on {', '.join(map(str, sorted(wanted)))}"
+        return fault(group, "node", found, "use a node of that chain: [rpc] url in config.toml", ExitCode.REFUSED)
+    return Observed(group, "node", f"{safe(node.name)} answers, chain {chain_id}")
+
+
+# ---- doctor ---------------------------------------------------------------------------------------------------------
+
 
 REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
 FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"

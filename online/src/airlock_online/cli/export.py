@@ -13,12 +13,12 @@ from airlock_online.delivery import submit
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.export_package import FORMAT, package
 from airlock_online.home import OnlineHome
-from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.ceremony.sections import PlanMark
-from airlock_shared.cli.console import INPUT, finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.terminal import INPUT, finish, json_option, say, show, show_json, worst
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.services import AUTHORIZATION
 
 
 @click.command("export")

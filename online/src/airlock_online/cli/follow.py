@@ -1,4 +1,4 @@
-"""``follow``: finding out what became of what was submitted."""
+"""``follow`` and ``status``: finding out what became of what was submitted, and what is known of it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,22 @@ from collections.abc import Callable
 import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk, patience
-from airlock_online.delivery.parallel import Job, run_parallel
+from airlock_online.clock import now_ms
+from airlock_online.delivery.submit import Job, run_parallel
 from airlock_online.delivery.submit import follow as follow_order
 from airlock_online.home import OnlineHome
+from airlock_online.journal.engine import place_of, shown_place
+from airlock_online.journal.journal import journal_at
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record
-from airlock_shared.cli.console import finish, json_option, say, worst
 from airlock_shared.cli.progress import working
+from airlock_shared.cli.terminal import finish, json_option, say, show, show_json, worst
+from airlock_shared.cli.terminal import rows as rows_of
 from airlock_shared.errors import ExitCode, UsageError
+from airlock_shared.text.safe import safe
+
+# ---- follow ---------------------------------------------------------------------------------------------------------
+# ``follow``: finding out what became of what was submitted.
 
 
 @click.command("follow")
@@ -64,3 +72,41 @@ def _job(record: Record, desk: Desk, given_id: str) -> Job[ExitCode]:
         return desk.run(record.step, record.digest, lambda: follow_order(record.digest, context, given_id))
 
     return job
+
+
+# ---- status ---------------------------------------------------------------------------------------------------------
+# ``status``: what was submitted from this machine, and what became of it.
+
+
+@click.command("status")
+@json_option
+@click.pass_obj
+def status(home: OnlineHome, as_json: bool) -> None:
+    r"""List what was submitted from this machine, with its outcome.
+
+    \b
+    Example:
+      airlock-online status
+    """
+    with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
+        rows = journal.submissions()
+    if as_json:
+        own = ("tracking_id", "entity_id", "unusable_ids", "code", "note", "created_ms", "updated_ms")
+        show_json(
+            [
+                {**row.record._asdict(), "state": row.state.value, **{name: getattr(row, name) for name in own}}
+                for row in rows
+            ]
+        )
+        return
+    for row in rows:
+        code = f"  {safe(row.code, limit=30)}" if row.code else ""
+        show(f"{row.record.ceremony} / {row.record.step}: {row.state.value}{code}")
+        show(f"  {row.record.digest}")
+        for given in row.unusable_ids:
+            show("\n".join(rows_of("  given: ", given)))
+        if row.state in OPEN:
+            show("  continue with: airlock-online follow, or airlock-online resolve")
+    if not rows:
+        place = shown_place(place_of(home.journal_url()))
+        say(f"Nothing has been submitted from this machine yet. Its journal: {place}.")

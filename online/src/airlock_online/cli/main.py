@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import ClassVar
 
 import click
 
-from airlock_shared.cli.console import FOLDER
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
+from airlock_shared.cli.terminal import FOLDER
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import WIDTH
 
-# heading -> name -> its line in the list of commands; the module of the same name is imported only when it is used
+# heading -> name -> its line in the list of commands; its module is imported only when it is used
 STATIONS = {
     "Days before": {
         "plan": "Write, check or show a ceremony plan.",
@@ -72,7 +71,15 @@ STATIONS = {
 }
 
 READS = ("ready", "meta", "pairs", "positions", "nonce", "delegation", "referral", "relay")
-"""The commands of the module ``reads``."""
+MODULES = {
+    **dict.fromkeys(READS, "reads"),
+    **dict.fromkeys(("config", "completion", "explain", "forget"), "machine"),
+    **dict.fromkeys(("show", "scan"), "pictures"),
+    "descriptors": "wallet_exchange",
+    "plan": "ceremony",
+    "status": "follow",
+}
+"""The module of each command that does not stand in one of its own name."""
 
 
 class OnlineCommands(LazyCommands):
@@ -80,11 +87,10 @@ class OnlineCommands(LazyCommands):
 
     package = "airlock_online.cli"
     stations: ClassVar = STATIONS
+    modules: ClassVar = MODULES
 
     def load(self, name: str) -> click.Command:
         """Import a command; ``rehearse`` is of another distribution, which says by an entry point that it is there."""
-        if name in READS:
-            return getattr(import_module("airlock_online.cli.reads"), name)  # type: ignore[no-any-return]
         return _rehearse() if name == "rehearse" else super().load(name)
 
 

@@ -10,46 +10,39 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.connections import connections
-from airlock_online.cli.fee_options import FeeOptions, fee_options, read_fee_options
-from airlock_online.cli.preparing import prepare_plan
+from airlock_online.cli.preparing import FeeOptions, connections, fee_options, prepare_plan, read_fee_options
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import without_address
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.authorizations import nonce_lines
-from airlock_online.preparing.beside import beside_lines
 from airlock_online.preparing.deployment_fetch import decisive_differences
-from airlock_online.preparing.kept_payloads import KeptPayloads
-from airlock_online.preparing.pace import pace_lines
-from airlock_online.preparing.prepare import Prepared, Sources
+from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
+from airlock_online.preparing.patience import pace_lines
+from airlock_online.preparing.prepare import Prepared, Sources, beside_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
-from airlock_online.preparing.replaced import replaced_lines
-from airlock_online.readback.referral_lookup import disagreements, look, seen_lines, settled
-from airlock_shared.catalogue.eip1559 import Transaction
-from airlock_shared.catalogue.referral_code import code_text
-from airlock_shared.checks.case import Situation
+from airlock_online.readback.referral_codes import disagreements, look, seen_lines, settled
 from airlock_shared.checks.document import part_of
-from airlock_shared.checks.judge import Known, judge_header
-from airlock_shared.checks.verdicts import NotJudged
+from airlock_shared.checks.judge import Known, NotJudged, judge_header
+from airlock_shared.checks.model import Situation
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.comparison_lines import code_lines
-from airlock_shared.cli.console import INPUT, json_option, led, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.documents import outgoing
-from airlock_shared.cli.qr.file_or_light import require_output
-from airlock_shared.cli.qr.options import qr_option
+from airlock_shared.cli.qr.file_or_light import qr_option, require_output
+from airlock_shared.cli.terminal import INPUT, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, parse_requests, write_requests
 from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.ethereum.transactions import Transaction
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe
+from airlock_shared.text.words import spoken
 from airlock_shared.units import GWEI, NATIVE, to_human
+from airlock_shared.venue.referral_code import code_text
 
 _RANGE = re.compile(r"([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?", re.ASCII)
 

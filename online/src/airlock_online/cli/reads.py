@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.connections import connections
+from airlock_online.cli.preparing import connections
 from airlock_online.clients import builder_reads
 from airlock_online.clients.builder import BuilderClient, builder_of
 from airlock_online.clients.builder_reads import (
@@ -26,32 +26,31 @@ from airlock_online.clients.builder_reads import (
     Column,
     ToldValue,
     entries,
+    flag_told,
     of_pair,
     pair_rows,
+    question_of,
     relayed,
+    to_name,
 )
-from airlock_online.clients.echo import named, require_named
-from airlock_online.clients.http_messages import is_hash
-from airlock_online.clients.nonce_reads import flag_told, question_of, to_name
+from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_told, hashes_named, status_word
+from airlock_online.clients.reply_values import delegation_told, hashes_named, named, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
-from airlock_online.readback.contract_views import delegation_on_chain
-from airlock_online.readback.delegates import able_now
-from airlock_online.readback.referral_lookup import disagreements, look, seen_lines, settled
-from airlock_online.readback.trade_tuple import moment_text
-from airlock_shared.catalogue.referral_code import code_bytes, code_flags, code_letters, code_text
+from airlock_online.readback.delegates import able_now, delegation_on_chain
+from airlock_online.readback.expectations import moment_text
+from airlock_online.readback.referral_codes import disagreements, look, seen_lines, settled
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
-from airlock_shared.cli.console import finish, json_option, led, rows, say, show, show_json
+from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode, Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.text.confusables import code_points
-from airlock_shared.text.safe import safe
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.text.safe import code_points, safe
+from airlock_shared.venue.referral_code import code_bytes, code_flags, code_letters, code_text
 
 _NONCE = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _VERDICTS = {True: "yes", False: "NO", None: "not known"}

@@ -11,7 +11,6 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import journal_at
 from airlock_online.report_rows import record_timeline, timeline_of
 from airlock_shared.cli.ceremony.status import head_lines
-from airlock_shared.cli.console import INPUT, json_option, plan_option, show
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -20,6 +19,7 @@ from airlock_shared.cli.report import (
     signatures_option,
     verify_command,
 )
+from airlock_shared.cli.terminal import INPUT, json_option, plan_option, show
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import UsageError

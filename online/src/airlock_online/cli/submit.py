@@ -13,23 +13,22 @@ from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, pat
 from airlock_online.cli.presigned import agree_to_presigned, authorization_line, presigned_texts
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.parallel import Job, run_parallel
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.submit import Job, run_parallel
 from airlock_online.delivery.submit import submit as deliver
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import require_chain
-from airlock_shared.catalogue.services import AUTHORIZATION, RELAY, RPC
 from airlock_shared.ceremony.sections import PlanMark
-from airlock_shared.cli.console import finish, json_option, led, say, worst
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.qr.file_or_light import incoming
-from airlock_shared.cli.qr.options import qr_option, restart_option
+from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_option
+from airlock_shared.cli.terminal import finish, json_option, led, say, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import FORMAT
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.services import AUTHORIZATION, RELAY, RPC
 
 
 @click.command("submit")

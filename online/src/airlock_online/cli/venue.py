@@ -11,41 +11,37 @@ from typing import Any
 import click
 
 from airlock_online.cli.build import payload_lines
-from airlock_online.cli.connections import connections
 from airlock_online.cli.deployment import fetch_document
-from airlock_online.cli.doctor import PATIENCE
-from airlock_online.cli.preparing import accepted
+from airlock_online.cli.doctor import PATIENCE, service_lines
+from airlock_online.cli.preparing import accepted, connections
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.builder_reads import entries
-from airlock_online.clients.http_messages import value_at
-from airlock_online.clients.nonce_reads import flag_told, question_of
+from airlock_online.clients.builder_reads import entries, flag_told, question_of
+from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import delegation_told
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
-from airlock_online.health_lines import service_lines
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, build_name, prepare_step
 from airlock_online.preparing.venue_profile import MAX_BYTES, add_venue_profile, require_deliverable
-from airlock_online.readback.referral_lookup import from_builder
-from airlock_online.speech.reader import read_services
+from airlock_online.readback.referral_codes import from_builder
+from airlock_online.speech.forms import read_services
 from airlock_online.speech.sections import SHIPPED, Speech
-from airlock_shared.catalogue.actions import ACTIONS
-from airlock_shared.catalogue.calls import CALLS
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.catalogue.referral_code import code_bytes
-from airlock_shared.catalogue.services import AUTHORIZATION, BUILDER
-from airlock_shared.checks.case import Situation
+from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.console import FOLDER, json_option
-from airlock_shared.cli.doctor import finish_doctor
+from airlock_shared.cli.machine import finish_doctor
+from airlock_shared.cli.terminal import FOLDER, json_option
 from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
 from airlock_shared.errors import AirlockError, ExitCode, ServiceError, UsageError
-from airlock_shared.host.files import read_input
-from airlock_shared.host.observed import LOOK, Observed, fault
+from airlock_shared.host.files import LOOK, Observed, fault, read_input
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.calls import CALLS
+from airlock_shared.venue.profile_words import profile_words
+from airlock_shared.venue.referral_code import code_bytes
+from airlock_shared.venue.services import AUTHORIZATION, BUILDER
+from airlock_shared.venue.structs import CATALOGUE
 
 SERVICES, PROFILE, PLANS = "services.toml", "venue.json", "*.plan.toml"
 _MISTAKE = re.compile(r"\. (?=line |\[|structs\.|calls\.)")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from airlock_online.clients.connection import is_loopback
-from airlock_online.clients.urls import shown_address
+from airlock_online.clients.reply_values import shown_address
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import open_input
 from airlock_shared.text.safe import safe

@@ -8,19 +8,22 @@ a proxy's CONNECT carry nothing of the request.
 from __future__ import annotations
 
 import os
+import re
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from html import unescape
 from ipaddress import ip_address
 from pathlib import Path
 from socket import SHUT_RDWR, SOCK_STREAM, getaddrinfo, socket
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 import certifi
 import httpcore
 
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
+from airlock_shared.wire.strict_json import parse_json
 
 MAX_HEAD_BYTES = 256 << 10
 _BEGUN = "send_request_headers.started"
@@ -195,3 +198,193 @@ def pool(host: str, proxy: str, tls: ssl.SSLContext | None, exchange: Exchange) 
     return httpcore.ConnectionPool(
         ssl_context=tls, max_connections=1, max_keepalive_connections=0, retries=0, network_backend=exchange
     )
+
+
+# ---- http messages --------------------------------------------------------------------------------------------------
+# The messages of HTTP: a request to be sent once, its reply, and what a reply's body says.
+# Why a service said no stands in its body, which is foreign and in no specification. Frameworks have their own places
+# for it: ``message``, ``error`` as a text or as an object, a list of ``errors``, the problem details of RFC 9457.
+# Whoever stands in front of a service answers with a page.
+
+
+JSON = "application/json"
+EVENT_STREAM = "text/event-stream"
+MAX_JSON_BYTES = 8 << 20
+_HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
+MAX_REASON_BYTES = 16 << 10
+_LOOKED_AT_BYTES = 8 << 10  # of a body are looked at
+_ENTRIES = 8  # of a list or an object are looked at
+_DEPTH = 5
+_CODES = ("code", "errorCode", "error_code", "error")
+_CODE = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,63}", re.ASCII)
+_PLACES = ("loc", "field", "path", "property")  # of the value that is wrong
+_REASONS = (
+    "code", "title", "message", "msg", "detail", "details", "reason", "description", "error_description", "error", "errors",
+)  # fmt: skip
+_PAGE = re.compile(rb"\s*<(?:!doctype|html|head|body|\?xml|[a-z1-6]+>)", re.IGNORECASE)
+_UNREAD = re.compile(r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<[^>]*>", re.IGNORECASE | re.DOTALL)
+
+
+class NotSent(ServiceError):
+    """Not a byte of the request was written: no connection, no TLS, or a proxy that refused to CONNECT."""
+
+    unanswered = True
+
+
+class HttpCall(NamedTuple):
+    """One request. ``body`` is the exact bytes of a JSON document."""
+
+    method: str
+    url: str
+    query: Mapping[str, str | int] = {}
+    body: bytes | None = None
+    accept: str = JSON
+
+
+class Reply(NamedTuple):
+    """A whole reply.
+
+    ``retry_after_s`` is in how many seconds to come again, None without a Retry-After header that says so; ``date`` is the
+    Date header; ``location`` is where a redirect leads, safe to show, without credentials and query.
+    """
+
+    status: int
+    content_type: str
+    body: bytes
+    retry_after_s: int | None
+    date: str = ""
+    location: str = ""
+
+
+class OpenReply(NamedTuple):
+    """A reply whose body is still arriving; iterating ``chunks`` raises ``ServiceError`` when it breaks or is too much."""
+
+    status: int
+    content_type: str
+    chunks: Iterator[bytes]
+    retry_after_s: int | None
+    date: str
+    location: str
+
+    def with_body(self, body: bytes) -> Reply:
+        """Return the reply with as much of its body as was read."""
+        return Reply(self.status, self.content_type, body, self.retry_after_s, self.date, self.location)
+
+
+def json_of(reply: Reply, url: str) -> Any:
+    """Return the JSON value of a reply. Raises ``ServiceError`` when its type or its text is not strict JSON."""
+    if reply.content_type != JSON and not reply.content_type.endswith("+json"):
+        told = f"{url} answered {reply.status} with {safe(reply.content_type, limit=80)!r} instead of JSON"
+        raise unexpected(reply, told, "check that the address is the service's")
+    try:
+        return parse_json(reply.body, max_bytes=MAX_JSON_BYTES)
+    except DocumentError as error:
+        raise ServiceError(
+            f"{url} answered {reply.status} with a text that is not strict JSON ({error.check}: {error.what})",
+            status=reply.status,
+            do="try again; if it stays so, ask the service's operator",
+        ) from error
+
+
+def unexpected(reply: Reply, told: str, do: str = "") -> ServiceError:
+    """Return the error of a reply that is not the one that was asked for: what is ``told`` of it, and why it came.
+
+    A redirect is never followed, so that nobody else is asked and nothing is sent twice; its body only says so again.
+    """
+    do = f"wait {reply.retry_after_s} s, then run it again" if reply.retry_after_s else do
+    if reply.location:
+        told = f"{told}, a redirect to {reply.location}, which Airlock does not follow"
+        do = "if the service has moved there, give it that address"
+    else:
+        wait = f", asking to wait {reply.retry_after_s} s" if reply.retry_after_s else ""
+        told = f"{told}{wait}: {reason_text(reply.body)}"
+    error = ServiceError(told, status=reply.status, do=do)
+    error.retry_after_s = reply.retry_after_s
+    return error
+
+
+def read_reason(reply: OpenReply) -> str:
+    """Return the text of a refusal as it came, its first 16 KiB, or as much of it as arrived."""
+    body = b""
+    try:
+        for chunk in reply.chunks:
+            body += chunk
+            if len(body) >= MAX_REASON_BYTES:
+                break
+    except ServiceError:  # the status has decided already; the text is for a person
+        body += b" [the rest did not arrive]"
+    return body[:MAX_REASON_BYTES].decode("utf-8", "replace")
+
+
+def reason_text(body: bytes, *, limit: int = 500) -> str:
+    """Return why a service said no, safe to show and cut: what its JSON says, or its text, without a page's markup."""
+    document = _document(body)
+    told = "; ".join(dict.fromkeys(_said(document, _DEPTH))) if _is_refusal(document) else ""
+    if not told:
+        told = body[:_LOOKED_AT_BYTES].decode("utf-8", "replace")
+        if _PAGE.match(body):
+            told = " ".join(unescape(_UNREAD.sub(" ", told)).split())
+    return safe(told, limit=limit) or "no text"
+
+
+def code_of(body: bytes) -> str:
+    """Return the code of a refusal, empty without one: a word, which decides what to do about it."""
+    document = _document(body)
+    error = document.get("error") if type(document) is dict else None
+    told = [holder.get(name) for holder in (error, document) if type(holder) is dict for name in _CODES]
+    return next((code for code in told if type(code) is str and _CODE.fullmatch(code)), "")
+
+
+def _document(body: bytes) -> Any:
+    try:
+        return parse_json(body)
+    except DocumentError:
+        return None
+
+
+def _is_refusal(document: Any) -> bool:
+    return type(document) is dict and not document.keys().isdisjoint(_REASONS)
+
+
+def _said(value: Any, depth: int) -> Iterator[str]:
+    """Yield each text that says why, with the place or the name that it is about."""
+    if type(value) is str and value.strip():
+        yield value.strip()
+    elif type(value) is list and depth:
+        for each in value[:_ENTRIES]:
+            yield from _said(each, depth - 1)
+    elif type(value) is dict and depth:
+        if _is_refusal(value):
+            place = next((value[name] for name in _PLACES if name in value), "")
+            about = ".".join(map(str, place)) if type(place) is list else place
+            told = (text for name in _REASONS for text in _said(value.get(name), depth - 1))
+            yield from (f"{about}: {text}" if about and type(about) is str else text for text in told)
+        else:
+            for name, each in list(value.items())[:_ENTRIES]:
+                yield from (f"{name}: {text}" for text in _said(each, depth - 1))
+
+
+def value_at(data: object, place: str) -> Any:
+    """Return what stands at a place of a reply, names joined by dots, numbers for a list; None for nothing."""
+    value: Any = data
+    for name in place.split("."):
+        if type(value) is list and name.isdecimal():
+            value = value[int(name)] if int(name) < len(value) else None
+        else:
+            value = value.get(name) if type(value) is dict else None
+    return value
+
+
+def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> Any:
+    """Return the first value under one of these names that is of this type; None without one."""
+    return next((members[name] for name in names if type(members.get(name)) is kind), None)
+
+
+def id_told(value: object) -> object:
+    """Return an id as a text where it came as a whole number; else as it came."""
+    return str(value) if type(value) is int and value >= 0 else value
+
+
+def is_hash(value: object) -> TypeGuard[str]:
+    """Tell whether a value is a transaction's hash, in any case."""
+    return type(value) is str and bool(_HASH.fullmatch(value))

@@ -27,20 +27,24 @@ from urllib.parse import urljoin, urlsplit
 import httpcore
 import httpx
 
-from airlock_online.clients.connection import Exchange, OutOfTime, is_loopback, pool, tls_context
-from airlock_online.clients.http_messages import (
+from airlock_online.clients.connection import (
     EVENT_STREAM,
     JSON,
     MAX_JSON_BYTES,
+    Exchange,
     HttpCall,
     NotSent,
     OpenReply,
+    OutOfTime,
     Reply,
+    is_loopback,
     json_of,
+    pool,
     read_reason,
+    tls_context,
     unexpected,
 )
-from airlock_online.clients.kept import Gone, KeptStream, kept_pool
+from airlock_online.clients.pages import Gone, KeptStream, kept_pool
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 

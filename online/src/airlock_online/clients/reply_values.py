@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
 
-from airlock_online.clients.http_messages import value_at
-from airlock_online.speech.meanings import KNOWN
-from airlock_online.speech.sections import REPLIES
+from airlock_online.clients.connection import value_at
+from airlock_online.speech.sections import KNOWN, REPLIES
+from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
 _HEX = re.compile(r"0x[0-9a-fA-F]{1,16}", re.ASCII)
@@ -136,3 +137,87 @@ def _word_at(data: Mapping[str, Any], words: Mapping[str, str], place: str, with
     known = ", ".join([*KNOWN, *sorted(words)])
     said = safe(str(value), limit=100)
     return StatusWord("", f"the reply says {said!r} at {where}, a word that Airlock does not know ({known})", True)
+
+
+# ---- echo -----------------------------------------------------------------------------------------------------------
+# What a reply says that it is about, compared with what was asked: a read proves only what it names.
+# A venue may not know a query member and pass over it; a cache may answer with another one's reply. So the members of
+# the question are looked for in the answer. Addresses and hashes are compared whatever their case, numbers whatever
+# their form.
+
+
+def named(reply: object, **asked: str) -> bool | None:
+    """Tell whether a reply names all that was asked: False when it names something else, None when it leaves one out."""
+    members: dict[str, Any] = reply if type(reply) is dict else {}
+    told = {name: members[name] for name in asked if members.get(name) is not None}
+    if any(not _same(value, asked[name]) for name, value in told.items()):
+        return False
+    return True if len(told) == len(asked) else None
+
+
+def require_named(what: str, reply: object, **asked: str) -> None:
+    """Raise ``ServiceError`` when a reply names something else than was asked; one that names nothing passes."""
+    for name, value in asked.items():
+        if named(reply, **{name: value}) is False:
+            told = safe(str(reply[name]), limit=80) if type(reply) is dict else ""
+            raise ServiceError(
+                f"the {what} is about {name} {told}, and {value} was asked for",
+                do="ask the service's operator; until it answers what it is asked, it proves nothing",
+            )
+
+
+def _same(told: object, asked: str) -> bool:
+    if type(told) is int:
+        return str(told) == asked
+    if type(told) is not str or len(told) > max(_DIGITS_AT_MOST, len(asked)):
+        return False
+    return told.casefold() == asked.casefold()
+
+
+# ---- urls -----------------------------------------------------------------------------------------------------------
+# Addresses: a service's base, which may have a path of its own, and the path below it (rule A1).
+
+
+def join(base_url: str, path: str) -> str:
+    """Return the address of a path under a base address, keeping the base's own path.
+
+    Raises ``UsageError`` for a base that is no plain http(s) address or carries credentials, or for a path that is not
+    one: it begins with ``/``, and has no query, no fragment, no empty or dotted segment.
+    """
+    try:
+        base = urlsplit(base_url)
+        named = base.scheme in ("http", "https") and bool(base.hostname) and (base.port is None or base.port > 0)
+    except ValueError:
+        named = False
+    if not named or not base_url.isascii() or not base_url.isprintable() or " " in base_url:
+        what = f"{safe(shown_address(base_url), limit=200)!r} is not an http(s) address"
+        raise UsageError(what, do="correct it; of what was given no more than scheme and host is shown")
+    if base.username is not None or base.password is not None or base.query or base.fragment:
+        raise UsageError(
+            f"the address of {safe(base.hostname or '')} carries credentials, a query or a fragment",
+            do="give only the address; an API key has its section [api_key] in config.toml",
+        )
+    odd = any(part in ("", ".", "..") or set(part) & set("?#\\ ") for part in path.split("/")[1:])
+    if not path.startswith("/") or not path.isascii() or not path.isprintable() or odd:
+        raise UsageError(f"{safe(path, limit=200)!r} is not a path such as '/v2/meta'", do="correct the path")
+    return base_url.rstrip("/") + path
+
+
+def segment(text: str) -> str:
+    """Return an id that a service gave as one segment of a path. Raises ``ServiceError`` when it cannot be one."""
+    if not 0 < len(text) <= 200 or text in (".", "..") or not text.isprintable():
+        raise ServiceError(f"the service gave the id {safe(text, limit=80)!r}, which cannot be asked for")
+    return quote(text, safe="")
+
+
+def shown_address(url: str) -> str:
+    """Return an address with its scheme and host alone: the rest may hold a key, or a password with a sign not escaped."""
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "…"
+    rest = f"{parts.path}{parts.query}{parts.fragment}"
+    if "@" in rest or not parts.hostname:
+        return "…"
+    return f"{parts.scheme}://{parts.hostname}{port}{'/…' if rest.strip('/') else ''}"

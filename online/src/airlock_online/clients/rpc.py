@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.clients.http_messages import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
+from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 

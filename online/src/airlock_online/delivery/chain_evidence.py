@@ -12,15 +12,15 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_online.clients.builder import builder_of
+from airlock_online.clients.builder_reads import question_of, used_in
 from airlock_online.clients.http import Http
-from airlock_online.clients.nonce_reads import question_of, used_in
 from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, RpcClient, RpcError
 from airlock_online.config import CONFIRMED_BY, OnlineConfig
 from airlock_online.delivery.routes.context import DeliveryContext, NonceRead
 from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
 

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import nonce_in
 from airlock_online.delivery.event_lines import FOUND
-from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
-from airlock_shared.catalogue.services import BATCHED_MARKET
 from airlock_shared.errors import ServiceError
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.signatures import keccak256
+from airlock_shared.venue.services import BATCHED_MARKET
 
 _TOLD_EVERY = 100  # blocks
 _TRADE = "(address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256)"

@@ -9,20 +9,18 @@ from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
-from airlock_shared.catalogue.authorizations import element_of, hash_of
-from airlock_shared.catalogue.calldata import Decoded, decode_call
-from airlock_shared.catalogue.eip1559 import Transaction, raw_transaction, signing_hash, unsigned_bytes, value_wei
-from airlock_shared.catalogue.intents import Intent
-from airlock_shared.catalogue.kinds import PAIR, leaf, path_of
-from airlock_shared.catalogue.services import BATCHED_MARKET, RELAY, ROUTES
-from airlock_shared.checks.payload import definitions, encoding_of, hashes_of
+from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
-from airlock_shared.ethereum.recovery import recover
+from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
+from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, unsigned_bytes, value_wei
+from airlock_shared.venue.calldata import Decoded, decode_call, element_of, hash_of
+from airlock_shared.venue.kinds import PAIR, leaf, path_of
+from airlock_shared.venue.services import BATCHED_MARKET, RELAY, ROUTES
+from airlock_shared.venue.structs import Intent
 
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.rpc import hash_of
 from airlock_online.delivery.routes.struct import executing_call, struct_of
-from airlock_online.delivery.routes.transaction import hash_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header
-from airlock_shared.wire.codec import to_json
+from airlock_shared.wire.strict_json import to_json
 
 FORMAT = "airlock/export@1"
 

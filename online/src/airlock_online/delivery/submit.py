@@ -6,27 +6,79 @@ The order of things is the guarantee: checked, written down, claimed, sent; and 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, wait
+from threading import Event, Semaphore, Thread
+from typing import Any, Protocol, TypeVar
 
+from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check, check_alone, check_same, check_time, shares_nonce
-from airlock_online.delivery.before_sending import why_perhaps_sent
+from airlock_online.delivery.chain_evidence import nonce_now, require_chain
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.registry import MODULES, RouteModule
-from airlock_online.delivery.routes.tracker import Tracker
-from airlock_online.delivery.routes.transaction import hash_of
-from airlock_online.journal.claims import let_go, shown_holder
+from airlock_online.delivery.routes.rpc import hash_of
 from airlock_online.journal.engine import JournalError
-from airlock_online.journal.journal import Record, Submission
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import before
-from airlock_shared.catalogue.services import BATCHED_MARKET
-from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, UsageError
+from airlock_online.journal.schema import Record, Submission, before, let_go, shown_holder
+from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
+from airlock_shared.venue.services import BATCHED_MARKET, OF_TRANSACTIONS
+
+# ---- before sending -------------------------------------------------------------------------------------------------
+# What is looked at before a first sending, beside the journal: a journal can be deleted, emptied, copied or restored.
+# The transcript has a mark of every sending that was begun, and the chain knows used nonces. Whoever contradicts the
+# journal makes the submission UNKNOWN: it is then read about, and not sent.
+
+
+RESTORED = (
+    "this machine's transcript has a sending of it that the journal does not know: the journal was deleted, emptied or "
+    "restored"
+)
+USED = "its nonce is used already, so another sender may have been first; nothing was sent"
+
+
+class SendingMarks(Protocol):
+    """The marks of sendings in the transcript."""
+
+    def begun(self, digest: str) -> int:
+        """Return how many sendings of a digest the transcript knows; 0 when the last one was refused or never left."""
+
+    def begin(self, record: Record, claims: int) -> None:
+        """Write down, durably, that the sending with this number begins."""
+
+
+def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
+    """Return why a submission that the journal calls unsent may have been sent all the same; empty when nothing says so.
+
+    Raises ``DocumentError`` for a transcript that is not whole.
+    """
+    if context.marks is not None and context.marks.begun(known.record.digest) > known.claims:
+        return RESTORED
+    return USED if _nonce_is_used(known.record, context) else ""
+
+
+def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
+    """Tell whether a read of the chain that it was signed for says that the nonce is used; no answer says nothing."""
+    if record.route not in OF_TRANSACTIONS:
+        return nonce_now(record, context) is True
+    if context.node is None:
+        return False
+    try:
+        require_chain(context.node, record)
+        return context.node.transaction_count(record.signer, block="latest") > int(record.nonce)
+    except ServiceError as error:
+        what = "no connection" if isinstance(error, NotSent) else error.what
+        context.on_notice(f"whether the nonce is used already cannot be read before the sending: {what}")
+        return False
+
+
+# ---- submit ---------------------------------------------------------------------------------------------------------
+
 
 __all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
 
@@ -225,3 +277,48 @@ def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:
         do=f"{named}write this down and repair the journal; then airlock-online follow DIGEST"
         f"{' --tracking-id ID' if tracker.tracking_id else ''}; do not submit it elsewhere",
     )
+
+
+# ---- parallel -------------------------------------------------------------------------------------------------------
+# Many submissions at once: each in a thread of its own, by functions that block.
+# The threads are daemons, because one may wait for a silent service when the person interrupts: what it knew is in
+# the journal, and the program need not wait for the rest.
+
+
+THREADS = 1_024
+TURN_S = 10.0
+"""For how long an answer is waited for before the next one is sent: what waits does not hold the others."""
+
+_Result = TypeVar("_Result")
+
+Job = Callable[[Callable[[], None]], _Result]
+"""What is done. It calls what it is given when its POST is answered, so that the next one may begin."""
+
+
+def run_parallel(jobs: Iterable[Job[_Result]], *, in_turn: bool) -> list[_Result]:
+    """Run the jobs, at most ``THREADS`` at once, and return their results in order.
+
+    ``in_turn``: they send, and each starts when the one before it is answered, has ended, or has waited for ``TURN_S``. What
+    a job raises is raised here when all have ended; after ``KeyboardInterrupt`` none is begun and none is waited for.
+    """
+    free = Semaphore(THREADS)
+    running: list[Future[_Result]] = []
+
+    def run(job: Job[_Result], result: Future[_Result], answered: Event) -> None:
+        try:
+            result.set_result(job(answered.set))
+        except BaseException as error:  # noqa: BLE001 (not hidden: the thread that waits raises it again)
+            result.set_exception(error)
+        finally:
+            answered.set()
+            free.release()
+
+    for job in jobs:
+        free.acquire()
+        running.append(Future())
+        answered = Event()
+        Thread(target=run, args=(job, running[-1], answered), daemon=True).start()
+        if in_turn:
+            answered.wait(TURN_S)
+    wait(running)
+    return [result.result() for result in running]

@@ -20,24 +20,46 @@ from typing import Any, Self
 from sqlalchemy import Connection, Engine, StaticPool, bindparam, create_engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
-from airlock_online.journal.claims import is_gone, let_go, new_token, shown_holder
-from airlock_online.journal.cutter import Cutter
-from airlock_online.journal.engine import ACCESS, EVENT, READ, STATE, JournalError, bounded, open_engine, wrapped
+from airlock_online.journal.engine import (
+    ACCESS,
+    EVENT,
+    READ,
+    STATE,
+    Cutter,
+    JournalError,
+    bounded,
+    open_engine,
+    wrapped,
+)
 from airlock_online.journal.events import (
     ANOMALY,
     NOTE,
     OF_ORDER,
     REJECTED,
+    claim_is_over,
+    claimed_with,
     count_rejections,
     insert_event,
+    move_row,
     raise_last_seq,
     read_events,
     storable,
 )
-from airlock_online.journal.identity import COPIED_DO, Identity
-from airlock_online.journal.moves import claim_is_over, claimed_with, move_row
 from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import EVENTS, SUBMISSIONS, TABLES, Record, Submission, submission_of
+from airlock_online.journal.schema import (
+    COPIED_DO,
+    EVENTS,
+    SUBMISSIONS,
+    TABLES,
+    Identity,
+    Record,
+    Submission,
+    is_gone,
+    let_go,
+    new_token,
+    shown_holder,
+    submission_of,
+)
 from airlock_shared.text.safe import safe
 
 __all__ = ["Journal", "JournalError", "Record", "Submission", "open_journal"]

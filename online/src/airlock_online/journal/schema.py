@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import getpass
 import json
-from typing import NamedTuple
+import os
+import re
+import secrets
+import socket
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
     Column,
+    ColumnElement,
+    Connection,
     ForeignKey,
     Integer,
     MetaData,
@@ -16,7 +24,15 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    cast,
+    extract,
+    func,
+    literal,
+    select,
+    text,
+    update,
 )
+from sqlalchemy.exc import DBAPIError
 
 from airlock_online.journal.order_states import FINAL, OrderState
 
@@ -183,3 +199,139 @@ def submission_of(row: RowMapping) -> Submission:
     record = Record(**{name: row[name] for name in Record._fields})
     rest = {name: row[name] for name in Submission._fields if name not in ("record", "state", "unusable_ids")}
     return Submission(record, OrderState(row["state"]), **rest, unusable_ids=tuple(json.loads(row["unusable_ids"])))
+
+
+# ---- claims ---------------------------------------------------------------------------------------------------------
+# Whose claim it is: a token that nobody else knows, a holder for a person to read, and a lease by the database's
+# clock.
+# The lease decides between machines. On one machine a holder that is gone is noticed at once: a process is known by
+# this start of the machine, its namespace, its number and its own start. That only shortens the waiting; what is
+# presumed of a claim takes nothing from its holder, who still writes down what it learned.
+
+
+LEASE_MS = 600_000
+"""Longer than every time-out of a sending together: connecting, the reply's head, a whole stream, the journal's waits."""
+
+_GONE = re.compile(r"\(([0-9a-f]{8}\.\d+\.(\d+)\.\d+)\)\Z")
+_HELD: set[str] = set()  # the tokens with which this process is sending
+
+
+def new_token() -> str:
+    """Return a token for a claim of this process, which holds it until :func:`let_go`."""
+    token = secrets.token_hex(16)
+    _HELD.add(token)
+    return token
+
+
+def let_go(token: str) -> None:
+    """Say that the journal has what became of a sending, or that it has ended without that."""
+    _HELD.discard(token)
+
+
+def sending() -> bool:
+    """Tell whether this process is sending something of which the journal does not know yet what became."""
+    return bool(_HELD)
+
+
+def holder() -> str:
+    """Return who this process is: a name for a person, and in brackets what tells it from any other process."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        user = str(os.getuid())
+    return f"{user}@{socket.gethostname()}, process {os.getpid()} ({_identity(os.getpid())})"
+
+
+def shown_holder(text: str) -> str:
+    """Return a holder without what is for machines."""
+    return _GONE.sub("", text).strip() or "an earlier version of this program"
+
+
+def is_gone(text: str, token: str) -> bool:
+    """Tell whether a holder was a process of this machine that has ended, or is this one and sends no more."""
+    found = _GONE.search(text)
+    if found is None:
+        return False
+    identity, number = found[1], int(found[2])
+    mine = _identity(os.getpid())
+    if identity.split(".")[:2] != mine.split(".")[:2]:  # another machine, an earlier start, or another namespace
+        return False
+    return token not in _HELD if identity == mine else _identity(number) != identity
+
+
+def _identity(number: int) -> str:
+    """Return this start of the machine, the namespace of processes, the process's number and its start; made of zeros."""
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+        namespace = re.sub(r"\D", "", str(Path("/proc/self/ns/pid").readlink()))
+    except OSError:
+        return f"00000000.0.{number}.0"
+    try:
+        began = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]  # field 22, after the name
+    except (OSError, IndexError):
+        began = "0"
+    return f"{boot}.{namespace}.{number}.{began}"
+
+
+def database_now_ms(dialect: str, now_ms: int) -> ColumnElement[Any]:
+    """Return the database's own time, unix ms; of a database that we do not know, this machine's."""
+    if dialect == "sqlite":
+        return cast((func.julianday("now") - 2440587.5) * 86_400_000, BigInteger)
+    if dialect == "postgresql":
+        return cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
+    return literal(now_ms, BigInteger)
+
+
+# ---- identity -------------------------------------------------------------------------------------------------------
+# Which journal this is, and whether it is still where it was made: nothing is sent from a copy.
+# Two copies of one journal would both let a digest be sent. A file is known by its machine and its inode, a database
+# on a server by the server's and its own number.
+
+
+COPIED_DO = (
+    "go on with the one that it was copied from; if that is gone for good, move this one away, and a new one is made: the "
+    "transcript knows what was sent"
+)
+
+
+class Identity(NamedTuple):
+    """The journal's own name, and why it is a copy, empty when it is none."""
+
+    journal_id: str
+    copied: str
+
+
+def identify(connection: Connection) -> Identity:
+    """Return which journal this is; a new one, and one of an earlier version, is given its name and its place."""
+    place = _place(connection)
+    known = connection.execute(select(SCHEMA.c.journal_id, SCHEMA.c.place)).one()
+    if not known.journal_id:
+        name = secrets.token_hex(8)
+        connection.execute(update(SCHEMA).values(journal_id=name, place=place))
+        return Identity(name, "")
+    same = place == known.place or not place or not known.place
+    return Identity(known.journal_id, "" if same else "this journal is a copy of another one, or was restored from one; "
+                    "nothing is sent from a copy")  # fmt: skip
+
+
+def _place(connection: Connection) -> str:
+    dialect = connection.dialect.name
+    if dialect == "sqlite":
+        file = connection.engine.url.database or ""
+        return f"{_machine()}:{Path(file).stat().st_ino}"
+    if dialect == "postgresql":
+        own = text("SELECT oid FROM pg_database WHERE datname = current_database()")
+        server = text("SELECT system_identifier FROM pg_control_system()")
+        try:
+            with connection.begin_nested():
+                return f"{connection.scalar(server)}:{connection.scalar(own)}"
+        except DBAPIError:  # a role that may not ask
+            return ""
+    return ""
+
+
+def _machine() -> str:
+    try:
+        return Path("/etc/machine-id").read_text().strip()
+    except OSError:
+        return ""

@@ -7,14 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.http_messages import value_at
+from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import flag_of, whole
-from airlock_online.preparing.meta_forms import address, contracts_of, enums_of, missing
-from airlock_online.preparing.unit_scales import one_spelling
-from airlock_shared.catalogue.profile_differences import shipped
+from airlock_online.preparing.meta_forms import address, contracts_of, enums_of, missing, one_spelling
 from airlock_shared.documents.deployment import FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.profile_words import shipped
 
 _Part = TypeVar("_Part")
 Replies = Mapping[str, Mapping[str, Any]]

@@ -5,34 +5,128 @@ An intent goes through as it comes; a transaction is filled in first (:mod:`airl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient, Method
-from airlock_online.clients.echo import require_named
-from airlock_online.clients.reply_values import delegation_told, whole
+from airlock_online.clients.reply_values import delegation_told, require_named, whole
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
-from airlock_online.preparing.beside import set_aside
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
-from airlock_online.preparing.own_fields import own_fields
 from airlock_online.preparing.patience import Patience
+from airlock_online.speech.forms import split_decimals
 from airlock_online.speech.sections import ACCOUNT, MARK, SHIPPED, Speech, is_part
-from airlock_shared.catalogue.eip1559 import Transaction
-from airlock_shared.catalogue.intents import Intent
-from airlock_shared.catalogue.services import RELAY
-from airlock_shared.checks.case import Situation
-from airlock_shared.checks.judge import Known, judge_item
+from airlock_shared.checks.judge import Known, Verdicts, judge_item
+from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.checks.verdicts import Verdicts
 from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.errors import Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
-from airlock_shared.plan.decisions import wanted_value
-from airlock_shared.plan.model import CUSTOM, Exact, Step
-from airlock_shared.wire.codec import refuse_floats
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.transactions import Transaction
+from airlock_shared.plan.decisions import replaced_trigger, request_fields, wanted_value
+from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
+from airlock_shared.text.safe import safe
+from airlock_shared.units import Unit, to_human
+from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, RELAY, ROUTES
+from airlock_shared.venue.structs import Intent
+from airlock_shared.wire.strict_json import refuse_floats
+
+# ---- own fields -----------------------------------------------------------------------------------------------------
+# What the builder is asked for a struct or a call of this venue alone: the plan's values, named as its file says.
+
+
+def own_fields(step: Step, situation: Situation, members: Mapping[str, str]) -> dict[str, str]:
+    """Return the request's fields by member; a deadline that the plan leaves open is asked for at the plan's limit.
+
+    Raises ``UsageError`` for a leaf of which the plan says nothing, and for one that is no number where decimals are wanted.
+    """
+    return {member: _value(step, situation, *split_decimals(source[len(MARK) :])) for member, source in members.items()}
+
+
+def _value(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
+    wanted = step.values.get(leaf)
+    if isinstance(wanted, AsSigned):
+        return with_decimals(wanted.text, decimals, f"step {step.id}: {leaf}") if decimals else wanted.text
+    struct = None if step.action.call else situation.deployment.structs.get(step.action.primary_type)
+    horizon_ms = situation.plan.limits.deadline_at_most_ms
+    if struct is None or leaf != struct.deadline or horizon_ms is None:
+        raise UsageError(
+            f"step {step.id}: the services file sends {leaf} to the builder, and the plan says nothing of it",
+            do=f"give {leaf} in the step's fields, or correct the services file, [requests.{step.action.result}]",
+        )
+    return str(situation.now_ms + horizon_ms)
+
+
+def with_decimals(text: str, decimals: int, where: str) -> str:
+    """Return a raw whole number with a decimal point so many places from its end. Raises ``UsageError`` for no number."""
+    if not re.fullmatch(r"-?[0-9]{1,79}", text):
+        raise UsageError(
+            f"{where} is no whole number, and the services file sends it with decimals", do="correct either"
+        )
+    return to_human(int(text), Unit(where, decimals))
+
+
+# ---- beside ---------------------------------------------------------------------------------------------------------
+# What a builder sends beside the members of a payload that the specification lists: named to people, and not carried.
+# What is hashed is made of the listed members alone: ``domain``, ``types`` and ``message`` of an intent, which stay
+# word for word and are judged as strictly as ever, and four members of a transaction. So a further member beside them
+# changes nothing that is signed. It does not cross the gap: the signing machine reads what it always read. One that
+# an Ethereum transaction itself may have is different: it stays, and ``TX-KEYS`` refuses it. Source: the
+# specification, "Unsigned transaction payload" and "Signable intent payload".
+
+
+_INTENT = frozenset(
+    {"intent", "signerRule", "domain", "primaryType", "types", "message", "digest", "encodedIntent", "meta"}
+)
+_TRANSACTION = frozenset({"to", "from", "data", "value", "chainId", "description", "meta"})
+_OF_A_TRANSACTION = frozenset(
+    {
+        "accesslist", "authorizationlist", "authorisationlist", "blobs", "blobversionedhashes", "maxfeeperblobgas",
+        "sidecars", "commitments", "proofs",
+        "type", "txtype", "transactiontype", "nonce", "gas", "gaslimit", "gasprice", "maxfeepergas",
+        "maxpriorityfeepergas", "input", "raw", "rawtransaction", "signature", "r", "s", "v", "yparity",
+    }
+)  # fmt: skip
+"""Members of an Ethereum transaction of any type, in any case: EIP-2718, 2930, 1559, 4844, 7702; never set aside."""
+
+_SHOWN = 200
+_COUNTED = 20
+
+
+class Payload(NamedTuple):
+    """A payload as it is carried, and what stood beside it."""
+
+    carried: dict[str, Any]
+    beside: dict[str, Any]
+
+
+def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> Payload:
+    """Return a builder's payload without the members beside the listed ones, and those; a ``meta`` of null is none."""
+    carried: dict[str, Any] = {}
+    beside: dict[str, Any] = {}
+    for name, value in payload.items():
+        listed = name in (_TRANSACTION if transaction else _INTENT) and not (name == "meta" and value is None)
+        decides = transaction and name.replace("_", "").lower() in _OF_A_TRANSACTION
+        (carried if listed or decides else beside)[name] = value
+    return Payload(carried, beside)
+
+
+def beside_lines(step: str, beside: Mapping[str, Any]) -> list[str]:
+    """Return what stood beside a step's payload, for people: each name with its value, safe to show."""
+    if not beside:
+        return []
+    shown = [f"  {safe(name, limit=80)} = {safe(json.dumps(value), limit=_SHOWN)}" for name, value in beside.items()]
+    more = [f"  and {len(shown) - _COUNTED} more"] if len(shown) > _COUNTED else []
+    head = f"NOTE step {step}: the builder also sent what the specification does not have. It is not signed and not carried:"
+    return [head, *shown[:_COUNTED], *more]
+
+
+# ---- prepare --------------------------------------------------------------------------------------------------------
+
 
 _Answer = TypeVar("_Answer")
 _SLIPPAGE = "slippagePercent"
@@ -262,3 +356,42 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
     found: dict[str, Any] = {"isEnabled": read["isEnabled"], "expiry": whole(read.get("expiry")) or 0}
     found |= {name: read[name] for name in ("canSignIntents", "canDelegatedAction") if type(read.get(name)) is bool}
     return found
+
+
+# ---- authorizations -------------------------------------------------------------------------------------------------
+# EIP-7702 authorizations of a plan as items of a requests document: nobody is asked for them, the plan says all of
+# it.
+
+
+def authorization_item(step: Step, situation: Situation, used: UsedNonces) -> Prepared:
+    """Return a step's authorization with what the checks say of it; ``used`` knows the nonces of the steps before it."""
+    fields, deployment = request_fields(step, situation.deployment), situation.deployment
+    request = Request(
+        step=step.id,
+        action=step.action.name,
+        endpoint=ROUTES[BATCHED_MARKET].endpoints[0].path,
+        fields=fields,
+        payload={"chainId": deployment.chain_id, "address": fields["contract"], "nonce": int(fields["nonce"])},
+        route=BATCHED_MARKET,
+        order_type=None,
+        order_reason="",
+        signer=checksum_address(step.signer.address),
+        path=step.signer.path,
+        delegation=None,
+    )
+    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts)
+
+
+def nonce_lines(steps: Iterable[Step], node: RpcClient) -> Iterator[str]:
+    """Yield a warning for each authorization whose account nonce is not the account's now. Raises ``ServiceError``."""
+    for step in steps:
+        wanted = step.values.get("nonce")
+        if step.action.name != AUTHORIZATION or not isinstance(wanted, Exact):
+            continue
+        account = checksum_address(step.signer.address)
+        now = node.transaction_count(account)
+        if now != wanted.raw:
+            yield (
+                f"WARNING: step {step.id} is good for account nonce {wanted.text} alone, and {account} has sent {now} "
+                "transactions. It can be used at that count, and never after it."
+            )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_online.readback.referral_lookup import NOBODY, ReferralFacts, shown
-from airlock_shared.catalogue.referral_code import code_text
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_online.readback.referral_codes import NOBODY, ReferralFacts, shown
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import Exact, Plan, Step
+from airlock_shared.venue.referral_code import code_text
 
 
 class Wish(NamedTuple):

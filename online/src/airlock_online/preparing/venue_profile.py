@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_online.speech.forms import OF_STRUCT, meant
-from airlock_online.speech.reader import told_at_once
+from airlock_online.speech.forms import OF_STRUCT, meant, told_at_once
 from airlock_online.speech.sections import Speech
-from airlock_shared.catalogue.encode_types import types_of_text
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.profile_differences import resolve
-from airlock_shared.catalogue.services import CORE_API, TWAP
-from airlock_shared.checks.case import STOP, Verdict
+from airlock_shared.checks.model import STOP, Verdict
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import parse_json, refuse_floats
+from airlock_shared.venue.profile_words import resolve
+from airlock_shared.venue.services import CORE_API, TWAP
+from airlock_shared.venue.structs import CATALOGUE, types_of_text
+from airlock_shared.wire.strict_json import parse_json, refuse_floats
 
 MAX_BYTES = 1 << 20
 

@@ -10,21 +10,27 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_online.clients.reply_values import whole
-from airlock_online.readback.expectations import Expectation, Read, ReadBack, Scene, read_of, unreadable, untold
-from airlock_online.readback.trade_tuple import (
+from airlock_online.readback.expectations import (
+    Expectation,
+    Read,
+    ReadBack,
+    Scene,
     Trade,
     amount_text,
     is_about,
+    read_of,
     read_trade,
     same_moment,
     trade_text,
     trades_in,
+    unreadable,
+    untold,
     waiting_order,
 )
-from airlock_shared.catalogue.kinds import OPENED, PAIR
 from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
+from airlock_shared.venue.kinds import OPENED, PAIR
 
 EXECUTED, INCREASED, STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
 PENDING = "pending: the transaction stored an order that is filled later"

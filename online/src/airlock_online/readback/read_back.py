@@ -14,11 +14,11 @@ from airlock_online.clients.reply_values import whole
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback import delegates, positions, referral_codes
-from airlock_online.readback.contract_views import DelegationRead
+from airlock_online.readback.delegates import DelegationRead
 from airlock_online.readback.expectations import ChainRead, Expectation, ReadBack, Scene, untold
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
 from airlock_shared.documents.requests import Request
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.structs import CATALOGUE, Intent
 
 
 def read_back(

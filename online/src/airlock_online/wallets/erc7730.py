@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from airlock_shared.catalogue.calls import DELEGATED_ACTION, Call
-from airlock_shared.catalogue.intents import Intent, is_custom
-from airlock_shared.catalogue.kinds import Field
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.units import ADDRESS, CHOICE, UNIX_S, UNLIMITED
+from airlock_shared.venue.calls import DELEGATED_ACTION, Call
+from airlock_shared.venue.kinds import Field
+from airlock_shared.venue.structs import Intent, is_custom
 
 SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
 OWNER_CHARACTERS = 22

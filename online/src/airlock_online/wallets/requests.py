@@ -6,23 +6,64 @@ answer a request of this document, and recover to the step's signer over the dig
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from airlock_online.delivery.deliveries import delivery_of, require_sendable
-from airlock_online.wallets.eip712_json import typed_json
-from airlock_shared.catalogue.eip1559 import signing_hash, unsigned_bytes
-from airlock_shared.catalogue.services import AUTHORIZATION
-from airlock_shared.checks.payload import definitions, hashes_of
+from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions, hashes_of
 from airlock_shared.documents import signatures
-from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Signed, write_signatures
+from airlock_shared.documents.signatures import Signed, read_item, write_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.ethereum.addresses import parse_address
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, split_array
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.transactions import signing_hash, unsigned_bytes
+from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.ur.eth import DataType, Keypath, Signature, SignRequest
+from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import Intent, types_of
+from airlock_shared.wire.strict_json import parse_json
+
+# ---- eip712 json ----------------------------------------------------------------------------------------------------
+# An intent as the JSON that other wallets sign: ``EIP712Domain`` listed, every value in the one spelling all of them
+# read.
+# Integers are decimal texts, because readers in JavaScript lose digits above 2**53; the chain id is a number, as
+# wallets expect it. Source: EIP-712, the parameters of ``eth_signTypedData``.
+
+
+def typed_json(intent: Intent, domain: Domain, message: dict[str, Any]) -> bytes:
+    """Return the typed-data document of a canonical message under a pinned domain, in UTF-8 without blanks."""
+    document = {
+        "types": {DOMAIN_TYPE: DOMAIN_DEFINITION, **types_of(intent)},
+        "primaryType": intent.name,
+        "domain": {
+            "name": domain.name,
+            "version": domain.version,
+            "chainId": domain.chain_id,
+            "verifyingContract": checksum_address(domain.contract),
+        },
+        "message": _plain(intent.name, message, definitions(intent).structs),
+    }
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def _plain(kind: str, value: Any, structs: Mapping[str, tuple[Member, ...]]) -> Any:
+    if kind in structs:
+        return {member.name: _plain(member.type, value[member.name], structs) for member in structs[kind]}
+    if array := split_array(kind):
+        return [_plain(array[0], element, structs) for element in value]
+    if type(value) is bytes:
+        return checksum_address(value) if kind == "address" else "0x" + value.hex()
+    return str(value) if type(value) is int else value
+
+
+# ---- requests -------------------------------------------------------------------------------------------------------
+
 
 ORIGIN = "Airlock"
 WALLET = "another wallet"
@@ -139,3 +180,38 @@ def document_of(
         return None
     written = signatures.SignaturesHeader(header.ceremony, fingerprint, header.rehearsal, GENESIS, now_ms)
     return write_signatures(written, [answered[request.step] for request in requests])
+
+
+# ---- answers --------------------------------------------------------------------------------------------------------
+# What other wallets answered to the steps of a requests document, kept until every step is answered.
+# One file a step in a folder named by the requests' fingerprint. They hold signatures that are not submitted: mode
+# 0600.
+
+
+class WalletAnswers:
+    """The answers to one requests document, in the online machine's folder ``home``."""
+
+    def __init__(self, home: Path, requests_fingerprint: str) -> None:
+        self._folder = home / "wallet-answers" / requests_fingerprint
+
+    def keep(self, signed: Signed) -> bool:
+        """Keep a step's answer; return False when the step had one before, which stays."""
+        path = self._path(signed.step)
+        make_folder(self._folder.parent)
+        make_folder(self._folder)
+        if path.exists():
+            return False
+        write_new(path, json.dumps(signed.as_json()).encode())
+        return True
+
+    def of(self, requests: Iterable[Request]) -> dict[str, Signed]:
+        """Return the answers that there are, by step. Raises ``DocumentError`` when a file is damaged."""
+        paths = {request.step: self._path(request.step) for request in requests}
+        return {
+            step: read_item(parse_json(read_input(path)), "answer kept")
+            for step, path in paths.items()
+            if path.exists()
+        }
+
+    def _path(self, step: str) -> Path:
+        return self._folder / f"{step}.json"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_shared.catalogue.kinds import OPEN_TYPE, PAIR, leaf, value_of
-from airlock_shared.checks.case import (
+from airlock_shared.checks.model import (
     AGREED,
     NAMED,
     PLAN,
@@ -27,11 +26,11 @@ from airlock_shared.checks.case import (
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.documents.deployment import TEST_ACCOUNTS
 from airlock_shared.errors import PlanError
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.builder_fields import replaced_trigger, request_fields
-from airlock_shared.plan.decisions import decide, shown_value
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.plan.decisions import decide, replaced_trigger, request_fields, shown_value
 from airlock_shared.plan.model import CUSTOM, Exact
 from airlock_shared.units import CODE, raw_text
+from airlock_shared.venue.kinds import OPEN_TYPE, PAIR, leaf, value_of
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
@@ -241,7 +240,7 @@ def code_is_plain(case: Case) -> Finding | None:
     raw = leaf(case.message, coded[0].path) if coded else None
     if type(raw) is not bytes:
         return None
-    from airlock_shared.catalogue.referral_code import code_letters, is_plain_code
+    from airlock_shared.venue.referral_code import code_letters, is_plain_code
 
     field = coded[0]
     wanted = case.step.values.get(field.rule.parameter)

@@ -7,11 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_shared.catalogue.authorizations import LEDGER_CONTRACTS, hash_of, read_authorization
-from airlock_shared.catalogue.calldata import Decoded
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.services import AUTHORIZATION, BATCHED_MARKET
-from airlock_shared.checks.case import (
+from airlock_shared.checks.model import (
     PLAN,
     PLANNED,
     READ,
@@ -29,10 +25,13 @@ from airlock_shared.checks.case import (
     sent_to,
 )
 from airlock_shared.errors import PlanError, Refusal
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.ethereum.eip7702 import NONCE_BELOW
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.transactions import NONCE_BELOW
 from airlock_shared.plan.model import Exact, Plan
 from airlock_shared.plan.values import plan_error
+from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, hash_of, read_authorization
+from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET
+from airlock_shared.venue.structs import CATALOGUE
 
 CALL_CHECKS = read_at_once(
     READ, {"AUTH-FORM": Info("not an authorization", "Values that no account can sign.", REBUILD)}

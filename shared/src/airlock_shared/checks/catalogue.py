@@ -1,6 +1,6 @@
 """Every id with its description, by family, put together from where each stands: for the documentation and ``explain``.
 
-A check that is a function of its own is described there, by :func:`airlock_shared.checks.case.check`, and those that one
+A check that is a function of its own is described there, by :func:`airlock_shared.checks.model.check`, and those that one
 reading answers for beside that reading; what parsers raise is described here. What judges or signs needs none of it.
 """
 
@@ -8,19 +8,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_shared.checks import (
-    agreement,
-    authorization,
-    clock,
-    document,
-    nonces,
-    payload,
-    possession,
-    times,
-    transaction,
-)
-from airlock_shared.checks.case import COPY, PLAN, STOP, Check, Info
-from airlock_shared.checks.signature import SIG_CHECKS
+from airlock_shared.checks import agreement, authorization, document, nonces, times, transaction
+from airlock_shared.checks import document as possession
+from airlock_shared.checks import intent as payload
+from airlock_shared.checks import times as clock
+from airlock_shared.checks.model import COPY, PLAN, STOP, Check, Info
+from airlock_shared.checks.second_opinion import SIG_CHECKS
 
 SCAN = "Scan the code again, from its source; if it is refused again, bring the document by file."
 REPORT_FAULT = "Do not sign. Report the payload to the maintainers: this should never happen."

@@ -6,13 +6,14 @@ handed out a signature the online machine knows. Otherwise one of them went back
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks.case import PLAN, RECEIVED, Finding, Situation, check
+from airlock_shared.checks.model import PLAN, PLANNED, RECEIVED, Finding, Situation, check
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
-from airlock_shared.plan.model import APART
+from airlock_shared.plan.model import APART, Step
+from airlock_shared.venue.actions import REGISTRATIONS
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header
@@ -217,3 +218,40 @@ def _kind(rehearsal: bool) -> str:
 
 
 CHECKS = (*HEADER_CHECKS, head_is_known, people_are_present, steps_are_planned)
+
+# ---- possession -----------------------------------------------------------------------------------------------------
+# PROOF: no delegate key is registered that nobody has proved to hold.
+# Without a proof a mistyped address becomes a delegate that nobody holds, or that somebody else does.
+
+
+class Claim(NamedTuple):
+    """A step of the plan, and the challenges that delegate keys have answered, as ``transcript.proved`` gives them.
+
+    ``challenges`` is None on a machine that has no record of them.
+    """
+
+    step: Step
+    situation: Situation
+    challenges: Collection[str] | None
+
+
+@check(
+    "PROOF-DELEGATE", PLANNED,
+    "there is no proof that the delegate key is held", "An address registered by mistake.",
+    "Run airlock-offline delegate challenge, have the delegate key sign it, then airlock-offline delegate check.",
+)  # fmt: skip
+def key_is_proved(claim: Claim) -> Finding | None:
+    """The delegate key that a step registers was proved, or the plan waives that."""
+    if claim.step.action.name not in REGISTRATIONS:
+        return None
+    from airlock_shared.plan.delegate_proofs import challenge_of, is_waived
+
+    expected = 'a proof for this ceremony, plan and step, or possession = "waived" in the plan'
+    if is_waived(claim.step):
+        return Finding(True, "waived by the plan", expected)
+    if claim.challenges is None:
+        return Finding(None, "", expected, "", "only the signing machine has the record of proofs of possession")
+    challenge = challenge_of(claim.situation.plan, claim.situation.deployment, claim.step).sha256()
+    if challenge in claim.challenges:
+        return Finding(True, f"proved, challenge {challenge}", expected)
+    return Finding(False, "no proof on this machine", expected, "delegate")

@@ -10,22 +10,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from airlock_shared.catalogue.calldata import Decoded
-from airlock_shared.catalogue.calls import CALLS, Call
-from airlock_shared.catalogue.encode_types import leaves_of, types_of
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import OPENED_MS, PAIR, Field, value_of
-from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.checks import agreement, times, transaction
-from airlock_shared.checks.case import CallCase, Case, Check, IntentCase, Situation
+from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situation
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import read_types
-from airlock_shared.plan.builder_fields import request_fields
-from airlock_shared.plan.decisions import Decision, decide, wanted_value
+from airlock_shared.plan.decisions import Decision, decide, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import utc_text
+from airlock_shared.venue.calldata import Decoded
+from airlock_shared.venue.calls import CALLS, Call
+from airlock_shared.venue.kinds import OPENED_MS, PAIR, Field, value_of
+from airlock_shared.venue.services import AUTHORIZATION
+from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of
 
 _DO = "correct the plan, and agree on it again: no payload could keep it"
 _LEDGER_PATH = re.compile(r"m/(?:44'/60'|45')(?:/.*)?")

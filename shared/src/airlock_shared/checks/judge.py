@@ -6,12 +6,13 @@ not passed over: its verdict is ``not-judged``, with the reason. There is no way
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.catalogue.services import AUTHORIZATION
-from airlock_shared.checks import agreement, document, nonces, payload, times
-from airlock_shared.checks.case import (
+from airlock_shared.checks import agreement, document, nonces, times
+from airlock_shared.checks import intent as payload
+from airlock_shared.checks.document import Claim, key_is_proved
+from airlock_shared.checks.model import (
     CallCase,
     Case,
     Check,
@@ -25,15 +26,104 @@ from airlock_shared.checks.case import (
     Situation,
     Verdict,
 )
-from airlock_shared.checks.clock import Clock, time_is_stated
-from airlock_shared.checks.possession import Claim, key_is_proved
-from airlock_shared.checks.signature import SIG_CHECKS, check_signature
-from airlock_shared.checks.verdicts import Verdicts
-from airlock_shared.errors import Refusal
+from airlock_shared.checks.second_opinion import SIG_CHECKS, check_signature
+from airlock_shared.checks.times import Clock, time_is_stated
+from airlock_shared.errors import ExitCode, Refusal
+from airlock_shared.venue.services import AUTHORIZATION
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header, Request
     from airlock_shared.documents.signatures import Signed
+
+
+# ---- verdicts -------------------------------------------------------------------------------------------------------
+# The verdicts on an item or a document, in the checks' fixed order.
+
+
+class Verdicts(NamedTuple):
+    """One verdict for each check that was to run."""
+
+    found: Sequence[Verdict]
+
+    def also(self, *more: Verdict) -> Verdicts:
+        """Return the verdicts with more of them."""
+        return Verdicts((*self.found, *more))
+
+    def all(self) -> list[Verdict]:
+        """Return every verdict."""
+        return list(self.found)
+
+    def passed(self) -> int:
+        """Return how many checks passed."""
+        return len(self._of("pass"))
+
+    def unreached(self) -> int:
+        """Return how many checks could not be reached."""
+        return len(self._of("not-reached"))
+
+    def hinder(self) -> bool:
+        """Tell whether a check refused, or was not reached; what was not judged is told by :meth:`not_judged`."""
+        return bool(self.stopping())
+
+    def refused(self) -> list[Verdict]:
+        """Return what was refused."""
+        return self._of("refused")
+
+    def stopping(self) -> list[Verdict]:
+        """Return what stands in the way: what was refused, and what could not be reached."""
+        return self._of("refused", "not-reached")
+
+    def not_judged(self) -> list[Verdict]:
+        """Return what this machine could not judge; nothing is signed while there is any."""
+        return self._of("not-judged")
+
+    def _of(self, *results: str) -> list[Verdict]:
+        return [verdict for verdict in self.found if verdict.result in results]
+
+
+class NotJudged:
+    """What a machine could not judge of a document: the reason of each check, and of how many items; 0 for the whole."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[str, int]] = {}
+
+    def of_document(self, verdicts: Verdicts) -> None:
+        """Note what was not judged of the document as a whole."""
+        self._found |= {verdict.check: (verdict.what, 0) for verdict in verdicts.not_judged()}
+
+    def of_item(self, verdicts: Verdicts) -> None:
+        """Note what was not judged of one more item."""
+        for verdict in verdicts.not_judged():
+            self._found[verdict.check] = verdict.what, self._found.get(verdict.check, ("", 0))[1] + 1
+
+    def lines(self) -> Iterator[str]:
+        """Yield a line for each check."""
+        for check, (why, items) in self._found.items():
+            yield f"not judged  {check}{f', {items} items' if items else ''}: {why}"
+
+    def as_json(self) -> list[dict[str, object]]:
+        """Return the member ``not_judged`` of a command's result."""
+        return [{"check": check, "why": why, "items": items} for check, (why, items) in self._found.items()]
+
+
+def refusal_of(verdict: Verdict, limit: int | None = None) -> Refusal:
+    """Return a verdict as the error that ends a command; where only time stops it, it is too late (exit code 7)."""
+    refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got)[:limit], expected=str(verdict.expected)[:limit])
+    refusal.where = verdict.where
+    return refusal
+
+
+def only_time(verdicts: Sequence[Verdict]) -> bool:
+    """Tell whether nothing but time stands in the way."""
+    return all(verdict.check.startswith("TIME-") for verdict in verdicts)
+
+
+def exit_code_of(verdicts: Sequence[Verdict]) -> ExitCode:
+    """Return the exit code of what stands in the way."""
+    return ExitCode.EXPIRED if only_time(verdicts) else ExitCode.REFUSED
+
+
+# ---- judge ----------------------------------------------------------------------------------------------------------
 
 
 class Known(NamedTuple):

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from airlock_shared.catalogue.kinds import leaf
-from airlock_shared.checks.case import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
+from airlock_shared.venue.kinds import leaf
 from airlock_shared.wire.members import read_matching, read_some
 
 if TYPE_CHECKING:

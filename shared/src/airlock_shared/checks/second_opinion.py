@@ -8,11 +8,16 @@ refusal, not a choice.
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airlock_shared.catalogue.encode_types import types_of
-from airlock_shared.checks.case import Case, IntentCase
+from airlock_shared.checks.model import COPY, SIGNABLE, STOP, Case, Info, IntentCase, read_at_once
 from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.signatures import checksum_address, recover
+from airlock_shared.venue.structs import types_of
+
+if TYPE_CHECKING:
+    from airlock_shared.documents.signatures import Signed
+
 
 ANSWER_BYTES = 64
 
@@ -23,7 +28,7 @@ def document_of(case: Case) -> dict[str, Any]:
     if not isinstance(case, IntentCase):
         if case.request.transaction is None:
             return {"authorization": payload}
-        from airlock_shared.catalogue.eip1559 import named_fields
+        from airlock_shared.ethereum.transactions import named_fields
 
         return {"transaction": named_fields(payload, case.request.transaction)}
     types = types_of(case.intent)
@@ -70,3 +75,31 @@ def no_opinion(got: str) -> Refusal:
         expected=f"{ANSWER_BYTES} bytes",
         do="sign again; if it happens again, find out why before you sign on this machine",
     )
+
+
+# ---- signature ------------------------------------------------------------------------------------------------------
+# SIG: a signature by the step's signer, over our own digest, in its one form.
+
+
+_SIG = {
+    "SIG-LENGTH": Info("not 65 bytes", "A compact or damaged signature.", COPY),
+    "SIG-V": Info("v is neither 27 nor 28", "A signature in another convention.", COPY),
+    "SIG-RANGE": Info("r or s is not a number of the curve", "A made-up signature.", STOP),
+    "SIG-LOW-S": Info("s is in the upper half", "A second valid form of the same signature.", STOP),
+    "SIG-DIGEST": Info("signed over another digest", "A signature for something else.", STOP),
+    "SIG-SIGNER": Info("signed by another key", "The wrong account, or a fault in the device.",
+                       "Check the derivation path and that the right Ledger is plugged in."),
+}  # fmt: skip
+SIG_CHECKS = read_at_once(SIGNABLE, _SIG)
+"""One look at the signature answers for all of them."""
+
+
+def check_signature(case: Case, signed: Signed) -> None:
+    """Refuse a signature that is not by the step's signer over our own digest. Raises ``Refusal`` of family ``SIG``."""
+    digest = "0x" + case.digest.hex()
+    if signed.digest != digest:
+        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected=digest)
+    signer = recover(case.digest, bytes.fromhex(signed.signature[2:]))
+    expected = checksum_address(case.step.signer.address)
+    if signer != case.step.signer.address or signed.signer != expected:
+        raise Refusal("SIG-SIGNER", "signed by another key", got=checksum_address(signer), expected=expected)

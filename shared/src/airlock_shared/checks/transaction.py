@@ -8,11 +8,7 @@ from __future__ import annotations
 
 import re
 
-from airlock_shared.catalogue.calldata import Decoded, decode_call
-from airlock_shared.catalogue.eip1559 import signing_hash, value_wei
-from airlock_shared.catalogue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, value_of
-from airlock_shared.catalogue.services import RELAY
-from airlock_shared.checks.case import (
+from airlock_shared.checks.model import (
     AGREED,
     PLAN,
     PLANNED,
@@ -32,8 +28,12 @@ from airlock_shared.checks.case import (
 )
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.addresses import checksum_address, is_address
+from airlock_shared.ethereum.signatures import checksum_address, is_address
+from airlock_shared.ethereum.transactions import signing_hash, value_wei
 from airlock_shared.units import GWEI, NATIVE, USDC, to_human, to_raw
+from airlock_shared.venue.calldata import Decoded, decode_call
+from airlock_shared.venue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, value_of
+from airlock_shared.venue.services import RELAY
 
 GAS_AT_LEAST, GAS_AT_MOST = 21_000, 15_000_000
 NONCE_AT_MOST = 2**32

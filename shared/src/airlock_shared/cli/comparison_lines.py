@@ -7,17 +7,17 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from airlock_shared.catalogue.profile_words import profile_words
-from airlock_shared.catalogue.referral_code import code_flags, code_rows
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.documents.filtered_structs import filter_words
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.plan.directions import directions, odd_directions
+from airlock_shared.documents.ledger_metadata import filter_words
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.report.rows import limit_rows
-from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
+from airlock_shared.text.words import grouped
 from airlock_shared.units import CODE, utc_text
+from airlock_shared.venue.profile_words import profile_words
+from airlock_shared.venue.referral_code import code_flags, code_rows
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment

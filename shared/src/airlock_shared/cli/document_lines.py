@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from airlock_shared.plan.model import Plan
-from airlock_shared.text.fingerprint_words import grouped, spoken_rows
 from airlock_shared.text.safe import safe
+from airlock_shared.text.words import grouped, spoken_rows
 
 
 def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
@@ -29,3 +29,14 @@ def part_lines(plan: Plan, signer: str) -> Iterator[str]:
         for number, (step, there) in enumerate(zip(plan.steps.values(), inside, strict=True), start=1):
             if there is wanted:
                 yield f"    step {number}: {step.id} ({step.action.name}), signed by {step.signer.name}"
+
+
+# ---- names ----------------------------------------------------------------------------------------------------------
+# The names of a document that crosses by light, as both screens show them.
+
+
+def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:
+    """Yield the names that people compare on both screens; what has no fingerprint of ours is named without."""
+    yield f"{safe(kind)}, ceremony {safe(ceremony)}" if ceremony else safe(kind)
+    if fingerprint:
+        yield from fingerprint_lines("document", fingerprint)

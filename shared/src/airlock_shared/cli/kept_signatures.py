@@ -12,13 +12,12 @@ from typing import NamedTuple
 import click
 
 from airlock_shared.checks.nonces import Use
-from airlock_shared.cli.console import ask_yes, rows, say, say_all, show_json
+from airlock_shared.cli.terminal import ask_yes, rows, say, say_all, show_json
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError, UsageError
-from airlock_shared.host.files import read_input
-from airlock_shared.host.transcript_file import MAX_BYTES, TranscriptFile
-from airlock_shared.report.alive import Liveness, until_text
+from airlock_shared.host.files import MAX_BYTES, TranscriptFile, read_input
+from airlock_shared.report.facts import Liveness, until_text
 from airlock_shared.text.safe import safe
 
 ceremony_option = click.option(

@@ -21,11 +21,12 @@ class LazyCommands(click.Group):
     """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
 
     ``stations`` maps the heading of each station of a ceremony to its commands, in the order of the day, each with its line
-    in the list. The command ``trust-struct`` is ``trust_struct`` in the module ``trust_struct`` of
-    ``package``. ``before`` is called when a command's words are read, before the command begins.
+    in the list. The command ``trust-struct`` is ``trust_struct`` in the module of ``package`` that ``modules`` names for it,
+    or in one of its own name. ``before`` is called when a command's words are read, before the command begins.
     """
 
     package: ClassVar[str] = ""
+    modules: ClassVar[dict[str, str]] = {}
     stations: ClassVar[dict[str, dict[str, str]]] = {}
     before: Callable[[click.Context], None] | None = None
 
@@ -46,7 +47,7 @@ class LazyCommands(click.Group):
     def load(self, name: str) -> click.Command:
         """Import the command of this name."""
         python_name = name.replace("-", "_")
-        command = getattr(import_module(f"{self.package}.{python_name}"), python_name)
+        command = getattr(import_module(f"{self.package}.{self.modules.get(name, python_name)}"), python_name)
         assert isinstance(command, click.Command)  # noqa: S101 (a table that names something else is our own mistake)
         return command
 

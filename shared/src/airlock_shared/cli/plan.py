@@ -11,7 +11,8 @@ import click
 
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
-from airlock_shared.cli.console import (
+from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.cli.terminal import (
     INPUT,
     PATH,
     ask,
@@ -25,19 +26,18 @@ from airlock_shared.cli.console import (
     show_all,
     show_json,
 )
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import MAX_BYTES, parse_plan
-from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import columns, safe
+from airlock_shared.text.words import spoken
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
     from airlock_shared.plan.known import KnownValues
     from airlock_shared.plan.mistakes import Mistake
-    from airlock_shared.plan.prompts import GivenAnswers
+    from airlock_shared.plan.questions import GivenAnswers
 
 _QUOTED = 70
 DEPLOYMENTS = "airlock.deployments"  # where a half keeps, in its context's ``meta``, how its deployments are read
@@ -57,7 +57,7 @@ def show_plan(file: Path, html: Path | None, as_json: bool) -> None:
     """
     plan = parse_plan(read_input(file))
     if html:
-        from airlock_shared.report.page.plan_page import plan_page
+        from airlock_shared.report.page.page import plan_page
 
         write_new(html, plan_page(plan))
     if as_json:
@@ -176,9 +176,8 @@ def new_plan(output: Path, as_json: bool) -> None:
     Example:
       PROGRAM plan new -o plan.toml
     """
-    from airlock_shared.plan.prompts import GivenAnswers, People
-    from airlock_shared.plan.wizard import ask_plan
-    from airlock_shared.plan.writer import write_plan
+    from airlock_shared.plan.authoring import ask_plan, write_plan
+    from airlock_shared.plan.questions import GivenAnswers, People
 
     require_new(output)
     if not output.parent.is_dir():

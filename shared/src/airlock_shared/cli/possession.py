@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_shared.ceremony.proofs import (
+from airlock_shared.ceremony.seals import (
     Proof,
     check_claim,
     choose_step,
@@ -16,7 +16,7 @@ from airlock_shared.ceremony.proofs import (
     read_signature,
     write_proofs,
 )
-from airlock_shared.cli.console import INPUT, PATH, json_option, plan_option, say, say_all, show, show_json
+from airlock_shared.cli.terminal import INPUT, PATH, json_option, plan_option, say, say_all, show, show_json
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.delegate_proofs import (

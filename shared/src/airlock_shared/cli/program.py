@@ -11,8 +11,8 @@ from typing import TextIO
 
 import click
 
-from airlock_shared.cli.console import error_as_json, explain, say, show_json
 from airlock_shared.cli.lazy_commands import completion_variable
+from airlock_shared.cli.terminal import error_as_json, explain, say, show_json
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.start import CONTINUE
 from airlock_shared.text.safe import WIDTH
@@ -30,7 +30,7 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
     except AirlockError as error:
         code = _failed(error, as_json)
     except click.ClickException as error:
-        from airlock_shared.cli.explain.mistyped import mistyped  # paid for when somebody has
+        from airlock_shared.cli.explain import mistyped  # paid for when somebody has
 
         code = _failed(mistyped(error), as_json)
     except (click.exceptions.Abort, KeyboardInterrupt):

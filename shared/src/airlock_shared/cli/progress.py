@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
 
-from airlock_shared.cli.console import paint, say
+from airlock_shared.cli.terminal import paint, say
 from airlock_shared.units import span_text
 
 FIRST_S = 1.0

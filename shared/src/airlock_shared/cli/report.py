@@ -15,9 +15,9 @@ from pathlib import Path
 import click
 
 from airlock_shared.cli.ceremony.status import word_lines
-from airlock_shared.cli.console import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_json
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
+from airlock_shared.cli.terminal import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, UsageError
@@ -26,8 +26,8 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import DEPLOYMENT, FILES, HTML, JSON, PDF, PLAN, REQUESTS
 from airlock_shared.report.rows import Row, headline
 from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, make, verify
-from airlock_shared.text.fingerprint_words import spoken
 from airlock_shared.text.safe import safe, safe_again
+from airlock_shared.text.words import spoken
 
 ARTEFACTS = "artefacts"
 MAX_BYTES = 256 << 20  # of one file: a transcript may be as long

@@ -13,18 +13,22 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from airlock_shared.catalogue.calls import Calls
-from airlock_shared.catalogue.intents import Intent
-from airlock_shared.catalogue.profile import venue_at
-from airlock_shared.catalogue.services import SERVICES
-from airlock_shared.documents.filtered_structs import require_filters
-from airlock_shared.documents.message_filters import MessageFilters, read_message_filters
-from airlock_shared.documents.token_metadata import TokenMetadata, read_pinned_token
+from airlock_shared.documents.ledger_metadata import (
+    MessageFilters,
+    TokenMetadata,
+    read_message_filters,
+    read_pinned_token,
+    require_filters,
+)
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.ethereum.addresses import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
-from airlock_shared.wire.codec import fingerprint, parse_json, refuse_floats, to_json
+from airlock_shared.venue.calls import Calls
+from airlock_shared.venue.profile import venue_at
+from airlock_shared.venue.services import SERVICES
+from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
+from airlock_shared.wire.strict_json import fingerprint, parse_json, refuse_floats, to_json
 
 FORMAT = "airlock/deployment@1"
 MAX_BYTES = 4 << 20

@@ -10,8 +10,8 @@ import re
 from collections.abc import Mapping
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.codec import parse_json, to_json
 from airlock_shared.wire.members import NAME, format_of, other_format, read_matching, read_members
+from airlock_shared.wire.strict_json import parse_json, to_json
 
 FORMAT = "airlock/hand-over@1"
 FILES_AT_MOST = 64

@@ -12,11 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from airlock_shared.catalogue.eip1559 import Transaction
-from airlock_shared.catalogue.services import AUTHORIZATION
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.batch import read_batch
-from airlock_shared.wire.codec import to_json
+from airlock_shared.ethereum.transactions import Transaction
+from airlock_shared.venue.services import AUTHORIZATION
 from airlock_shared.wire.members import (
     DERIVATION_PATH,
     ENTITY_ID,
@@ -27,6 +25,7 @@ from airlock_shared.wire.members import (
     read_members,
     read_some,
 )
+from airlock_shared.wire.strict_json import read_batch, to_json
 
 FORMAT = "airlock/requests@1"
 LIST = "requests"

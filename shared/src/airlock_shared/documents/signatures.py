@@ -9,9 +9,8 @@ import re
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.wire.batch import read_batch
-from airlock_shared.wire.codec import to_json
 from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
+from airlock_shared.wire.strict_json import read_batch, to_json
 
 FORMAT = "airlock/signatures@1"
 LIST = "signatures"

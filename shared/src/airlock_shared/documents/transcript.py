@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.codec import parse_json, to_cbor
+from airlock_shared.wire.strict_json import parse_json, to_cbor
 
 GENESIS = "0" * 64
 MAX_LINE_BYTES = 1 << 20

@@ -1,7 +1,7 @@
 """Solidity's ABI encoding, strict and in its canonical form only.
 
 A type is its canonical text, with tuples in parentheses: ``(address,uint256)[]``. Values are those of
-:mod:`airlock_shared.ethereum.eip712_types`: int, bool, bytes (20 for an address), str, and sequences for arrays and tuples.
+:mod:`airlock_shared.ethereum.eip712`: int, bool, bytes (20 for an address), str, and sequences for arrays and tuples.
 Source of the rules: the Solidity contract ABI specification, "Formal Specification of the Encoding".
 """
 
@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712_types import MAX_ARRAY_LENGTH, atomic_kind, integer_range, split_array
+from airlock_shared.ethereum.eip712 import MAX_ARRAY_LENGTH, atomic_kind, integer_range, split_array
 
 MAX_ENCODED_BYTES = 1 << 20
 MAX_NESTING = 16
@@ -38,7 +38,7 @@ def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
     """Return ``abi.encode`` of the values, one per type.
 
     A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
-    :mod:`airlock_shared.ethereum.eip712_types` or from :func:`decode`, which have read them strictly.
+    :mod:`airlock_shared.ethereum.eip712` or from :func:`decode`, which have read them strictly.
     """
     return _encode(type_of(f"({','.join(types)})"), values)
 

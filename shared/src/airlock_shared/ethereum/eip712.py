@@ -2,18 +2,292 @@
 
 This is the gate's own opinion. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
 checksums, ``"5_000"``); here the document, its types and its domain have one form, and
-:mod:`airlock_shared.ethereum.eip712_types` reads the values. Source of the rules: EIP-712.
+:mod:`airlock_shared.ethereum.eip712` reads the values. Source of the rules: EIP-712.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712_types import Definitions, Member, Value, brief
-from airlock_shared.ethereum.keccak import keccak256
+from airlock_shared.ethereum.signatures import keccak256, parse_address
+
+# ---- eip712 types ---------------------------------------------------------------------------------------------------
+# The struct types of EIP-712 typed data, and their values: read strictly from JSON, hashed as 32-byte words.
+# Every value has one accepted spelling, or two where the field's practice has two (an integer as decimal string or as
+# a JSON integer up to 2**53 - 1). Source of the rules: EIP-712, "Definition of typed structured data" and
+# "encodeData"; EIP-55.
+
+
+Value = Any
+"""A canonical value: int, bool, bytes (address, bytesN, bytes), str, list of values, or dict of values (a struct)."""
+
+MAX_ARRAY_LENGTH = 4096
+MAX_DEPTH = 16
+MAX_JSON_INTEGER = 2**53 - 1  # above it, a JSON number has passed through a double somewhere and may be another number
+
+_DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,77}", re.ASCII)
+_HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
+_ARRAY = re.compile(r"(.+)\[(|[1-9][0-9]{0,3})\]", re.ASCII | re.DOTALL)
+_ATOMIC = re.compile(r"(?:(u?int)([1-9][0-9]{0,2})|bytes([1-9][0-9]?)|(bytes|string|bool|address))", re.ASCII)
+
+
+class Member(NamedTuple):
+    """One member of a struct type."""
+
+    name: str
+    type: str
+
+
+class _Codec(NamedTuple):
+    """How a type is read from JSON into its canonical value, and how that value becomes its 32-byte word."""
+
+    read: Callable[[Value], Value]
+    word: Callable[[Value], bytes]
+
+
+def atomic_kind(type_name: str) -> tuple[str, int] | None:
+    """Return ``(kind, bits or bytes)`` of an atomic type, or None when the name is not one.
+
+    Kinds are ``uint``, ``int``, ``bytesN``, ``bytes``, ``string``, ``bool`` and ``address``.
+    """
+    match = _ATOMIC.fullmatch(type_name)
+    if not match:
+        return None
+    integer, bits, size, other = match.groups()
+    if integer:
+        return (integer, int(bits)) if int(bits) % 8 == 0 and int(bits) <= 256 else None
+    if size:
+        return ("bytesN", int(size)) if int(size) <= 32 else None
+    return other, 0
+
+
+def integer_range(kind: str, bits: int | None) -> tuple[int, int]:
+    """Return the lowest and the highest number of an integer type; of ``bool`` 0 and 1."""
+    bits = bits or 1
+    return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "int" else (0, (1 << bits) - 1)
+
+
+def split_array(type_name: str) -> tuple[str, int | None] | None:
+    """Return ``(element type, fixed length or None)`` of an array type, or None when it is not an array."""
+    match = _ARRAY.fullmatch(type_name)
+    if not match:
+        return None
+    return match[1], int(match[2]) if match[2] else None
+
+
+class Definitions:
+    """The struct types of one typed-data document, read strictly, with a compiled codec per struct."""
+
+    def __init__(self, structs: Mapping[str, tuple[Member, ...]]) -> None:
+        self.structs = structs
+        self._codecs: dict[str, _Codec] = {}
+        for name, members in structs.items():
+            for member in members:
+                self._require_defined(member.type, f"{name}.{member.name}")
+        for name in structs:
+            self._codecs[name] = self._struct_codec(name)
+
+    def _require_defined(self, type_name: str, where: str) -> None:
+        depth = 0
+        while array := split_array(type_name):
+            type_name, depth = array[0], depth + 1
+        if depth > MAX_DEPTH:
+            raise Refusal("TYPES-FORM", f"arrays nested more than {MAX_DEPTH} deep").at(where)
+        if atomic_kind(type_name) is None and type_name not in self.structs:
+            raise Refusal(
+                "TYPES-UNDEFINED",
+                "the type is neither an atomic type of EIP-712 nor defined in types",
+                got=repr(type_name[:80]),
+                expected="an atomic type or a defined struct",
+            ).at(where)
+
+    def encode_type(self, primary: str) -> str:
+        """Return EIP-712's ``encodeType``: the primary struct, then every referenced struct sorted by name."""
+        seen: set[str] = set()
+        pending = [primary]
+        while pending:
+            name = pending.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            pending += [base for m in self.structs[name] if (base := m.type.split("[")[0]) in self.structs]
+        ordered = [primary, *sorted(seen - {primary})]
+        return "".join(f"{n}({','.join(f'{m.type} {m.name}' for m in self.structs[n])})" for n in ordered)
+
+    def type_hash(self, primary: str) -> bytes:
+        """Return keccak-256 of ``encodeType``."""
+        return keccak256(self.encode_type(primary).encode())
+
+    def read(self, struct: str, value: Value) -> dict[str, Value]:
+        """Read a struct's JSON value into canonical values.
+
+        Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message.
+        """
+        result: dict[str, Value] = self._codecs[struct].read(value)
+        return result
+
+    def hash_struct(self, struct: str, value: dict[str, Value]) -> bytes:
+        """Return EIP-712's ``hashStruct`` of a canonical struct value."""
+        return self._codecs[struct].word(value)
+
+    def _codec(self, type_name: str) -> _Codec:
+        if type_name in self.structs:  # looked up late, so that a struct may hold an array of itself
+            codecs = self._codecs
+            return _Codec(lambda v: codecs[type_name].read(v), lambda v: codecs[type_name].word(v))
+        if array := split_array(type_name):
+            return _array_codec(self._codec(array[0]), array[1])
+        return _atomic_codec(type_name)
+
+    def _struct_codec(self, name: str) -> _Codec:
+        members = [(m.name, *self._codec(m.type)) for m in self.structs[name]]
+        names = [m.name for m in self.structs[name]]
+        type_hash = self.type_hash(name)
+        depth = 0
+
+        def read(value: Value) -> dict[str, Value]:
+            nonlocal depth
+            if type(value) is not dict:
+                raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {name}")
+            if list(value) != names and set(value) != set(names):
+                raise _wrong_members(name, set(value), set(names))
+            if depth >= MAX_DEPTH:
+                raise Refusal("MSG-STRUCT", f"structs nested more than {MAX_DEPTH} deep")
+            depth += 1
+            member_name = ""
+            try:
+                result = {}
+                for member_name, member_read, _ in members:
+                    result[member_name] = member_read(value[member_name])
+                return result
+            except Refusal as refusal:
+                raise refusal.at(member_name) from None
+            finally:
+                depth -= 1
+
+        def word(value: Value) -> bytes:
+            return keccak256(type_hash + b"".join([member_word(value[n]) for n, _, member_word in members]))
+
+        return _Codec(read, word)
+
+
+def _wrong_members(struct: str, got: set[str], expected: set[str]) -> Refusal:
+    extra, missing = sorted(got - expected), sorted(expected - got)
+    said = [f"has {brief(extra)} too many"] if extra else []
+    said += [f"lacks {brief(missing)}"] if missing else []
+    return Refusal(
+        "MSG-FIELDS",
+        f"{struct} {' and '.join(said)}",
+        got=brief(sorted(got)),
+        expected=brief(sorted(expected)),
+        do="a field outside the type is not covered by the signature; ask who built this payload",
+    )
+
+
+def brief(value: Value) -> str:
+    """Return a value as a refusal quotes it: its repr, cut when it is long."""
+    text = repr(value)
+    return text if len(text) <= 200 else text[:197] + "..."
+
+
+def _array_codec(element: _Codec, length: int | None) -> _Codec:
+    def read(value: Value) -> list[Value]:
+        if type(value) is not list:
+            raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
+        if length is not None and len(value) != length:
+            raise Refusal("MSG-ARRAY", "wrong number of elements", got=str(len(value)), expected=str(length))
+        if len(value) > MAX_ARRAY_LENGTH:
+            raise Refusal("MSG-ARRAY", "too many elements", got=str(len(value)), expected=f"<= {MAX_ARRAY_LENGTH}")
+        result = []
+        for position, item in enumerate(value):
+            try:
+                result.append(element.read(item))
+            except Refusal as refusal:
+                raise refusal.at(f"[{position}]") from None
+        return result
+
+    return _Codec(read, lambda value: keccak256(b"".join([element.word(item) for item in value])))
+
+
+def _atomic_codec(type_name: str) -> _Codec:
+    kind, size = atomic_kind(type_name) or ("", 0)
+    if kind in ("uint", "int"):
+        return _integer_codec(type_name, kind, size)
+    if kind == "bytesN":
+        return _Codec(lambda v: _read_bytes(v, size), lambda v: v.ljust(32, b"\0"))
+    return {
+        "bool": _Codec(_read_bool, lambda v: v.to_bytes(32, "big")),
+        "address": _Codec(_read_address, lambda v: v.rjust(32, b"\0")),
+        "string": _Codec(_read_string, lambda v: keccak256(v.encode())),
+        "bytes": _Codec(lambda v: _read_bytes(v, None), keccak256),
+    }[kind]
+
+
+def _integer_codec(type_name: str, kind: str, bits: int) -> _Codec:
+    lowest, highest = integer_range(kind, bits)
+
+    def read(value: Value) -> int:
+        number = read_integer(value)
+        if not lowest <= number <= highest:
+            raise Refusal(
+                "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"
+            )
+        return number
+
+    return _Codec(read, lambda v: v.to_bytes(32, "big", signed=kind == "int"))
+
+
+def read_integer(value: Value) -> int:
+    """Read an integer: a decimal string without sign, zeros or separators to spare, or a JSON integer up to 2**53 - 1.
+
+    Raises ``Refusal("MSG-INT")`` for hex, exponents, floats, a leading plus or zero, spaces, underscores.
+    """
+    if type(value) is str:
+        if _DECIMAL.fullmatch(value):
+            return int(value)
+    elif type(value) is int and -MAX_JSON_INTEGER <= value <= MAX_JSON_INTEGER:
+        return value
+    raise Refusal(
+        "MSG-INT",
+        "not an integer in its one accepted spelling",
+        got=brief(value),
+        expected="a decimal string such as '1500000', or a JSON integer up to 2^53-1",
+    )
+
+
+def _read_bool(value: Value) -> bool:
+    if type(value) is not bool:
+        raise Refusal("MSG-BOOL", "not a boolean", got=brief(value), expected="true or false, without quotes")
+    return value
+
+
+def _read_address(value: Value) -> bytes:
+    if type(value) is not str:
+        raise Refusal("MSG-ADDRESS", "not an address", got=brief(value), expected="0x and 40 hex digits")
+    return parse_address(value)
+
+
+def _read_string(value: Value) -> str:
+    if type(value) is not str:
+        raise Refusal("MSG-STRING", "not a text", got=brief(value), expected="a JSON string")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", got=ascii(value[:80])) from error
+    return value
+
+
+def _read_bytes(value: Value, size: int | None) -> bytes:
+    expected = "0x and an even number of hex digits" if size is None else f"0x and {2 * size} hex digits"
+    if type(value) is not str or not _HEX.fullmatch(value) or (size is not None and len(value) != 2 + 2 * size):
+        raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", got=brief(value), expected=expected)
+    return bytes.fromhex(value[2:])
+
+
+# ---- eip712 ---------------------------------------------------------------------------------------------------------
+
 
 DOMAIN_TYPE = "EIP712Domain"
 DOMAIN_MEMBERS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order

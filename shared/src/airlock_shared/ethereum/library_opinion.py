@@ -5,10 +5,30 @@ On the signing machine this runs in a process of its own. It is believed in noth
 
 from __future__ import annotations
 
+import sys
 from hashlib import sha256
+from types import ModuleType
 from typing import Any
 
-from airlock_shared.ethereum.without_key_files import leave_out_key_files
+# ---- without key files ----------------------------------------------------------------------------------------------
+# eth-account without key files. They and the curve of another chain are most of what it loads, and nothing here uses
+# them.
+# Loading them takes a second of CPU, and the second opinion on each step of `sign` is a new process.
+
+
+_NAMES = ("KDFType", "create_keyfile_json", "decode_keyfile_json")  # what eth-account takes from it
+
+
+def leave_out_key_files() -> None:
+    """Have eth-account load without eth-keyfile in this process: its names are there and can do nothing."""
+    for name in ("eth_keyfile", "eth_keyfile.keyfile"):
+        if name not in sys.modules:
+            module = sys.modules[name] = ModuleType(name)
+            module.__dict__.update(dict.fromkeys(_NAMES, object))
+
+
+# ---- library opinion ------------------------------------------------------------------------------------------------
+
 
 Types = dict[str, list[dict[str, str]]]
 
@@ -29,7 +49,7 @@ def _on_authorization(fields: dict[str, Any]) -> bytes:
     from eth_account.typed_transactions.set_code_transaction import Authorization
     from rlp import encode
 
-    from airlock_shared.ethereum.keccak import keccak256
+    from airlock_shared.ethereum.signatures import keccak256
 
     values = (fields["chainId"], bytes.fromhex(fields["address"][2:]), fields["nonce"])
     return bytes(Authorization(*values).hash()) + keccak256(b"\x05" + bytes(encode([*values])))
@@ -40,7 +60,7 @@ def _on_transaction(fields: dict[str, Any]) -> bytes:
     from eth_account.typed_transactions.typed_transaction import TypedTransaction
     from rlp import encode
 
-    from airlock_shared.ethereum.keccak import keccak256
+    from airlock_shared.ethereum.signatures import keccak256
 
     places = ("chainId", "nonce", "maxPriorityFeePerGas", "maxFeePerGas", "gas")
     to, data = (bytes.fromhex(fields[name][2:]) for name in ("to", "data"))

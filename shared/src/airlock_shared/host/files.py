@@ -1,24 +1,32 @@
-"""The one place in the shared core that opens files: read once under a cap, written whole or not at all.
-
-Input is opened without following a symbolic link and must be a regular file, so that nobody can swap what was looked at.
-Output is written to a temporary file beside its place, synced, and linked into place: it never replaces a file. Where
-there are no hard links, as on a USB stick with vfat or exfat, it is written in place, into a file that did not exist.
-"""
+"""Files: read once under a cap, written whole or not at all, followed while they are open; and the transcript's file."""
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import fcntl
+import json
 import os
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.wire.codec import MAX_DOCUMENT_BYTES
+from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
+from airlock_shared.errors import AirlockError, DocumentError, ExitCode, UsageError
+from airlock_shared.text.secrets import redact
+from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+# The one place in the shared core that opens files: read once under a cap, written whole or not at all.
+# Input is opened without following a symbolic link and must be a regular file, so that nobody can swap what was
+# looked at. Output is written to a temporary file beside its place, synced, and linked into place: it never replaces
+# a file. Where there are no hard links, as on a USB stick with vfat or exfat, it is written in place, into a file
+# that did not exist.
+
 
 _NO_HARD_LINKS = (
     errno.EPERM,
@@ -216,3 +224,127 @@ def _sync_folder(folder: Path) -> None:
 def current(folder: Path) -> list[Path]:
     """Return the files of the deployments in a folder that are not replaced."""
     return sorted(path for path in folder.glob("*.json") if not path.name.endswith(".replaced.json"))
+
+
+# ---- observed -------------------------------------------------------------------------------------------------------
+# What is seen of a machine, line by line, and the machine itself: passed in, so that a test can build another one.
+
+
+OK, LOOK, REFUSED, FAULT = "ok", "LOOK", "REFUSED", "FAULT"
+"""Verdicts. ``FAULT`` is ``doctor``'s alone: something does not work."""
+
+
+class MachineProbes(NamedTuple):
+    """The machine: where its file tree begins, how a shared library is loaded, and what is known of a file system."""
+
+    root: Path = Path("/")
+    load: Callable[[str], object] = ctypes.CDLL
+    disk: Callable[[Path], os.statvfs_result] = os.statvfs
+    spec: Callable[[str], object | None] = find_spec
+
+
+class Observed(NamedTuple):
+    """One line of a result: what was looked at, what was found, the verdict, and what to do about it.
+
+    ``check`` is the id of the check that refuses; ``code`` the exit code that ``doctor`` gives to it, 0 for advice.
+    """
+
+    group: str
+    what: str
+    found: str
+    verdict: str = OK
+    do: str = ""
+    check: str = ""
+    code: ExitCode = ExitCode.DONE
+
+    def as_json(self) -> dict[str, str]:
+        """Return the line for the transcript and for ``--json``, without the exit code."""
+        return {name: str(value) for name, value in self._asdict().items() if name != "code"}
+
+
+def broken(group: str, what: str, error: AirlockError) -> Observed:
+    """Return a line about what could not be looked at, as the error says it."""
+    return fault(group, what, error.what, error.do, error.exit_code)
+
+
+def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.USAGE) -> Observed:
+    """Return a line about what does not work."""
+    return Observed(group, what, found, FAULT, do, "", code)
+
+
+# ---- transcript file ------------------------------------------------------------------------------------------------
+# The transcript on the disk of one machine: read whole with its chain verified, and only ever appended to.
+
+
+MAX_BYTES = 256 << 20
+
+
+def read_transcript(path: Path) -> list[Entry]:
+    """Return the entries of a transcript file. Raises ``DocumentError("DOC-CHAIN")`` when the chain breaks."""
+    return read_entries(read_input(path, max_bytes=MAX_BYTES).splitlines())
+
+
+class TranscriptFile:
+    """A machine's own transcript."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._last: Entry | None = None  # and the mark of the file that it ends
+        self._mark = (0, 0, 0)
+
+    def entries(self) -> list[Entry]:
+        """Return the entries so far; none when the file is not there yet. Raises as :func:`read_transcript`."""
+        return read_transcript(self.path) if self.path.exists() else []
+
+    def head(self) -> str:
+        """Return the hash of the last entry, or 64 zeros."""
+        entries = self.entries()
+        return entries[-1].hash if entries else GENESIS
+
+    def record(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        """Append an entry, on the disk before this returns; ``at_ms`` is unix milliseconds.
+
+        Another process that appends waits for its turn, so that the chain stays one. What this object has appended itself
+        is not read again while the file is as it was left.
+        """
+        with _alone(make_folder(self.path.parent)):
+            return self._append(event, data, at_ms)
+
+    def record_after(self, head: str, event: str, data: dict[str, Any], at_ms: int) -> Entry | None:
+        """Append an entry as :meth:`record` does, but only while ``head`` is the last entry's hash; otherwise None.
+
+        What is said about a transcript as a whole is true of the one that was looked at, and of no later one.
+        """
+        with _alone(make_folder(self.path.parent)):
+            self._look()
+            if head != (self._last.hash if self._last else GENESIS):
+                return None
+            return self._append(event, data, at_ms)
+
+    def _look(self) -> None:
+        """Read the file again when somebody else has written to it."""
+        if self._last is None or _mark(self.path) != self._mark:
+            entries = self.entries()
+            self._last = entries[-1] if entries else None
+
+    def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        self._look()
+        entry = next_entry(self._last, at_ms, event, json.loads(redact(json.dumps(data))))
+        append_line(self.path, entry.line())
+        self._last, self._mark = entry, _mark(self.path)
+        return entry
+
+
+def _mark(path: Path) -> tuple[int, int, int]:
+    """Return what changes when somebody else writes to a file, or takes it away."""
+    if not path.exists():
+        return 0, 0, 0
+    status = path.lstat()
+    return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def _alone(folder: Path) -> AbstractContextManager[None]:
+    """Keep other processes out that do the same with this folder. Raises ``UsageError`` when it cannot be locked."""
+    with told(f"{folder} cannot be opened", "check its permissions"):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    return locked(descriptor, folder)

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_shared.errors import AirlockError
-from airlock_shared.host import zbar_library
-from airlock_shared.host.observed import LOOK, OK, MachineProbes, Observed, broken, fault
+from airlock_shared.host import picture_sources as zbar_library
+from airlock_shared.host.files import LOOK, OK, MachineProbes, Observed, broken, fault
 from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 

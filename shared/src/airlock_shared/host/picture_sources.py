@@ -6,6 +6,7 @@ and videos need OpenCV (the extra ``camera``); everything else is read by Pillow
 
 from __future__ import annotations
 
+import ctypes
 import os
 import re
 import struct
@@ -17,11 +18,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
-from airlock_shared.host.files import open_input, read_input
-from airlock_shared.wire.codec import damaged
+from airlock_shared.host.files import append_line, open_input, read_input
+from airlock_shared.ur.fountain import MAX_TEXT
+from airlock_shared.wire.strict_json import damaged
 
 if TYPE_CHECKING:
     from PIL import Image
+
 
 MAX_PIXELS = 12_500_000  # a telephone's ordinary picture, 4032 x 3024, and no more: in colours it takes 50 MB of memory
 MAX_PICTURE_BYTES = 64 << 20
@@ -221,3 +224,91 @@ def _opencv() -> Any:
             do="install the extra: pip install airlock-shared[camera]; or give pictures, a folder or a GIF",
         ) from error
     return cv2
+
+
+# ---- scan progress --------------------------------------------------------------------------------------------------
+# What a scan has read, kept in a file: an interrupted scan goes on from there. One frame's text a line, synced as it
+# comes.
+# A line that a power cut left half written is a frame that is damaged: its checksum says so, and it is ignored. The
+# file may hold signatures that are not submitted yet: its mode is 0600, and it is taken away when the transfer is
+# complete.
+
+
+MAX_KEPT_BYTES = 32 << 20
+
+
+class KeptFrames:
+    """The useful frames of one transfer, in a file that need not exist; without a path, in memory alone."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+
+    def texts(self) -> list[str]:
+        """Return what an earlier scan kept. Raises ``DocumentError`` or ``UsageError`` when the file cannot be read."""
+        if self._path is None or not self._path.exists():
+            return []
+        lines = read_input(self._path, max_bytes=MAX_KEPT_BYTES).decode("ascii", "replace").splitlines()
+        return [line for line in lines if 0 < len(line) <= MAX_TEXT]
+
+    def add(self, text: str) -> None:
+        """Keep a frame's text. Raises ``UsageError`` when it cannot be written."""
+        if self._path is not None:
+            append_line(self._path, text.encode("ascii"))
+
+    def forget(self) -> None:
+        """Take the file away."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+
+# ---- zbar library ---------------------------------------------------------------------------------------------------
+# Whether the system's zbar may read codes: below 0.23.93 a hostile code overflows it, unless Debian has repaired it.
+# CVE-2023-40889 and CVE-2023-40890 were reported of 0.23.90. Debian repaired them without a new release of zbar, in
+# 0.23.92-7+deb12u1 (bookworm) and 0.23.90-1+deb11u1 (bullseye), DSA-5614-1: so the library's own version cannot tell,
+# and the status that dpkg keeps of the installed package decides. What nobody can tell is left out; codes are read
+# without it.
+
+
+SONAME = "libzbar.so.0"
+PACKAGES = ("libzbar0", "libzbar0t64")
+STATUS = "var/lib/dpkg/status"
+REPAIRED_SINCE = (0, 23, 93)
+REPAIRED_BY_DEBIAN = re.compile(r"(0\.23\.92)-7\+deb12u[1-9][0-9]*|(0\.23\.90)-1\+deb11u[1-9][0-9]*")
+UPGRADE = "on Debian, apt-get install --only-upgrade libzbar0 brings a repaired one"
+_MAX_STATUS_BYTES = 64 << 20
+
+
+def why_left_out(library: Any, root: Path = Path("/")) -> str:
+    """Return why a loaded zbar must not read codes, empty when it may; dpkg's status is looked up below ``root``."""
+    version = _version(library)
+    if version >= REPAIRED_SINCE:
+        return ""
+    told = ".".join(map(str, version))
+    package = _packaged(root / STATUS)
+    repaired = REPAIRED_BY_DEBIAN.fullmatch(package)
+    if repaired and told in repaired.groups():
+        return ""
+    source = package or "from a package that dpkg does not know"
+    return f"a hostile code may overflow zbar {told} ({source}; CVE-2023-40889)"
+
+
+def _version(library: Any) -> tuple[int, int, int]:
+    """Ask the library itself, by all the three numbers of its C interface; pyzbar declares two of them."""
+    numbers = [ctypes.c_uint() for _ in range(3)]
+    library.zbar_version(*(ctypes.byref(number) for number in numbers))
+    major, minor, patch = (number.value for number in numbers)
+    return major, minor, patch
+
+
+def _packaged(status: Path) -> str:
+    """Return the version of zbar's package that dpkg has wholly installed, empty when it has none."""
+    try:
+        with status.open("rb") as file:
+            text = file.read(_MAX_STATUS_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    for entry in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in entry.splitlines() if re.match(r"[A-Z][A-Za-z-]*: ", line))
+        if fields.get("Package") in PACKAGES and fields.get("Status") == "install ok installed":
+            return fields.get("Version", "")
+    return ""

@@ -7,17 +7,31 @@ serves the check and the review screen.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.catalogue.actions import KINDS, SIDES
-from airlock_shared.catalogue.kinds import OPENED_MS, Field, leaf
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.errors import PlanError
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
-from airlock_shared.units import ADDRESS, CODE, FLAG, PERCENT, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
+from airlock_shared.units import (
+    ADDRESS,
+    CODE,
+    FLAG,
+    PERCENT,
+    UNIX_MS,
+    UNIX_S,
+    UNLIMITED,
+    raw_text,
+    span_text,
+    to_human,
+    utc_text,
+)
+from airlock_shared.venue.actions import KINDS, SIDES
+from airlock_shared.venue.kinds import OPENED_MS, Field, leaf
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
+
 
 MAX_TERMS_CHARACTERS = 20_000
 _CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": KINDS}
@@ -117,7 +131,7 @@ def shown_value(field: Field, raw: object) -> str:
     if unit is ADDRESS and type(raw) is bytes:
         return checksum_address(raw)
     if unit is CODE and type(raw) is bytes:
-        from airlock_shared.catalogue.referral_code import code_text
+        from airlock_shared.venue.referral_code import code_text
 
         return f'"{code_text(raw)}"'
     if unit is FLAG:
@@ -127,3 +141,114 @@ def shown_value(field: Field, raw: object) -> str:
     if unit in (UNIX_MS, UNIX_S) and type(raw) is int:
         return utc_text(raw if unit is UNIX_MS else raw * 1000)
     return checksum_address(raw) if type(raw) is bytes and len(raw) == 20 else raw_text(raw)
+
+
+# ---- builder fields -------------------------------------------------------------------------------------------------
+# What a plan step asks of the builder: the request fields, as they are sent.
+# Amounts go as the plan's own decimal texts: the client never scales and never computes with them.
+
+
+def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
+    """Return the fields to send for a step; what the plan only bounds is left to the builder.
+
+    Raises ``PlanError`` when the plan bounds a field that the builder needs as a value, or names an unknown pair.
+    """
+    fields = {}
+    for name, unit, _, required, sent, _, _ in step.action.parameters:
+        wanted = step.values.get(name)
+        if name == "pairIndex" and wanted is None:
+            wanted = wanted_value("pairIndex", step, deployment)
+            if isinstance(wanted, Exact) and wanted.raw is None:
+                raise _plan_error(step, "pair", "the pinned deployment has no such pair", "one of its pairs")
+        if wanted is None or not sent:
+            continue
+        if type(wanted) is not Exact:
+            if required and isinstance(wanted, Bounds):
+                raise _plan_error(step, name, "the builder needs a value here, not bounds", "a value")
+            continue
+        if name == "amountUsdc" and wanted.raw == UNLIMITED:
+            continue  # to leave the amount out is how the builder is asked for an unlimited approval
+        if unit is ADDRESS and type(wanted.raw) is bytes:
+            fields[sent] = checksum_address(wanted.raw)
+        elif unit is UNIX_S or unit is UNIX_MS or name == "pairIndex":
+            fields[sent] = str(wanted.raw)
+        else:
+            fields[sent] = wanted.text
+    for_another = step.signer.delegate_of is not None and step.raw("trader", "caller") == step.signer.delegate_of
+    if for_another and step.action.call and deployment.calls.by_name[step.action.call].delegable:
+        fields["delegate"] = checksum_address(step.signer.address)
+    return fields
+
+
+def replaced_trigger(step: Step) -> str:
+    """Return the id of the stored price trigger that a step replaces, or an empty text."""
+    wanted = step.values.get("replaces")
+    return wanted.text if wanted is not None and step.action.parameter("replaces") else ""
+
+
+def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
+    error = PlanError("PLAN-FIELD", what, got=step.values[field].text, expected=expected, do="correct the plan")
+    error.where = f"step {step.id}, {field}"
+    return error
+
+
+# ---- directions -----------------------------------------------------------------------------------------------------
+# Which way a trigger looks: the word that a number does not say.
+# A take profit of a long waits for a rise and a stop loss for a fall; of a short it is the other way round. A
+# percentage is one of profit or loss. Source: the specification, "POST /v2/intents/tpsl-partial".
+
+
+_TAKES, _STOPS = "take_profit", "stop_loss"
+_NAMED = {_TAKES: "take profit", _STOPS: "stop loss"}
+
+
+def directions(step: Step) -> Iterator[str]:
+    """Yield what each trigger of a step waits for, by the plan; nothing for a step without one."""
+    kind, side = (_text(step, name) for name in ("kind", "side"))
+    if kind in _NAMED and "percentage" in step.values:
+        yield f"the {_NAMED[kind]} waits for {_of_profit(step.values['percentage'])}"
+    elif kind in _NAMED and side and "price" in step.values:
+        yield _waits(kind, side, step.values["price"].text)
+    elif side:
+        for parameter, each in (("takeProfit", _TAKES), ("stopLoss", _STOPS)):
+            if parameter in step.values and getattr(step.values[parameter], "raw", None) != 0:
+                yield _waits(each, side, step.values[parameter].text)
+
+
+def odd_directions(step: Step) -> Iterator[str]:
+    """Yield what people rarely mean: a stop loss at a profit, a take profit at a loss, a trigger that is hit at once."""
+    kind, side = (_text(step, name) for name in ("kind", "side"))
+    percentage = _exact(step, "percentage")
+    if percentage is not None and kind in _NAMED and (percentage < 0) is (kind == _TAKES) and percentage:
+        yield f"a {_NAMED[kind]} at a {'profit' if percentage > 0 else 'loss'}: is the sign of the percentage meant?"
+    opened = _exact(step, "openPrice")
+    for parameter, each in (("takeProfit", _TAKES), ("stopLoss", _STOPS)):
+        trigger = _exact(step, parameter)
+        if opened and trigger and side and trigger != opened and (trigger > opened) is not _rises(each, side):
+            beyond = "above" if trigger > opened else "below"
+            yield f"the {_NAMED[each]} of this {side} lies {beyond} its open price: it would be hit at once"
+
+
+def _text(step: Step, name: str) -> str:
+    return step.values[name].text if name in step.values else ""
+
+
+def _exact(step: Step, name: str) -> int | None:
+    raw = step.raw(name)
+    return raw if type(raw) is int else None
+
+
+def _rises(kind: str, side: str) -> bool:
+    return (kind == _TAKES) is (side == "long")
+
+
+def _waits(kind: str, side: str, price: str) -> str:
+    moves = "rises" if _rises(kind, side) else "falls"
+    return f"the {_NAMED[kind]} of this {side} waits for a price that {moves} to {price}"
+
+
+def _of_profit(value: object) -> str:
+    if isinstance(value, Exact) and type(value.raw) is int and value.raw:
+        return f"a {'profit' if value.raw > 0 else 'loss'} of {value.text.lstrip('-')} %"
+    said = value.text if isinstance(value, Exact | Bounds) else ""
+    return f"a profit (above 0) or a loss (below 0) of {said} %"

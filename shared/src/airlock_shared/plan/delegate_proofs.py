@@ -10,11 +10,10 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.catalogue.actions import REGISTRATIONS
 from airlock_shared.errors import PlanError, Refusal
-from airlock_shared.ethereum.addresses import checksum_address
-from airlock_shared.ethereum.recovery import personal_digest, recover
+from airlock_shared.ethereum.signatures import checksum_address, personal_digest, recover
 from airlock_shared.plan.model import Plan, Step
+from airlock_shared.venue.actions import REGISTRATIONS
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment

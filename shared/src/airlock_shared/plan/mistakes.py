@@ -12,11 +12,11 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import PlanError
-from airlock_shared.plan.examples import example_at
+from airlock_shared.plan.known import example_at
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import read_plan, read_toml
 from airlock_shared.plan.toml_positions import Span, TomlPosition, nearest, places
-from airlock_shared.wire.saved_as import other_form
+from airlock_shared.wire.strict_json import other_form
 
 MAX_MISTAKES = 100
 _TIME = re.compile(r"""([A-Za-z_]+)["']?\s*=\s*[0-9]+[-./:][0-9]+[-./:][0-9]++(?!-)""")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.units import raw_text
 
 if TYPE_CHECKING:
-    from airlock_shared.catalogue.actions import Action
+    from airlock_shared.venue.actions import Action
 
 CUSTOM = "custom"
 """The action of a step whose struct an operator pinned."""

@@ -10,26 +10,27 @@ import re
 from datetime import datetime
 from typing import Any
 
-from airlock_shared.catalogue.actions import ACTIONS, Action
-from airlock_shared.catalogue.calls import CALLS
-from airlock_shared.catalogue.intents import CATALOGUE
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, AsSigned, Limits, Plan, Signer, Step, Value
-from airlock_shared.plan.own_limits import limit_faults, value_faults
 from airlock_shared.plan.values import (
     AT_ONCE,
     LINE,
     Telling,
+    limit_faults,
     plan_error,
     read_address,
     read_amount,
     read_values,
     require_known,
     utc_form,
+    value_faults,
 )
 from airlock_shared.units import GWEI, NATIVE, PERCENT
-from airlock_shared.wire.codec import check_depth, fingerprint
+from airlock_shared.venue.actions import ACTIONS, Action
+from airlock_shared.venue.calls import CALLS
+from airlock_shared.venue.structs import CATALOGUE
 from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
+from airlock_shared.wire.strict_json import check_depth, fingerprint
 from airlock_shared.wire.toml import parse_toml
 
 FORMAT = "airlock/plan@1"

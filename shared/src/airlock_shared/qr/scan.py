@@ -5,15 +5,170 @@ Pure but for what it is given: the pictures, the decoder, and the place where fr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.host.scan_progress import KeptFrames
-from airlock_shared.qr.candidates import Candidates
-from airlock_shared.qr.read import texts_in
+from airlock_shared.host.picture_sources import SONAME, UPGRADE, KeptFrames, why_left_out
 from airlock_shared.ur.decode import Decoder, Message, Progress, Taken
-from airlock_shared.wire.codec import damaged
+from airlock_shared.wire.strict_json import damaged
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+
+# ---- candidates -----------------------------------------------------------------------------------------------------
+# The transfers whose frames a scan has seen: a stray frame of another one, even the very first, stands in nobody's
+# way.
+# The candidate with the most parts leads, and the first one that is complete is the scan's message; people confirm
+# its kind and its fingerprint in either case. At most four are kept, so that a hostile screen costs bounded memory.
+
+
+MOST = 4
+
+
+class Candidate(NamedTuple):
+    """One transfer: its decoder, and the texts of its useful frames."""
+
+    decoder: Decoder
+    texts: list[str]
+
+    @property
+    def useful(self) -> int:
+        """How many parts of it are known."""
+        return self.decoder.progress.useful
+
+    def take(self, text: str) -> Taken:
+        """Give it a frame's text, and keep the text when it is of use."""
+        taken = self.decoder.receive(text)
+        if taken is Taken.USEFUL:
+            self.texts.append(text)
+        return taken
+
+
+class Candidates:
+    """The leader, which every frame is given to first, and its rivals."""
+
+    def __init__(self, leader: Decoder) -> None:
+        self.leader = Candidate(leader, [])
+        self._rivals: list[Candidate] = []
+
+    def overtaken_by(self, text: str, *, at_once: bool) -> bool:
+        """Give a rival a frame that is not the leader's; return whether that rival leads from now on.
+
+        It does when it is complete or has more parts than the leader; with ``at_once`` already with its first.
+        """
+        rival = self._rival_of(text)
+        if rival is None or not (at_once or rival.decoder.result is not None or rival.useful > self.leader.useful):
+            return False
+        self._rivals.remove(rival)
+        self._keep(self.leader)
+        self.leader = rival
+        return True
+
+    def _rival_of(self, text: str) -> Candidate | None:
+        """Return the rival to which a frame was of use, a new one for the first frame of a transfer."""
+        for rival in self._rivals:
+            taken = rival.take(text)
+            if taken is not Taken.MIXED:
+                return rival if taken is Taken.USEFUL else None
+        fresh = Candidate(Decoder(), [])
+        if fresh.take(text) is not Taken.USEFUL:
+            return None
+        self._keep(fresh)
+        return fresh
+
+    def _keep(self, candidate: Candidate) -> None:
+        """Keep one more rival; when there are too many, the one with the fewest parts makes room."""
+        self._rivals.append(candidate)
+        if len(self._rivals) >= MOST:
+            self._rivals.remove(min(self._rivals[:-1], key=lambda rival: rival.useful))
+
+
+# ---- read -----------------------------------------------------------------------------------------------------------
+# The texts of the QR codes in a picture: zxing-cpp, then zbar where there is a sound one, then a clearer picture.
+
+
+MISSING_ZBAR = (
+    "the second decoder is missing: the zbar library is not installed. Codes are read without it; "
+    "on Debian, apt-get install libzbar0 brings it"
+)
+
+_SMALL_PIXELS = 1 << 20
+
+
+def texts_in(image: Image.Image) -> list[str]:
+    """Return the text of each QR code in a picture, in either polarity; empty when none can be read."""
+    grey = image if image.mode == "L" else _on_white(image).convert("L")
+    return _by_zxing(grey) or _by_zbar(grey) or _by_zxing(_clearer(grey))
+
+
+def second_decoder_hint() -> str:
+    """Return what to tell the operator once when the second decoder is missing, else nothing."""
+    decode, why = _zbar()
+    return "" if decode else why
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """Return a picture with transparency as it looks on white paper."""
+    if not image.has_transparency_data:
+        return image
+    from PIL import Image
+
+    layer = image.convert("RGBA")
+    return Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
+
+
+def _clearer(grey: Image.Image) -> Image.Image:
+    """Return a picture with its whole contrast, a small one at twice its size: noise and a dim screen need it."""
+    from PIL import Image, ImageOps
+
+    full = ImageOps.autocontrast(grey, cutoff=1)
+    if grey.width * grey.height > _SMALL_PIXELS:
+        return full
+    return full.resize((2 * grey.width, 2 * grey.height), Image.Resampling.BICUBIC)
+
+
+def _by_zxing(grey: Image.Image) -> list[str]:
+    import zxingcpp
+
+    kind, plain = zxingcpp.BarcodeFormats(zxingcpp.BarcodeFormat.QRCode), zxingcpp.TextMode.Plain
+    found = zxingcpp.read_barcodes(grey, formats=kind, text_mode=plain)
+    return [code.text for code in found]
+
+
+def _by_zbar(grey: Image.Image) -> list[str]:
+    decode, _ = _zbar()
+    return decode(grey) if decode else []
+
+
+@cache
+def _zbar() -> tuple[Callable[[Image.Image], list[str]] | None, str]:
+    """Return zbar's decoder of grey pictures, or None and why: the library is missing, or not one that may be used."""
+    try:
+        from pyzbar import zbar_library  # type: ignore[import-untyped]
+
+        if sys.platform == "linux":  # it would look for the library by starting ldconfig or a compiler
+            zbar_library.find_library = lambda _: SONAME
+        from pyzbar import pyzbar, wrapper
+    except (ImportError, OSError):
+        return None, MISSING_ZBAR
+    if why := why_left_out(wrapper.LIBZBAR):
+        return None, f"the second decoder is left out: {why}. Codes are read without it; {UPGRADE}"
+
+    def decode(grey: Image.Image) -> list[str]:
+        found = pyzbar.decode(grey, symbols=[pyzbar.ZBarSymbol.QRCODE])
+        return [code.data.decode("utf-8", "replace") for code in found]
+
+    return decode, ""
+
+
+# ---- scan -----------------------------------------------------------------------------------------------------------
+
 
 HINT_AFTER = 45  # pictures without a code: a second and a half of a camera
 HINTS = (
@@ -118,3 +273,36 @@ def _incomplete(decoder: Decoder, pictures: int) -> DocumentError:
         expected=f"{progress.expected} parts",
         do="show the missing frames, or let it play longer, and scan again",
     )
+
+
+# ---- sources --------------------------------------------------------------------------------------------------------
+# The texts of the codes in what a command line names: pictures, folders, videos, ``camera`` and ``camera:N``.
+# The libraries that open pictures and look for codes are loaded here, and behind it; a program may have it run in a
+# process of its own.
+
+
+CAMERA = re.compile(r"camera(?::([0-9]{1,2}))?")
+
+Reader = Callable[[Sequence[str], Callable[[str], None]], Iterator[list[str]]]
+"""What reads sources: it yields the texts of each picture, and tells remarks meanwhile. Raises as :func:`texts_of`."""
+
+
+def texts_of(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[list[str]]:
+    """Yield the texts of the codes in each picture, in order.
+
+    What is left out of a folder, and a decoder that is missing, is told. Raises ``UsageError`` for a source that is not
+    there, ``DocumentError`` for one that cannot be read.
+    """
+    from airlock_shared.host.picture_sources import camera_frames, file_frames
+
+    if advice := second_decoder_hint():
+        tell(advice)
+    for source in sources:
+        camera = CAMERA.fullmatch(source)
+        frames = (
+            camera_frames(int(camera[1] or 0))
+            if camera
+            else file_frames(Path(source), on_skipped=lambda error: tell(f"left out: {error}"))
+        )
+        for frame in frames:
+            yield texts_in(frame)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.catalogue.pinned_structs import with_pins
-from airlock_shared.checks.case import Situation
-from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps
+from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps, refusal_of
+from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
-from airlock_shared.checks.signature import check_signature
-from airlock_shared.checks.verdicts import refusal_of
+from airlock_shared.checks.second_opinion import check_signature
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import Answer
-from airlock_shared.report.evidence.transcript_entries import stated_uncertainty_ms
-from airlock_shared.report.judged import BEGUN, Judged
+from airlock_shared.report.evidence.timeline import stated_uncertainty_ms
+from airlock_shared.report.rows import BEGUN, Judged
+from airlock_shared.venue.pinned_structs import with_pins
 
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
 

@@ -6,28 +6,136 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from airlock_shared.catalogue.actions import Action
-from airlock_shared.catalogue.referral_code import code_rows
-from airlock_shared.catalogue.services import AUTHORIZATION
-from airlock_shared.checks.case import CallCase, ReadCall, ReadIntent
+from airlock_shared.checks.model import CallCase, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.documents.transcript import PROVED, Entry
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import Signer, Step
-from airlock_shared.report.before_signing import proofs_of, reads_of
 from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.evidence.screens import Screens
-from airlock_shared.report.judged import Judged
-from airlock_shared.report.outcome import outcome_of
-from airlock_shared.report.rows import Row, moment, named
-from airlock_shared.units import CODE, GWEI, NATIVE, raw_text, to_human
+from airlock_shared.report.evidence.timeline import READ, Screens
+from airlock_shared.report.rows import Judged, Row, moment, named, plain
+from airlock_shared.units import CODE, GWEI, NATIVE, raw_text, to_human, utc_text
+from airlock_shared.venue.actions import Action
+from airlock_shared.venue.referral_code import code_rows, code_text
+from airlock_shared.venue.services import AUTHORIZATION
 
 if TYPE_CHECKING:
-    from airlock_shared.checks.case import Case
     from airlock_shared.checks.judge import Examined
+    from airlock_shared.checks.model import Case
+
+
+# ---- before signing -------------------------------------------------------------------------------------------------
+# What the transcripts say of a step from before it was signed: proofs of a delegate key, reads of a referral code.
+
+
+_NOT_TOLD = {None: "not told", "": "nobody", True: "yes", False: "no"}
+_FACTS = ("owner", "pending", "private")
+
+
+def proofs_of(evidence: Evidence, step: str) -> list[Row]:
+    """Return the proofs that a delegate has its key, as the offline machine checked them for this ceremony."""
+    return [
+        {"at": moment(entry.at_ms), **{name: plain(entry.data.get(name, "")) for name in ("delegate", "challenge")}}
+        for entry in evidence.told("offline", PROVED, ceremony=evidence.plan.id, step=step)
+    ]
+
+
+def reads_of(evidence: Evidence, step: str) -> list[Row]:
+    """Return what the online machine read of a step's referral code, oldest first, for this plan and no other."""
+    plan = evidence.plan
+    return [_read(entry) for entry in evidence.told("online", READ, ceremony=plan.id, step=step, plan=plan.fingerprint)]
+
+
+def _read(entry: Entry) -> Row:
+    data = entry.data
+    code = _bytes(data["code"])
+    return {
+        "at": moment(entry.at_ms),
+        "code": data["code"] if code is None else code_text(code),
+        "code_rows": [] if code is None else list(code_rows(code)),
+        "seen": [_seen(row) for row in data["seen"]],
+        "disagreements": list(map(plain, data["disagreements"])),
+        "warnings": list(map(plain, data["warnings"])),
+    }
+
+
+def _seen(row: Row) -> Row:
+    adopted = row.get("adopted")
+    code = _bytes(adopted)
+    if code is not None:
+        adopted = code_text(code) if any(code) else "no code"
+    facts = {name: _fact(row.get(name)) for name in _FACTS}
+    return {"source": row["source"], **facts, "adopted": _fact(adopted), "trouble": plain(row.get("trouble", ""))}
+
+
+def _fact(value: object) -> str:
+    return _NOT_TOLD[value] if value is None or value == "" or isinstance(value, bool) else plain(value)
+
+
+def _bytes(text: object) -> bytes | None:
+    """Return the 32 bytes of 0x-hex, or None for anything else."""
+    digits = text.removeprefix("0x") if isinstance(text, str) else ""
+    return bytes.fromhex(digits) if len(digits) == 64 and set(digits) <= set("0123456789abcdef") else None
+
+
+# ---- outcome --------------------------------------------------------------------------------------------------------
+# What became of a step that was submitted: the journal's state and events, and what was read back, in the order told.
+
+
+_OUTCOME_FACTS = (
+    "route", "method", "state", "meaning", "tracking_id", "transaction_hash", "entity_id", "code", "note", "final", "done",
+)  # fmt: skip
+_PERHAPS_NOT_SENT = frozenset({"PREPARED", "SENDING", "UNKNOWN", "PRESUMED_UNKNOWN", "EXPIRED_UNUSED", "VOIDED"})
+_PROMISE = ("what", "promised", "found", "kept")
+"""What was promised, what was found, and whether it was kept (None: not to be told)."""
+
+
+def outcome_of(digest: str, evidence: Evidence) -> Row | None:
+    """Return the outcome of what has this digest; None when the journal does not have it."""
+    sent = evidence.timeline.sent.get(digest) if evidence.timeline else None
+    if sent is None:
+        return None
+    told = evidence.told("online", "outcome", digest=digest)
+    last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
+    state = sent.row["state"]
+    sending = () if state in _PERHAPS_NOT_SENT else evidence.told("online", "sending", digest=digest)
+    return {
+        **{name: sent.row[name] for name in _OUTCOME_FACTS},
+        "sent_at": next((moment(entry.at_ms) for entry in sending), None),
+        "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
+        "events": [_event(event) for event in sent.events],
+        "told": [_told(entry) for entry in told],
+        "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in last.data["read_back"]]
+        if last
+        else [],
+        "read_back_at": moment(last.at_ms) if last else None,
+    }
+
+
+def _event(event: Row) -> Row:
+    at_ms = event.get("at_ms")
+    return {
+        "kind": event["kind"],
+        "seq": event.get("seq"),
+        "at": "" if at_ms is None else utc_text(at_ms),
+        "type": event["type"],
+        "payload": named({name: _text(value) for name, value in event["payload"].items()}),
+    }
+
+
+def _text(value: object) -> str:
+    return value if type(value) is str else json.dumps(value, ensure_ascii=False)
+
+
+def _told(entry: Entry) -> Row:
+    return {"at": utc_text(entry.at_ms), **{name: str(entry.data.get(name, "")) for name in ("state", "error")}}
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------------
 
 
 def signer_row(signer: Signer) -> Row:

@@ -6,20 +6,120 @@ what the artefacts give, field by field, and ``report.html`` what that gives, by
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError
-from airlock_shared.report.compare import Difference, first_difference
-from airlock_shared.report.evidence.artefacts import SCREENS, SIGNATURES, Evidence
-from airlock_shared.report.evidence.reading import read_evidence
-from airlock_shared.report.evidence.redaction import with_bytes, withheld_steps
-from airlock_shared.report.evidence.screens import Screens, write_screens
-from airlock_shared.report.judged import Judged
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.report.evidence.artefacts import (
+    DEPLOYMENT,
+    FILES,
+    PLAN,
+    REQUESTS,
+    REQUIRED,
+    SCREENS,
+    SIGNATURES,
+    TIMELINE,
+    TRANSCRIPTS,
+    Evidence,
+    Requests,
+)
+from airlock_shared.report.evidence.redaction import parse_withheld, with_bytes, withheld_steps
+from airlock_shared.report.evidence.timeline import (
+    Screens,
+    parse_screens,
+    parse_timeline,
+    read_transcript,
+    write_screens,
+)
 from airlock_shared.report.model import artefact_rows, report_of
 from airlock_shared.report.page.page import page
-from airlock_shared.report.rows import Row, report_text
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.report.rows import Judged, Row, report_text
+from airlock_shared.wire.strict_json import parse_json
+
+# ---- compare --------------------------------------------------------------------------------------------------------
+# Two JSON values compared field by field: the place of the first difference, and what is there.
+
+
+_SHOWN = 200
+
+
+class Difference(NamedTuple):
+    """Where two values differ, such as ``steps[0].request.decided[2].raw``, and what each has there."""
+
+    where: str
+    got: str
+    expected: str
+
+
+def first_difference(got: Any, expected: Any, where: str = "") -> Difference | None:
+    """Return the first difference, or None. Types count: 1, 1.0 and true are three values; the order of members does not."""
+    if type(got) is not type(expected):
+        return Difference(where, _text(got), _text(expected))
+    if type(expected) is dict:
+        return _of_members(got, expected, where)
+    if type(expected) is list:
+        for position, pair in enumerate(zip(got, expected, strict=False)):
+            if found := first_difference(*pair, f"{where}[{position}]"):
+                return found
+        counts = len(got), len(expected)
+        return (
+            None if got == expected else Difference(f"{where}[{min(counts)}]", *(f"{count} items" for count in counts))
+        )
+    return None if got == expected else Difference(where, _text(got), _text(expected))
+
+
+def _of_members(got: dict[str, Any], expected: dict[str, Any], where: str) -> Difference | None:
+    for name in [*expected, *(name for name in got if name not in expected)]:
+        place = f"{where}.{name}" if where else name
+        if name not in got:
+            return Difference(place, "nothing", _text(expected[name]))
+        if name not in expected:
+            return Difference(place, _text(got[name]), "nothing")
+        if found := first_difference(got[name], expected[name], place):
+            return found
+    return None
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True)[:_SHOWN]
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+# The artefacts of a ceremony read strictly, each by the reader of its kind.
+
+
+def read_evidence(files: Mapping[str, bytes]) -> Evidence:
+    """Read every artefact, by its name in ``FILES``.
+
+    Raises ``DocumentError("REPORT-ARTEFACT")`` for one that is missing or unknown, ``PlanError``, or another
+    ``DocumentError`` or ``Refusal`` of the artefact that is damaged.
+    """
+    for name in REQUIRED:
+        if name not in files:
+            raise DocumentError(
+                "REPORT-ARTEFACT", f"the artefact {name} is missing", do="find the folder as it was made"
+            )
+    if unknown := sorted(set(files) - set(FILES)):
+        raise DocumentError("REPORT-ARTEFACT", "a file that is no artefact", got=unknown[0][:80])
+    return Evidence(
+        half="online" if TIMELINE in files else "offline",
+        files={name: files[name] for name in FILES if name in files},
+        plan=parse_plan(files[PLAN]),
+        deployment=parse_deployment(files[DEPLOYMENT]),
+        requests=Requests(*parse_requests(files[REQUESTS])) if REQUESTS in files else None,
+        answers=parse_withheld(files[SIGNATURES]) if SIGNATURES in files else None,
+        screens=parse_screens(files[SCREENS]) if SCREENS in files else None,
+        transcripts={half: read_transcript(files[name]) for half, name in TRANSCRIPTS.items() if name in files},
+        timeline=parse_timeline(files[TIMELINE]) if TIMELINE in files else None,
+    )
+
+
+# ---- verify ---------------------------------------------------------------------------------------------------------
+
 
 _DO = "do not rely on this report: make it again from the artefacts, or find the folder as it was made"
 

@@ -12,9 +12,8 @@ from enum import Enum
 from typing import NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.fountain import FountainPart, choose_fragments
-from airlock_shared.ur.frames import is_ur, parse_part
-from airlock_shared.wire.codec import damaged
+from airlock_shared.ur.fountain import FountainPart, choose_fragments, is_ur, parse_part
+from airlock_shared.wire.strict_json import damaged
 
 
 class TransferLimits(NamedTuple):

@@ -11,7 +11,7 @@ import struct
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.codec import (
+from airlock_shared.wire.strict_json import (
     ARRAY,
     BIG,
     BIG_NEGATIVE,

@@ -10,7 +10,7 @@ import re
 import tomllib
 from typing import Any
 
-from airlock_shared.wire.saved_as import ONLY, other_form
+from airlock_shared.wire.strict_json import ONLY, other_form
 
 MAX_KEY_PARTS = 24  # as deep as a document may be
 MAX_BRACKETS = 24

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.backends import Evm
+    from airlock_rehearsal.chain.deploy import Evm
 
 CHAIN_ID = 31337
 """The chain id of local development chains: a signature for it is worthless on every real one."""

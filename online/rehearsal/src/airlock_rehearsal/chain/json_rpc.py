@@ -11,7 +11,7 @@ from eth_utils.address import is_address, to_checksum_address
 from airlock_rehearsal.chain.evm import EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.backends import Evm
+    from airlock_rehearsal.chain.deploy import Evm
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)

@@ -29,7 +29,7 @@ from airlock_rehearsal.chain.evm import (
 from airlock_rehearsal.chain.interface import reverted
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.strict_json import parse_json
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 MAX_REPLY_BYTES = 8 << 20

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_rehearsal.chain.deploy import Contracts, deploy
+from airlock_rehearsal.chain.deploy import Contracts, Sender, deploy, derived, required, transact, transact_together
 from airlock_rehearsal.chain.evm import EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import (
     REFERRAL,
@@ -22,10 +22,9 @@ from airlock_rehearsal.chain.interface import (
     encode_call,
     function_names,
 )
-from airlock_rehearsal.chain.sending import Sender, derived, required, transact, transact_together
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.backends import Evm
+    from airlock_rehearsal.chain.deploy import Evm
 
 SEEDING_GAS = 1_000_000
 

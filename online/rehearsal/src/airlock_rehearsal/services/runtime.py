@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict, deque
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from eth_utils.address import is_address, to_checksum_address
 
 from airlock_rehearsal.services.faults import Faults
+from airlock_shared.errors import UsageError
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.mempool import Mempool
@@ -65,3 +68,73 @@ class Runtime:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+# ---- settings -------------------------------------------------------------------------------------------------------
+# How a rehearsal is set up: a chain that is nobody's, contracts at known addresses, and a trader.
+
+
+REHEARSAL_CHAINS = CHAIN_ID, OTHER_CHAIN = (31337, 1337)
+"""As the gate has them (``airlock_shared.documents.deployment``), which nothing here imports. The rehearsal is on the first;
+the fault ``wrong-chain`` names the other one."""
+
+DOMAIN_NAME = "ExchangeTrading"
+"""Of both signing domains."""
+
+INTENT_DEADLINE_MS = 600_000  # ten minutes: a person has to read and sign
+
+DEFAULT_TRADER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"  # account 0 of "test test test … junk", known to everyone
+
+TRADING_ROUTER = "0x8D27456e6236EF79D80E9Df35Aae22AEAa0A27d4"
+TRADING_STORAGE = "0xcd5B0A5C7f95FF2B20721A3953cD48E862A14514"
+USDC = "0x8323aabb1e7cbeF50904F377b4DC2C4350d24eB9"
+REFERRAL = "0xd8d96a15153D25423F999eCeec39bb17711FC2Ed"
+"""Where the operator's first four transactions put the contracts, on every new chain (``chain.deploy``)."""
+
+STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
+"""Whom the fault message-altered makes a delegate: 20 bytes of keccak-256 of ``airlock rehearsal stranger``; no key."""
+
+
+class RehearsalSettings(NamedTuple):
+    """What a rehearsal may vary. Times ending in ``_s`` are seconds of real time, ``_ms`` unix milliseconds."""
+
+    chain_id: int = CHAIN_ID
+    execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
+    pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
+    keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
+    stream_cap_s: float | None = None  # None: 60 s, or 180 s in EIP-7702 mode (specification, "Limits")
+    rate_limit: int | None = None  # requests a minute from one address to the builder's trading endpoints
+    slow_s: float = 2.0  # how long the fault "slow" waits
+    seed: str = "airlock rehearsal"
+
+    @property
+    def stream_cap(self) -> float:
+        """The lifetime cap of an event stream, in seconds."""
+        if self.stream_cap_s is not None:
+            return self.stream_cap_s
+        return 60.0 if self.execution == "eip712" else 180.0
+
+    def domain(self, key: str) -> dict[str, object]:
+        """Return the EIP-712 domain called ``trading`` or ``referral``."""
+        contract = {"trading": TRADING_ROUTER, "referral": REFERRAL}[key]
+        return {"name": DOMAIN_NAME, "version": "1", "chainId": self.chain_id, "verifyingContract": contract}
+
+
+def checked(settings: RehearsalSettings, trader: str) -> str:
+    """Return the trader in EIP-55.
+
+    Raises ``UsageError`` for a real chain, an unknown mode, a rate limit below one, or a wrong address.
+    """
+    if settings.chain_id != CHAIN_ID:
+        raise UsageError(
+            f"rehearsal services do not serve chain id {settings.chain_id}: what is signed in a rehearsal must be "
+            "worthless on every real chain",
+            do=f"use {CHAIN_ID}",
+        )
+    if settings.execution not in ("eip712", "eip7702"):
+        raise UsageError(f"no execution mode {settings.execution!r}", do="use eip712 or eip7702")
+    if settings.rate_limit is not None and settings.rate_limit < 1:
+        raise UsageError(f"a rate limit of {settings.rate_limit} requests a minute", do="allow at least one")
+    if not is_address(trader):
+        raise UsageError(f"the rehearsal's trader {trader!r} is not an address", do="give 0x and 40 hex digits")
+    return str(to_checksum_address(trader))

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from threading import Semaphore
 from typing import TYPE_CHECKING, NamedTuple
 
+from airlock_online.journal.order_states import ANOMALIES, Anomaly, KnownOrder, OrderEvent, OrderState, is_of, merge
+from airlock_online.journal.schema import Submission, let_go
 from airlock_online.speech.sections import SHIPPED, Speech
+from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
     from airlock_online.clients.rpc import RpcClient
-    from airlock_online.delivery.before_sending import SendingMarks
+    from airlock_online.delivery.submit import SendingMarks
     from airlock_online.journal.journal import Journal
     from airlock_online.journal.order_states import OrderEvent
     from airlock_online.journal.schema import Record
-    from airlock_shared.catalogue.intents import Intent
+    from airlock_shared.venue.structs import Intent
 
 
 STREAMS, OTHERS = 10, 30
@@ -125,3 +129,156 @@ class DeliveryContext(NamedTuple):
     contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
     look: Callable[[str], Sequence[Found]] | None = None
     marks: SendingMarks | None = None
+
+
+# ---- tracker --------------------------------------------------------------------------------------------------------
+# One submission while it is sent and followed: each event is in the journal before it is shown to anybody.
+
+
+_MAX_GIVEN = 300
+
+
+class Tracker:
+    """The submission of one digest, kept equal to the journal. ``token`` is the claim's, empty where it is only followed.
+
+    ``known`` is its row, where that has just been read. ``given_id`` is a tracking id that a person gave, where none is
+    known: it is written down with the first event that agrees with what was signed.
+    """
+
+    def __init__(
+        self, digest: str, context: DeliveryContext, known: Submission | None = None, given_id: str = ""
+    ) -> None:
+        self.digest = digest
+        self.token = ""
+        self._context = context
+        known = known or context.journal.get(digest)
+        self.tracking_id = known.tracking_id or given_id
+        self._is_named = bool(known.tracking_id)
+        self.order = KnownOrder(json.loads(known.record.signed), self.tracking_id)
+        self._accepted = known.state is OrderState.ACCEPTED
+        for event in context.journal.events(digest):
+            self.order = merge(self.order, event).order
+
+    def take(self, event: OrderEvent) -> None:
+        """Merge an event of the batched market: write what is new, name what is odd, then show it."""
+        merged = merge(self.order, event)
+        self.order = merged.order
+        if not event.tracking_id and event.payload.get("trackingId") is not None:
+            self.keep_unusable(given_id("trackingId", event.payload["trackingId"]))
+        if not merged.fresh and is_of(event, self.order):
+            self.adopt(event)
+        if merged.fresh:
+            ended = (merged.order.state,) if merged.order.state and merged.order.terminal is event else ()
+            message = event.payload.get("message")
+            self.write(
+                event,
+                tracking_id=merged.order.tracking_id,
+                path=ended if self._accepted else (OrderState.ACCEPTED, *ended),
+                code=event.code if ended else "",
+                note=message if ended and type(message) is str else "",
+                told_again=self._accepted and bool(self.tracking_id) and event.seq is not None,
+            )
+        for anomaly in merged.anomalies:
+            self.odd(anomaly)
+
+    def take_all(self, events: Sequence[OrderEvent]) -> None:
+        """Take a reply's events. None of them ends the order where one, before or behind it, tells of another order."""
+        order = self.order
+        for event in events:
+            order = merge(order, event).order
+        self.order = self.order._replace(contradicted=order.contradicted)
+        for event in events:
+            self.take(event)
+
+    def adopt(self, event: OrderEvent) -> None:
+        """Keep the tracking id that an event carries which is not taken, where none is known yet."""
+        if event.tracking_id and not self.tracking_id:
+            self.tracking_id, self._is_named = event.tracking_id, True
+            self.order = self.order._replace(tracking_id=event.tracking_id)
+            self._context.journal.name(self.digest, event.tracking_id)
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the service is known to have taken it."""
+        return self._accepted
+
+    def write(
+        self,
+        event: OrderEvent,
+        *,
+        tracking_id: str = "",
+        entity_id: str = "",
+        path: Sequence[OrderState] = (),
+        code: str = "",
+        note: str = "",
+        told_again: bool = False,
+    ) -> None:
+        """Make an event, the ids and the states that it leads through durable, then show the event if it is new.
+
+        ``told_again`` is for an event that can be read again by the tracking id: it survives the death of the process, and
+        after a power cut it comes once more.
+        """
+        new_id = "" if self._is_named else tracking_id
+        self.tracking_id = self.tracking_id or tracking_id
+        self._is_named = self._is_named or bool(new_id)
+        journal = self._context.journal
+        fresh = journal.record(
+            self.digest,
+            event,
+            tracking_id=new_id,
+            entity_id=entity_id,
+            path=path,
+            code=code,
+            note=note,
+            told_again=told_again,
+        )
+        let_go(self.token)
+        self._accepted = self._accepted or OrderState.ACCEPTED in path
+        self._context.on_answered()
+        if fresh:
+            self._context.on_event(event)
+
+    def odd(self, anomaly: Anomaly) -> None:
+        """Write an anomaly down, and name it when it is new."""
+        if self._context.journal.record_anomaly(self.digest, anomaly):
+            event = safe(f"{anomaly.event.type}: {anomaly.why}" if anomaly.why else anomaly.event.type, limit=300)
+            self._context.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({event})")
+
+    def keep_unusable(self, given: str) -> None:
+        """Keep an id that a service gave and that cannot be asked for, and say so."""
+        self._context.journal.keep_unusable(self.digest, given)
+        self._context.on_notice(f"an id that cannot be asked for was given, and is kept: {given}")
+
+    def settle(self, state: OrderState, note: str) -> None:
+        """Move to a state that no event brings. Where it is too late for that, the note alone is kept."""
+        if not self._context.journal.move(self.digest, state, note=note, token=self.token):
+            self._context.journal.annotate(self.digest, note)
+        let_go(self.token)
+        self._context.on_answered()
+
+    def reject(self, status: int, reason: str, code: str = "") -> None:
+        """Write down that it was refused before it was taken, and why."""
+        self._context.journal.reject(self.digest, status, reason, code, token=self.token)
+        let_go(self.token)
+        self._context.on_answered()
+
+
+class PostTaken(NamedTuple):
+    """What an answer to the POST says: its event, the ids with it, the states that it leads through, and what is odd."""
+
+    event: OrderEvent
+    tracking_id: str = ""
+    entity_id: str = ""
+    path: tuple[OrderState, ...] = (OrderState.ACCEPTED,)
+    odd: Anomaly | None = None
+
+    def write(self, tracker: Tracker) -> None:
+        """Make it durable, then show it."""
+        tracker.write(self.event, tracking_id=self.tracking_id, entity_id=self.entity_id, path=self.path)
+        if self.odd is not None:
+            tracker.odd(self.odd)
+
+
+def given_id(name: str, value: object) -> str:
+    """Return an id as the journal keeps it: its member's name, and the JSON of what came, safe to show."""
+    return f"{name}: {safe(json.dumps(value), limit=_MAX_GIVEN)}"

@@ -1,28 +1,85 @@
-"""Posting once: what each kind of reply means for the one request that is ever sent. The same for every service.
-
-A 4xx was not taken, and may be sent again. No connection means that nothing was sent. Everything else that is not the
-answer expected leaves it unknown, and it is never sent again. Source: the specification, rule 4 of "Events".
-"""
+"""Posting once, and polling for the outcome: what each kind of reply means for the one request that is ever sent."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
+from airlock_online.clients.connection import code_of, id_told, value_at
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
-from airlock_online.clients.http_messages import code_of, id_told, value_at
-from airlock_online.clients.urls import join, segment
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
-from airlock_online.delivery.routes.polling import PollAnswer, until_final
+from airlock_online.clients.reply_values import StatusWord, join, segment
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker, given_id
 from airlock_online.delivery.routes.struct import request_of
-from airlock_online.delivery.routes.tracker import PostTaken, Tracker, given_id
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.sections import STATUS
+from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.strict_json import parse_json
+
+# ---- polling --------------------------------------------------------------------------------------------------------
+# Asking again and again, within the operator's patience. Only reads are repeated.
+
+
+POLL_S = 1.5  # the specification asks for about 1 to 2 s
+MISSING_AT_MOST = 8  # a 404 just after acceptance may come before the service has stored the order
+
+
+class PollAnswer(NamedTuple):
+    """What a service answered, for a person, and whether that is the end.
+
+    ``odd``: it says what is not understood. ``enough``: it will say no more, and what it says ends nothing.
+    """
+
+    told: str
+    final: bool
+    odd: bool = False
+    enough: bool = False
+
+
+def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> str:
+    """Call ``ask`` until its answer is final or the patience is over; return why it stopped, empty when it is final.
+
+    A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
+    """
+    until_ms = context.clock_ms() + int(context.patience_s * 1000)
+    failure, missing, odd, wait_s = "", 0, "", POLL_S
+    for turn in range(1 + ceil(context.patience_s / POLL_S)):
+        if turn:
+            context.sleep(wait_s)
+            wait_s = POLL_S
+        try:
+            answer = ask()
+            context.on_asked(question, answer.told)
+            if answer.final:
+                return ""
+            if answer.enough:
+                return answer.told
+            if answer.odd and answer.told != odd:
+                context.on_notice(f"{question}: {answer.told}; it decides nothing")
+            odd = answer.told if answer.odd else ""
+            failure, missing = "", 0
+        except ServiceError as error:
+            context.on_asked(question, error.what)
+            failure = error.what
+            missing = missing + 1 if error.status == 404 else 0
+            wait_s = max(POLL_S, error.retry_after_s or 0)
+        if missing > MISSING_AT_MOST:
+            return "the service does not know its own id"
+        if context.clock_ms() + (wait_s - POLL_S) * 1000 >= until_ms:
+            break
+    waited = f"no final answer within {context.patience_s:g} s"
+    last = failure or odd
+    return f"{waited}; the last answer: {last}" if last else waited
+
+
+# ---- posting --------------------------------------------------------------------------------------------------------
+# Posting once: what each kind of reply means for the one request that is ever sent. The same for every service.
+# A 4xx was not taken, and may be sent again. No connection means that nothing was sent. Everything else that is not
+# the answer expected leaves it unknown, and it is never sent again. Source: the specification, rule 4 of "Events".
+
 
 _Read = TypeVar("_Read")
 
@@ -225,3 +282,82 @@ class Posted(NamedTuple):
         url = join(record.url, context.speech.paths[self.route + STATUS].replace("{id}", segment(asked)))
         data, within = told_by(self.who, url, context.http.poll(url, {}), self.statuses)
         return StatusTold(data, within, context.speech.reply(self.route, record.primary_type), asked)
+
+
+# ---- said -----------------------------------------------------------------------------------------------------------
+# What a status does whose word a services file explains: less than one that Airlock knows by itself.
+# The file says what the venue means; it proves nothing. ``confirmed`` counts with a transaction and a block in the
+# same reply, without a sign of failure beside it, and never against the operator's own node. ``reverted`` and
+# ``failed`` end nothing: only the chain shows that the signature cannot be executed any more (rule C10), and until
+# then nobody is told to sign another.
+
+
+_SAY_WHY = ("error", "errors", "errorMessage", "decodedError", "revertReason", "revertData", "failureReason")
+_SAY_NO = (("success", False), ("ok", False), ("reverted", True), ("failed", True))
+
+
+def by_word_alone(status: StatusWord, *, names: bool) -> PollAnswer | None:
+    """Return the answer of a word that ends nothing: of a reply that ``names`` nothing, or that explains a failure.
+
+    What was asked for stood in the address, and the reply came from there: that is the service's word, and no proof. None
+    for every other.
+    """
+    if not names:
+        return PollAnswer(f"by the service's word, which names nothing: {status.told}", False, odd=True)
+    if not status.word or status.meaning not in (REVERTED, FAILED):
+        return None
+    return PollAnswer(
+        f"{status.told}. That is the service's word; the chain or the deadline ends it", False, enough=True
+    )
+
+
+def unproven(
+    status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext, place: str
+) -> str:
+    """Return why an explained word for ``confirmed`` does not count; empty when it does, or is no explained word.
+
+    ``place`` is where the reply has the transaction: the table in which it stands may be its receipt.
+    """
+    if not status.word or status.meaning != CONFIRMED:
+        return ""
+    if block is None:
+        return f"{status.told}; without a block beside it, that is no proof"
+    against = signs_of_failure(data, place)
+    if against:
+        return f"{status.told}; but its member {against[0]} speaks of a failure"
+    return _against_the_node(status, tx_hash, context)
+
+
+def signs_of_failure(data: Mapping[str, Any], place: str) -> list[str]:
+    """Return the members of a reply, and of the receipt within it, that speak of a failure."""
+    receipt = value_at(data, place.rpartition(".")[0]) if "." in place else None
+    tables = [data, receipt] if type(receipt) is dict else [data]
+    against = [name for table in tables for name in _SAY_WHY if value_at(table, name)]
+    against += [name for table in tables for name, no in _SAY_NO if table.get(name) is no]
+    if type(receipt) is dict and _is_no(receipt.get("status")):
+        against.append("status")
+    return against
+
+
+def _is_no(status: object) -> bool:
+    """Tell whether a receipt's status says that it was reverted, as a number, a flag or a word."""
+    if type(status) is str and plain(status) not in ("0", "0x0", "00"):
+        return may_mean(status) <= {REVERTED, FAILED}
+    return status in (0, "0", "0x0", "0x00")
+
+
+def _against_the_node(status: StatusWord, tx_hash: str, context: DeliveryContext) -> str:
+    if context.node is None:
+        return ""
+    try:
+        receipt = context.node.receipt(tx_hash)
+    except ServiceError as error:
+        return f"{status.told}; the operator's node cannot be asked: {error.what}"
+    if receipt is None:
+        return f"{status.told}; the operator's node has its transaction in no block"
+    return "" if receipt.ok else f"{status.told}; at the operator's node its transaction was reverted"
+
+
+def as_said(status: StatusWord) -> dict[str, str]:
+    """Return the venue's own word for an event of the journal; nothing for a word that Airlock knows."""
+    return {"said": status.word} if status.word else {}

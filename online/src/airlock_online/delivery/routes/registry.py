@@ -1,19 +1,66 @@
-"""The routes by name: the one place that knows which module delivers what."""
+"""The routes by name: the one place that knows which module delivers what; and the core API, the plainest of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
-from airlock_online.delivery.routes import batched, core_api, relay, relayer, rpc, twap
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
-from airlock_online.delivery.routes.tracker import Tracker
+from airlock_online.clients.connection import id_told, value_at
+from airlock_online.clients.http import Reply
+from airlock_online.delivery.routes import batched, relay, relayer, rpc, twap
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
+from airlock_online.delivery.routes.posting import Posted, UnusableId, told_by, usable_id
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
-from airlock_shared.catalogue import services
+from airlock_online.speech.sections import REPLACE
+from airlock_shared.text.safe import safe
+from airlock_shared.venue import services
+from airlock_shared.venue.services import CORE_API
+
+# ---- core api -------------------------------------------------------------------------------------------------------
+# The core API: a signed ``TpSlReq`` is stored as a price trigger by ``POST``, or takes the place of one by ``PUT``.
+# A replaced trigger gets a new id, and a lost reply leaves it unknown which ones there are. Source: the
+# specification, "Other execution services referenced". The shapes are those of comparable venues.
+
+
+STORED = "TriggerStored"
+_WHO = "the core API"
+
+
+def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
+    """Return the outcome: the answer is it, and the new id is durable before anybody sees it."""
+    stored = context.speech.reply(CORE_API, delivery.primary_type)
+    data, _ = told_by(_WHO, url, reply, (200, 201))
+    payload = _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
+    path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
+    return PostTaken(OrderEvent(0, STORED, payload), entity_id=payload["entityId"], path=path)
+
+
+def _stored(
+    data: dict[str, Any], replaces: str, stored: Mapping[str, str], replacing: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the ids of a reply: ``entityId``, and of a replacement ``oldEntityId``. Raises ``ServiceError``."""
+    place = replacing["id"] if replaces and value_at(data, replacing["id"]) is not None else stored["id"]
+    new = usable_id(_WHO, data, place)
+    if not replaces:
+        return {"entityId": new}
+    told = id_told(value_at(data, replacing["replaced"]))
+    old = replaces if told is None else told
+    if old != replaces or new == replaces:
+        what = f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}"
+        raise UnusableId(what, place, new)
+    return {"entityId": new, "oldEntityId": replaces}
+
+
+ROUTE = Posted(CORE_API, _WHO, _taken)
+"""No read of a stored trigger is documented, and the nonce tells when it is spent."""
+
+# ---- registry -------------------------------------------------------------------------------------------------------
+# The routes by name: the one place that knows which module delivers what.
 
 
 class RouteModule(Protocol):
-    """What a route's module does; the rest of a route is data (:mod:`airlock_shared.catalogue.services`)."""
+    """What a route's module does; the rest of a route is data (:mod:`airlock_shared.venue.services`)."""
 
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
         """Return the one request. Raises ``UsageError`` or ``Refusal`` for what cannot go this way."""
@@ -31,7 +78,7 @@ class RouteModule(Protocol):
 MODULES: Mapping[str, RouteModule] = {
     services.BATCHED_MARKET: batched,
     services.RELAYER: relayer.ROUTE,
-    services.CORE_API: core_api.ROUTE,
+    services.CORE_API: ROUTE,
     services.TWAP: twap.ROUTE,
     services.RELAY: relay.ROUTE,
     services.RPC: rpc,

@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import json
 
-from airlock_online.clients.echo import require_named
+from airlock_online.clients.connection import value_at
 from airlock_online.clients.http import Reply
-from airlock_online.clients.http_messages import value_at
-from airlock_online.clients.reply_values import block_number, hashes_named, status_word
-from airlock_online.delivery.routes import transaction
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posting import Posted, StatusTold, UnusableId, told_by
-from airlock_online.delivery.routes.said import as_said, by_word_alone, unproven
-from airlock_online.delivery.routes.tracker import PostTaken, Tracker
+from airlock_online.clients.reply_values import block_number, hashes_named, require_named, status_word
+from airlock_online.delivery.routes import rpc as transaction
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
+from airlock_online.delivery.routes.posting import (
+    PollAnswer,
+    Posted,
+    StatusTold,
+    UnusableId,
+    as_said,
+    by_word_alone,
+    told_by,
+    unproven,
+)
 from airlock_online.journal.schema import Record
-from airlock_shared.catalogue.services import RELAY
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.services import RELAY
 
 _WHO = "the relay"
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from airlock_online.clients.http_messages import HttpCall
-from airlock_online.clients.urls import join, segment
+from airlock_online.clients.connection import HttpCall
+from airlock_online.clients.reply_values import join, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.speech.sections import (
     AS_NUMBER,
@@ -25,15 +25,14 @@ from airlock_online.speech.sections import (
     SHIPPED_LEAF,
     is_part,
 )
-from airlock_shared.catalogue.calls import arguments_of, canonical, selector_of
-from airlock_shared.catalogue.encode_types import abi_type_of, types_of
-from airlock_shared.catalogue.intents import CATALOGUE, Intent
-from airlock_shared.catalogue.kinds import value_of
-from airlock_shared.catalogue.services import CORE_API, TWAP
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode, encode
-from airlock_shared.ethereum.addresses import checksum_address
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.calls import arguments_of, canonical, selector_of
+from airlock_shared.venue.kinds import value_of
+from airlock_shared.venue.services import CORE_API, TWAP
+from airlock_shared.venue.structs import CATALOGUE, Intent, abi_type_of, types_of
 
 Member = Any
 

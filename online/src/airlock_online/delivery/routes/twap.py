@@ -7,23 +7,29 @@ cancellation, a services file may name its read of a TWAP.
 
 from __future__ import annotations
 
+from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.http import Reply
-from airlock_online.clients.http_messages import is_hash, value_at
 from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named
 from airlock_online.delivery.chain_evidence import nonce_now
-from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.polling import PollAnswer
-from airlock_online.delivery.routes.posting import Posted, StatusTold, UnusableId, told_by, usable_id
-from airlock_online.delivery.routes.said import by_word_alone, unproven
+from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
+from airlock_online.delivery.routes.posting import (
+    PollAnswer,
+    Posted,
+    StatusTold,
+    UnusableId,
+    by_word_alone,
+    told_by,
+    unproven,
+    usable_id,
+)
 from airlock_online.delivery.routes.struct import leaves_by_shipped_path
-from airlock_online.delivery.routes.tracker import PostTaken, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record
-from airlock_online.speech.meanings import CONFIRMED
-from airlock_shared.catalogue.intents import CATALOGUE
-from airlock_shared.catalogue.services import TWAP
+from airlock_online.speech.sections import CONFIRMED
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.venue.services import TWAP
+from airlock_shared.venue.structs import CATALOGUE
 
 CANCELLED, QUEUED, EXECUTED = "TwapCancelled", "TwapCancelQueued", "TwapExecuted"
 _WHO = "the TWAP service"

@@ -5,13 +5,16 @@ The keys are those of a review's pages; they turn a page and answer nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import secrets
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from typing import Any, NamedTuple
 
-from airlock_shared.cli import keyboard
-from airlock_shared.cli.console import filled, led, say
-from airlock_shared.cli.single_keys import ENDED, FORWARD, SingleKeys, key_line
-from airlock_shared.errors import Declined
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
+from airlock_shared.cli import terminal as keyboard
+from airlock_shared.cli.terminal import ENDED, FORWARD, SingleKeys, ask, filled, key_line, led, opening, say
+from airlock_shared.errors import Declined, Refusal
+from airlock_shared.text.words import BYTEWORDS, SPOKEN_BYTES, spoken
 
 _BESIDE_ROWS = 4
 """Left free on each screen: for the stop's own lines above, and for the key or the question below."""
@@ -63,3 +66,107 @@ def _await_key(place: str = "") -> None:
                     raise Declined(
                         "not read: the input has ended", do="run the command again where somebody can answer"
                     )
+
+
+# ---- typed words ----------------------------------------------------------------------------------------------------
+# Two words of one's own paper, or of the other machine's screen, typed at drawn places: how a comparison is proved.
+
+
+ASKED_AT_MOST = 3
+"""Wrong answers that end the command."""
+WRONG_AT_MOST = 9
+"""Wrong answers for one document of a ceremony, however often the command is given; a guess is right once in 65,536."""
+UNANSWERED_AT_MOST = 5
+"""Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
+WORDS_ASKED = 2
+SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
+_Y_AND_Z = str.maketrans("yz", "zy")
+_FEWER = ("Enter alone is no answer", "The second word is missing")
+WITHOUT = "no paper"
+FIND_THEM = "Find the words on the other machine's screen. Each person types two of them."
+FROM_PAPER = f"Each person types from THEIR OWN PAPER, and looks at no screen. None: {WITHOUT}"
+SIGN_AGAIN = (
+    "compare the whole fingerprint on both screens; if it differs, stop: something was changed on the way; if it is the "
+    "same, look again at the places, or have airlock-offline sign write these signatures into another file"
+)
+"""What to do after wrong words of the signatures: nothing else than words lets them go."""
+LOOK_AT_PAPER = (
+    "stop. Compare your whole paper again on a machine of your own, not here. If the paper is right, this machine was given "
+    "something else: find out by whom. If a word on it was written wrongly, correct it, and give the command again"
+)
+"""What to do after wrong words of a paper."""
+
+
+class Asked(NamedTuple):
+    """What a person is asked: who, and words of which document and fingerprint (hex), from their paper or the other screen.
+
+    ``used`` are the positions that others answered; ``wrong`` is the data of the wrong answers on record for this
+    fingerprint, and ``by`` who this person is there, as in its ``by``.
+    """
+
+    who: str
+    document: str
+    fingerprint: str
+    used: Collection[int]
+    wrong: Sequence[dict[str, Any]]
+    by: list[str] | None
+    paper: bool = False
+
+
+def type_words(
+    asked: Asked, tell_wrong: Callable[[list[int]], None], opens: Mapping[str, Callable[[], None]], *, piped: bool
+) -> dict[str, Any]:
+    """Have a person type two words; return what is recorded of it: ``how``, and ``positions`` from 1.
+
+    After a wrong answer it is the same two, also of another day: nobody gets another draw. ``tell_wrong`` records a wrong
+    answer; ``opens`` has what can be read before one; ``piped`` as for :func:`~airlock_shared.cli.terminal.ask`.
+    Raises ``Refusal("ROLE-WORDS")`` after three wrong answers, and at once after nine for this fingerprint; ``Declined``
+    when two words are never typed.
+    """
+    words, wrong = spoken(asked.fingerprint).split(), len(asked.wrong)
+    own = [each["positions"] for each in asked.wrong if each.get("by") == asked.by]
+    positions = own[-1] if own else _drawn(asked.used)
+    places = " and ".join(f"word {at}" for at in positions)
+    question = f"{asked.who}, {asked.document}{', YOUR PAPER' if asked.paper else ''}: {places}: "
+    for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
+        given = _typed(question, opening(ask, opens), piped=piped)
+        if asked.paper and not own and given == WITHOUT.split():
+            return {"how": NO_PAPER}
+        if all(
+            secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
+            for word, at in zip(given, positions, strict=True)
+        ):
+            return {"how": BY_PAPER if asked.paper else BY_WORDS, "positions": positions}
+        tell_wrong(positions)
+        own.append(positions)
+        wrong += 1
+        say(f"One of these two words is wrong, or both. Answers left: {left}.")
+    raise Refusal("ROLE-WORDS", f"the words of the {asked.document} fingerprint differ", got=f"{wrong} wrong answers",
+                  expected="the two words at the places that were asked")  # fmt: skip
+
+
+def _typed(question: str, asking: Callable[..., str], *, piped: bool) -> list[str]:
+    """Return two words that a person types; after any other number of words the same is asked again, a few times."""
+    for _ in range(UNANSWERED_AT_MOST):
+        given = asking(question, piped=piped).casefold().split()
+        if len(given) == WORDS_ASKED and not any(map(_is_swapped, given)):
+            return given
+        if len(given) == WORDS_ASKED:
+            say(SWAPPED)
+            continue
+        say(f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
+    raise Declined(
+        "not answered: two words were never typed", do="type both words that are asked, with a blank between"
+    )
+
+
+def _is_swapped(word: str) -> bool:
+    """Tell whether a word is in the list of all words once y and z change places, and not before: no word is given away."""
+    return word not in BYTEWORDS and word.translate(_Y_AND_Z) in BYTEWORDS
+
+
+def _drawn(used: Collection[int]) -> list[int]:
+    """Return positions, from 1, that were not asked of another role; any when too few are left."""
+    left = [at for at in range(1, SPOKEN_BYTES + 1) if at not in used]
+    left = left if len(left) >= WORDS_ASKED else list(range(1, SPOKEN_BYTES + 1))
+    return sorted(left.pop(secrets.randbelow(len(left))) for _ in range(WORDS_ASKED))

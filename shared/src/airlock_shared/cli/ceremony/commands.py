@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from airlock_shared.ceremony.people import MAX_BYTES, parse_people
 from airlock_shared.ceremony.roles import (
+    MAX_BYTES,
     MAX_REASON,
     STATIONS,
     check_holder,
@@ -20,24 +20,23 @@ from airlock_shared.ceremony.roles import (
     check_text,
     on_record,
     other_plan,
+    parse_people,
     require_open,
 )
 from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION, wrong_words
-from airlock_shared.cli.ceremony.carry import carry, gather
-from airlock_shared.cli.ceremony.compare import DOCUMENTS, compare, fingerprint_of
-from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
-from airlock_shared.cli.ceremony.course import course_command
+from airlock_shared.cli.ceremony.by_screens import LOOK_AT_PAPER
+from airlock_shared.cli.ceremony.compare import DOCUMENTS, ask_names, compare, fingerprint_of, names_given
 from airlock_shared.cli.ceremony.end import end, show_ceremony
-from airlock_shared.cli.ceremony.naming import ask_names, names_given
+from airlock_shared.cli.ceremony.handover import carry, gather
 from airlock_shared.cli.ceremony.run import run_command
-from airlock_shared.cli.ceremony.status import people_lines, record_lines
-from airlock_shared.cli.ceremony.typed_words import LOOK_AT_PAPER
-from airlock_shared.cli.console import INPUT, ask_yes, json_option, led, plan_option, rows, say, show_json
+from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles, record_lines
+from airlock_shared.cli.ceremony.workflow import course_command
+from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, rows, say, show_json
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan
-from airlock_shared.text.fingerprint_words import grouped
 from airlock_shared.text.safe import hanging, safe
+from airlock_shared.text.words import grouped
 
 
 @click.command("begin", short_help="Begin it here: who holds each role of the plan.")

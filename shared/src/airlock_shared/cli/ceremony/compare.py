@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
-from airlock_shared.ceremony.checkpoints import Half
-from airlock_shared.ceremony.roles import STATIONS, check_holder, on_record, require_open
+from airlock_shared.ceremony.roles import STATIONS, Half, check_holder, check_people, on_record, require_open
 from airlock_shared.ceremony.sections import CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
-from airlock_shared.cli.ceremony.by_screens import show_by_screens
-from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
-from airlock_shared.cli.ceremony.status import record_lines, word_lines
-from airlock_shared.cli.ceremony.typed_words import FIND_THEM, FROM_PAPER, LOOK_AT_PAPER, SIGN_AGAIN, Asked, type_words
+from airlock_shared.cli.ceremony.by_screens import (
+    FIND_THEM,
+    FROM_PAPER,
+    LOOK_AT_PAPER,
+    SIGN_AGAIN,
+    Asked,
+    show_by_screens,
+    type_words,
+)
+from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles, record_lines, word_lines
 from airlock_shared.cli.ceremony.waits import MACHINES
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
-from airlock_shared.cli.console import (
+from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.cli.terminal import (
     INPUT,
     ask,
+    at_a_terminal,
+    explain,
     json_option,
     led,
     opening,
@@ -30,15 +38,14 @@ from airlock_shared.cli.console import (
     show_json,
     yes_or_other,
 )
-from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import Declined, Refusal, UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.model import Plan
-from airlock_shared.text.fingerprint_words import grouped
+from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.safe import safe
+from airlock_shared.text.words import grouped
 
 DOCUMENTS = ("deployment", "requests", "signatures")
 """The stations at which a document is compared."""
@@ -225,3 +232,80 @@ def _prove(
         signatures_here = (station, place.half) == ("signatures", "online")
         error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""
         raise
+
+
+# ---- naming ---------------------------------------------------------------------------------------------------------
+# Who holds each role: names given with the command, or typed when it asks.
+
+
+_SLIPS = 3
+_BACK = "<"
+_AGREED = f"Enter begins with these names, {_BACK} asks for them again: "
+
+
+def names_given(given: Iterable[str]) -> dict[str, str]:
+    """Return the names of arguments ROLE=NAME. Raises ``UsageError``."""
+    names: dict[str, str] = {}
+    for argument in given:
+        role, equals, name = argument.partition("=")
+        if not equals or role in names:
+            raise UsageError(
+                f"{argument!r} is not ROLE=NAME, once for a role", do='such as --role signer="Ada Lovelace"'
+            )
+        names[role] = name
+    return names
+
+
+def ask_names(plan: Plan, known: Mapping[str, str]) -> dict[str, str]:
+    """Return the names that are known, and ask for each other role of the plan.
+
+    Where a ceremony is led, the names are looked at before it begins. Raises ``Refusal``, and ``UsageError`` when nobody can
+    type.
+    """
+    asked = [role for role in plan.roles if role not in known]
+    while True:
+        names = dict(known)
+        for role in asked:
+            names[role] = _ask_name(role, plan, names)
+        check_people(names, plan)
+        if not asked or not led() or _are_these(names):
+            return names
+
+
+def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
+    """Return the name that is typed for a role; one that cannot be is asked again, a few times, and then refused."""
+    if not at_a_terminal():
+        lacking = [name for name in plan.roles if name not in given]
+        raise UsageError(f"nobody is named as {', '.join(lacking)}",
+                         do="give each as --role ROLE=NAME; an empty name says that nobody holds it")  # fmt: skip
+    needed = _is_needed(role, plan)
+    for left in reversed(range(_SLIPS)):
+        name = ask(f"Who is the {role}?{'' if needed else ' (empty: nobody)'} ", piped=False).strip()
+        try:
+            check_people({**given, role: name}, plan)
+            if needed:
+                check_holder(role, {**given, role: name}, plan)
+        except Refusal as error:
+            if not left:
+                raise
+            say(explain(error))
+        else:
+            break
+    return name
+
+
+def _is_needed(role: str, plan: Plan) -> bool:
+    """Tell whether somebody must hold a role: the plan requires it, or a ceremony is led in which this role confirms."""
+    if plan.requires_witness and role in APART:
+        return True
+    return led() and any(role in station.needs(half, plan) for station in STATIONS.values() for half in station.by)
+
+
+def _are_these(names: Mapping[str, str]) -> bool:
+    """Show the names, and have people look at them; ``<`` says that one is wrong. Nothing is compared by it."""
+    for line in people_lines(names):
+        say(line)
+    while (answer := ask(_AGREED, piped=False).strip()) != _BACK:
+        if answer in ("", "Yes"):
+            return True
+    return False

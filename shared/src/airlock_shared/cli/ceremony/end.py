@@ -9,9 +9,14 @@ import click
 from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
 from airlock_shared.ceremony.sections import ENDED
 from airlock_shared.cli.ceremony.by_screens import turn_page
-from airlock_shared.cli.ceremony.context import CeremonyMachine, plan_with_roles
-from airlock_shared.cli.ceremony.status import head_lines, standing_json, standing_lines
-from airlock_shared.cli.console import (
+from airlock_shared.cli.ceremony.status import (
+    CeremonyMachine,
+    head_lines,
+    plan_with_roles,
+    standing_json,
+    standing_lines,
+)
+from airlock_shared.cli.terminal import (
     advice,
     ask_yes,
     explain,

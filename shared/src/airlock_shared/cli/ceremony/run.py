@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from airlock_shared.ceremony.checkpoints import STATIONS, Half
-from airlock_shared.ceremony.course import (
+from airlock_shared.ceremony.roles import STATIONS, Half
+from airlock_shared.ceremony.workflow import (
     PARTS,
     STOPS_AT_MOST,
     WAS_READY,
@@ -40,7 +40,6 @@ from airlock_shared.ceremony.course import (
     showing,
 )  # fmt: skip
 from airlock_shared.cli.ceremony.by_screens import turn_page
-from airlock_shared.cli.ceremony.course_lines import FOLDER, GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.ceremony.waits import (
     LATE,
@@ -54,12 +53,15 @@ from airlock_shared.cli.ceremony.waits import (
     place_of_other,
     short,
 )
-from airlock_shared.cli.console import (
+from airlock_shared.cli.ceremony.workflow import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.terminal import (
     INPUT,
     LED,
     ask,
     ask_yes,
+    at_a_terminal,
     finish,
+    forget_typed,
     json_option,
     paint,
     rows,
@@ -67,14 +69,14 @@ from airlock_shared.cli.console import (
     say_all,
     show,
     show_json,
+    typed_line,
 )
-from airlock_shared.cli.keyboard import at_a_terminal, forget_typed, typed_line
 from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe, wrapped
 from airlock_shared.units import span_text, utc_text
-from airlock_shared.wire.codec import parse_json
 from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
+from airlock_shared.wire.strict_json import parse_json
 
 _RIGHT = "then press Enter: it goes on here. Ctrl-C stops. "
 _TOO_LATE = "It is too late to sign these"
@@ -417,7 +419,7 @@ def _hand_over_by_hand(lead: _Lead, stop: Stop) -> None:
 
 def _show_window(lead: _Lead, shown: set[str]) -> None:
     """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
-    from airlock_shared.qr.page import WINDOW
+    from airlock_shared.qr.pictures import WINDOW
 
     page = lead.folder / "codes" / WINDOW
     if str(page) in shown:

@@ -11,7 +11,7 @@ import re
 from contextlib import suppress
 from pathlib import Path
 
-from airlock_shared.ceremony.checkpoints import Half
+from airlock_shared.ceremony.roles import Half
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.text.safe import safe

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from airlock_shared.cli.console import json_option, output_option, say, say_all, show_json
+import click
+
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.cli.qr.options import restart_option
+from airlock_shared.cli.qr.file_or_light import restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
 from airlock_shared.cli.qr.transfer import Showing, show_transfer
+from airlock_shared.cli.terminal import json_option, output_option, say, say_all, show_json
+from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.qr.documents import PLAN_TEXT, transfer_of
-from airlock_shared.qr.transfer import Transfer
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.qr.documents import PLAN_TEXT, Transfer, transfer_of
 from airlock_shared.text.safe import safe
+from airlock_shared.text.words import spoken
 
 Command = Callable[..., Any]
 
@@ -63,3 +66,21 @@ def scan_to_file(
 def outgoing(home: Path, data: bytes, *, as_json: bool) -> dict[str, Any]:
     """Show a document that a command has made, in the terminal or as a page; return the members of a JSON result."""
     return show_transfer(transfer_of(data), home, Showing(as_json=as_json)).as_json()
+
+
+# ---- master fingerprint ---------------------------------------------------------------------------------------------
+# The master fingerprint of another wallet's seed on a command line: by it a wallet knows whether a request is its
+# own.
+# BIP-32, "Key identifiers": the first four bytes of the master key's identifier, here as eight hex digits.
+
+
+_FINGERPRINT = re.compile(r"[0-9a-fA-F]{8}", re.ASCII)
+
+
+def read_fingerprint(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    """Return the number that ``--master-fingerprint`` gives, None without it. Raises ``UsageError``."""
+    if value is None:
+        return None
+    if not _FINGERPRINT.fullmatch(value):
+        raise UsageError(f"not a master fingerprint: {value[:40]!r}", do="give its eight hex digits, such as 73c5da0a")
+    return int(value, 16)

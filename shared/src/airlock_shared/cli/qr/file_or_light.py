@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from airlock_shared.cli.console import say
+import click
+
+from airlock_shared.cli.terminal import say
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.text.safe import safe
@@ -51,3 +53,11 @@ def require_output(output: Path | None, *, qr: bool) -> None:
         require_new(output)
     elif not qr:
         raise UsageError("the result has no file name", do="name one with -o, or show it with --qr")
+
+
+# ---- options --------------------------------------------------------------------------------------------------------
+# The options of commands that can also work by light; apart, because most runs of them load nothing else of it.
+
+
+qr_option = click.option("--qr", is_flag=True, help="By QR codes: from a camera or pictures, and on the screen.")
+restart_option = click.option("--restart", is_flag=True, help="Forget what an interrupted scan has read.")

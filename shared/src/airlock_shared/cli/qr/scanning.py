@@ -9,17 +9,15 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.cli.console import ask_yes, led, paint, say, say_all
-from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.cli.document_lines import fingerprint_lines, name_lines
 from airlock_shared.cli.lazy_commands import READER
-from airlock_shared.cli.qr.names import name_lines
+from airlock_shared.cli.terminal import ask_yes, led, paint, say, say_all
 from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
 from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
-from airlock_shared.host.scan_progress import KeptFrames
+from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import ReceivedDocument, received
-from airlock_shared.qr.scan import ScanReport, scan
-from airlock_shared.qr.sources import CAMERA, Reader, texts_of
+from airlock_shared.qr.scan import CAMERA, Reader, ScanReport, scan, texts_of
 from airlock_shared.text.safe import safe_again, wrapped
 from airlock_shared.ur.decode import Decoder, Message
 

@@ -5,6 +5,9 @@ Codes are drawn on stdout, everything else is said on stderr. No server is start
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from collections.abc import Callable
 from functools import wraps
 from hashlib import sha256
@@ -13,17 +16,99 @@ from typing import Any, Literal, NamedTuple
 
 import click
 
-from airlock_shared.cli.console import PATH, json_option, say, say_all
+from airlock_shared.cli.document_lines import name_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.qr import animation
-from airlock_shared.cli.qr.names import name_lines
+from airlock_shared.cli.terminal import PATH, json_option, paint, say, say_all
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
-from airlock_shared.qr.documents import file_name
-from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES
-from airlock_shared.qr.transfer import DEFAULT_PAUSE_MS, Transfer, densities_of, ideal_count
-from airlock_shared.text.fingerprint_words import spoken
+from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
+from airlock_shared.qr.symbol import DEFAULT_VERSION, DENSITIES, QUIET, Matrix, bordered, side, symbols
 from airlock_shared.text.safe import safe
+from airlock_shared.text.words import spoken
+
+# ---- terminal -------------------------------------------------------------------------------------------------------
+# Codes in a terminal: two modules a character, black on white whatever the terminal's own colours are.
+
+
+SMALLEST_IN_TERMINAL = 5  # the largest that 24 rows hold; smaller ones carry next to nothing
+LARGEST_IN_TERMINAL = 10  # denser codes are read badly from character cells, which are not quite square
+_INK = "\x1b[38;5;16;48;5;231m"  # black on white in the fixed part of the 256 colours, which no theme changes
+_PLAIN = "\x1b[0m"
+_HALVES = {(False, False): " ", (True, False): "▀", (False, True): "▄", (True, True): "█"}
+
+
+def version_that_fits(rows: int, columns: int) -> int | None:
+    """Return the largest version that a terminal shows whole with one line left, or None when none does."""
+    fitting = [
+        version
+        for version in range(SMALLEST_IN_TERMINAL, LARGEST_IN_TERMINAL + 1)
+        if (width := side(version) + 2 * QUIET) <= columns and (width + 1) // 2 <= rows - 1
+    ]
+    return fitting[-1] if fitting else None
+
+
+def hint(rows: int, columns: int, version: int = LARGEST_IN_TERMINAL) -> str:
+    """Return what to tell a person whose terminal is too small for a code of this version."""
+    width = side(version) + 2 * QUIET
+    return (
+        f"this terminal has {columns} columns and {rows} rows; the code needs {width} and {(width + 1) // 2 + 1}: "
+        "enlarge the window, use a smaller font, or show the page instead"
+    )
+
+
+def draw(modules: Matrix) -> str:
+    """Return a symbol with its quiet zone as lines of half blocks, each line with its own colours and their end."""
+    rows = bordered(modules)
+    if len(rows) % 2:
+        rows.append([False] * len(rows[0]))
+    pairs = zip(rows[::2], rows[1::2], strict=True)
+    return "\n".join(
+        _INK + "".join(_HALVES[pair] for pair in zip(upper, lower, strict=True)) + _PLAIN for upper, lower in pairs
+    )
+
+
+# ---- animation ------------------------------------------------------------------------------------------------------
+# A transfer in the terminal of stdout: one still code, or an animation that Ctrl-C ends. The edge to screen and
+# clock.
+
+
+MOST_PARTS = 100  # twenty seconds a round; what is longer goes faster by a page
+NO_TERMINAL = "use a terminal, or show the page instead: --as page"
+TOO_MANY = f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
+
+
+def fitting(transfer: Transfer, version: int | None) -> tuple[int | None, str]:
+    """Return the version up to ``version`` with which this terminal shows a transfer, or None and what to do."""
+    if not sys.stdout.isatty():
+        return None, NO_TERMINAL
+    columns, rows = os.get_terminal_size(sys.stdout.fileno())
+    fits = version_that_fits(rows, columns)
+    if fits is None:
+        return None, hint(rows, columns)
+    fits = min(fits, version or LARGEST_IN_TERMINAL)
+    return (fits, "") if ideal_count(transfer, fits) <= MOST_PARTS else (None, TOO_MANY)
+
+
+def play(transfer: Transfer, version: int) -> None:
+    """Draw a transfer: a still code once, a longer one over and over until Ctrl-C, which is its normal end."""
+    drawn = [draw(each) for each in symbols(cycle_texts(transfer, version), version)]
+    if len(drawn) == 1:
+        paint(drawn[0])
+        return
+    say(f"{ideal_count(transfer, version)} parts, repeated: press Ctrl-C when the other machine has them all")
+    back = f"\x1b[{len(drawn[0].splitlines())}A\r"
+    try:
+        paint(drawn[0])
+        while True:
+            for each in drawn:
+                paint(back + each)
+                time.sleep(DEFAULT_PAUSE_MS / 1000)
+    except KeyboardInterrupt:
+        say()
+
+
+# ---- transfer -------------------------------------------------------------------------------------------------------
+
 
 How = Literal["terminal", "page", "png", "gif", "sheet"]
 HOWS: tuple[How, ...] = ("terminal", "page", "png", "gif", "sheet")
@@ -67,12 +152,12 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
     say_all(name_lines(transfer.kind, transfer.ceremony, transfer.fingerprint))
     fits, do = None, "leave out --json and -o"
     if showing.output is None and not showing.as_json:
-        fits, do = animation.fitting(transfer, showing.version)
+        fits, do = fitting(transfer, showing.version)
     how = showing.how or ("page" if fits is None else "terminal")
     if how == "terminal":
         if fits is None:
             raise UsageError("the code cannot be shown in the terminal", do=do)
-        animation.play(transfer, fits)
+        play(transfer, fits)
         return ShownTransfer(transfer, how, ideal_count(transfer, fits), None)
     density = _density(transfer, showing.version)
     path = showing.output or _default_path(transfer, how, home / "qr", showing.version)
@@ -105,7 +190,8 @@ def _default_path(transfer: Transfer, how: How, folder: Path, version: int | Non
 
 
 def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
-    from airlock_shared.qr import page, pictures
+    from airlock_shared.qr import pictures
+    from airlock_shared.qr import pictures as page
 
     if how == "page":
         write_new(path, page.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))

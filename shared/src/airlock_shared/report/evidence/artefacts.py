@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from airlock_shared.documents.transcript import Entry
     from airlock_shared.plan.model import Plan
     from airlock_shared.report.evidence.redaction import Answers
-    from airlock_shared.report.evidence.screens import Screens
-    from airlock_shared.report.evidence.timeline import Timeline
+    from airlock_shared.report.evidence.timeline import Screens, Timeline
 
 PLAN, DEPLOYMENT, REQUESTS, SIGNATURES = "plan.toml", "deployment.json", "requests.json", "signatures.json"
 SCREENS, TIMELINE = "screens.json", "timeline.jsonl"

@@ -19,9 +19,8 @@ from airlock_shared.documents.signatures import (
     write_signatures,
 )
 from airlock_shared.errors import Refusal
-from airlock_shared.wire.batch import MAX_ITEMS
-from airlock_shared.wire.codec import fingerprint, parse_json, to_json
 from airlock_shared.wire.members import HEX_32, format_of, other_format, read_list, read_matching, read_members
+from airlock_shared.wire.strict_json import MAX_ITEMS, fingerprint, parse_json, to_json
 
 FORMAT = "airlock/withheld-signatures@1"
 _STAND_IN = "0x00"  # reads as a signature while an item's other members are read

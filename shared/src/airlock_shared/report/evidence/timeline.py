@@ -5,11 +5,23 @@ The online half writes it; the transcript of that machine has its SHA-256. Times
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from airlock_shared.documents.transcript import Entry, read_entries
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.codec import parse_json
-from airlock_shared.wire.members import read_members
+from airlock_shared.wire.members import (
+    HEX_32,
+    NAME,
+    format_of,
+    other_format,
+    read_list,
+    read_matching,
+    read_members,
+    read_some,
+)
+from airlock_shared.wire.strict_json import parse_json, to_json
 
 EXPORTED = "timeline-exported"
 """The transcript's event: ``{"ceremony", "requests", "sha256"}``."""
@@ -62,3 +74,116 @@ def parse_timeline(data: bytes) -> Timeline:
         else:
             raise DocumentError("DOC-FIELD", f"{where} of the timeline is of no known kind", got=repr(kind)[:60])
     return Timeline({digest: Sent(row, tuple(events[digest])) for digest, row in rows.items()})
+
+
+# ---- transcript entries ---------------------------------------------------------------------------------------------
+# A transcript as a report reads it: the chain holds, and every entry that the report looks into has its form.
+# The transcript of the other machine is input like any other.
+
+
+READ = "referral-read"
+"""The online transcript's event: ``ceremony``, ``plan``, ``step``, ``code`` (0x-hex), ``seen``, and two lists of texts."""
+
+_ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
+_FORMS: dict[str, dict[str, type]] = {
+    "clock-stated": {"uncertainty_s": int},
+    "outcome": {"digest": str},
+    "struct-pinned": {"deployment": str},
+    **{event: {"step": str, "digest": str} for event in ("signing", "signed", "signed-late", "not-signed")},
+    READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
+}
+_PROMISE = {"what": str, "promised": str, "found": str}
+_SOURCES_AT_MOST = 20
+
+
+def read_transcript(data: bytes) -> list[Entry]:
+    """Return the entries. Raises ``DocumentError``: ``DOC-CHAIN`` where the chain breaks, ``DOC-FIELD`` and the like."""
+    entries = read_entries(data.splitlines())
+    for entry in entries:
+        where = f"transcript entry {entry.seq}"
+        read_members(entry._asdict(), where, _ENTRY)
+        read_some(entry.data, where, _FORMS.get(entry.event, {}))
+        if entry.event == "outcome":
+            _check_read_back(entry.data.get("read_back", []), where)
+        if entry.event == READ:
+            for seen in read_list(entry.data["seen"], where, _SOURCES_AT_MOST):
+                read_some(seen, f"{where}.seen", {"source": str})
+    return entries
+
+
+def _check_read_back(value: Any, where: str) -> None:
+    read_members({"read_back": value}, where, {"read_back": list})
+    for promise in value:
+        read_some(promise, f"{where}.read_back", _PROMISE)
+        if type(promise.get("kept")) not in (bool, type(None)):
+            raise DocumentError("DOC-FIELD", f"{where}.read_back does not say whether a promise was kept")
+
+
+def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:
+    """Return by how much a clock may be wrong, as a person stated it last; 0 where nobody did."""
+    stated = [int(entry.data["uncertainty_s"]) for entry in entries if entry.event == "clock-stated"]
+    return 1000 * stated[-1] if stated else 0
+
+
+# ---- screens --------------------------------------------------------------------------------------------------------
+# The pages of the Ledger as a document (``airlock/screens@1``): computed by the offline half, for the report of
+# either.
+# ``{"format", "model", "requests", "steps"}``; a step has its id, its digest and its pages, each a list of lines.
+
+
+FORMAT = "airlock/screens@1"
+_DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
+_MODEL = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
+_MANY = 20_000
+
+Page = list[str]
+
+
+class ShownPages(NamedTuple):
+    """The pages for one step."""
+
+    step: str
+    digest: str
+    pages: list[Page]
+
+
+class Screens(NamedTuple):
+    """The pages on a Ledger's ``model`` for the requests of this fingerprint."""
+
+    model: str
+    requests: str
+    steps: tuple[ShownPages, ...]
+
+    def of(self, digest: str) -> list[Page]:
+        """Return the pages of what has this digest; none when it is not there."""
+        return next((shown.pages for shown in self.steps if shown.digest == digest), [])
+
+
+def write_screens(screens: Screens) -> bytes:
+    """Return the document's file form."""
+    steps = [shown._asdict() for shown in screens.steps]
+    return to_json({"format": FORMAT, "model": screens.model, "requests": screens.requests, "steps": steps})
+
+
+def parse_screens(data: bytes) -> Screens:
+    """Read the document. Raises ``DocumentError``."""
+    value = parse_json(data)
+    if format_of(value) != FORMAT:
+        raise other_format(format_of(value), FORMAT, "not a document of screens")
+    read_members(value, "screens", {"format": str, "model": str, "requests": str, "steps": list})
+    read_matching(value["model"], "screens.model", _MODEL, "a model's name")
+    read_matching(value["requests"], "screens.requests", HEX_32, "a fingerprint in hex")
+    rows = read_list(value["steps"], "screens.steps", _MANY)
+    return Screens(value["model"], value["requests"], tuple(_read(row, n) for n, row in enumerate(rows)))
+
+
+def _read(row: object, position: int) -> ShownPages:
+    where = f"screens.steps[{position}]"
+    value = read_members(row, where, {"step": str, "digest": str, "pages": list})
+    read_matching(value["step"], f"{where}.step", NAME, "a step's id")
+    read_matching(value["digest"], f"{where}.digest", _DIGEST, "32 bytes in hex")
+    for number, page in enumerate(read_list(value["pages"], f"{where}.pages", _MANY)):
+        for line in read_list(page, f"{where}.pages[{number}]", _MANY):
+            if type(line) is not str:
+                raise DocumentError("DOC-FIELD", f"a line of {where}.pages[{number}] is no text")
+    return ShownPages(value["step"], value["digest"], value["pages"])

@@ -6,11 +6,23 @@ from collections.abc import Iterator, Sequence
 
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.evidence.timeline import UNUSABLE_ID
-from airlock_shared.report.page.device import beside_fields, drawn
-from airlock_shared.report.page.html import Fact, Html, bad, element, hexes, joined, listed, pairs, table, told
+from airlock_shared.report.page.html import (
+    Fact,
+    Html,
+    bad,
+    beside_fields,
+    drawn,
+    element,
+    hexes,
+    joined,
+    listed,
+    pairs,
+    table,
+    told,
+)
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, plain, warnings_of
-from airlock_shared.wire.codec import parse_json
+from airlock_shared.wire.strict_json import parse_json
 
 DECIDERS = {
     "plan": "decided by the plan",

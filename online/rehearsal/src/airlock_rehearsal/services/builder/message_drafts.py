@@ -8,8 +8,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_rehearsal.services.builder.asked import SECONDS_AT_MOST, BuildFields, bad
-from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_ORDER_TYPES, TRIGGER_TYPES
+from airlock_rehearsal.services.builder.fields import (
+    OPEN_ORDER_TYPES,
+    SECONDS_AT_MOST,
+    TRIGGER_ORDER_TYPES,
+    TRIGGER_TYPES,
+    BuildFields,
+    bad,
+)
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from airlock_rehearsal.services.builder.calls import CALLS, encode_call
 from airlock_rehearsal.services.builder.message_drafts import Draft
-from airlock_rehearsal.services.builder.unsigned import TransactionDraft
+from airlock_rehearsal.services.builder.unsigned import CALLS, TransactionDraft, encode_call
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.settings import OTHER_CHAIN, REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
+from airlock_rehearsal.services.runtime import OTHER_CHAIN, REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
 from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced

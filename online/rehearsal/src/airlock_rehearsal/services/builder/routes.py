@@ -14,14 +14,12 @@ from starlette.routing import Route
 
 from airlock_rehearsal.chain.interface import REFERRAL
 from airlock_rehearsal.services.builder import message_drafts, unsigned
-from airlock_rehearsal.services.builder.asked import BuildFields, bad
-from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_TYPES, read_fields
+from airlock_rehearsal.services.builder.fields import OPEN_ORDER_TYPES, TRIGGER_TYPES, BuildFields, bad, read_fields
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
 from airlock_rehearsal.services.envelope import Json, done, request_fields
-from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.settings import INTENT_DEADLINE_MS
+from airlock_rehearsal.services.runtime import INTENT_DEADLINE_MS, Runtime
 from airlock_rehearsal.services.transport import guarded, served
 from airlock_rehearsal.services.venue.positions import order_json
 

@@ -15,8 +15,7 @@ from airlock_rehearsal.chain.json_rpc import JsonRpc, RpcFault, account_at, hex_
 from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import another_hash, served
-from airlock_rehearsal.services.venue.keeper import settle
-from airlock_rehearsal.services.venue.raw_transaction import hash_of
+from airlock_rehearsal.services.venue.mempool import hash_of, settle
 
 UNREADABLE, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
 

@@ -18,7 +18,7 @@ from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_objec
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import another_hash, served
 from airlock_rehearsal.services.venue.eip712_peer import Message
-from airlock_rehearsal.services.venue.settlement import check, submitted
+from airlock_rehearsal.services.venue.mempool import check, submitted
 from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
 from airlock_rehearsal.services.venue.venue_state import VenueState
 

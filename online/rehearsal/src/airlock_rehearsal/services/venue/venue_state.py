@@ -7,18 +7,25 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE
-from airlock_rehearsal.services.settings import RehearsalSettings
-from airlock_rehearsal.services.venue.positions import PAIRS, Position, VenuePair
+from airlock_rehearsal.chain.deploy import Contracts, Evm, derived
+from airlock_rehearsal.chain.embedded import EmbeddedEvm
+from airlock_rehearsal.chain.evm import EvmReceipt
+from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, decode_logs, revert_name
+from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
+from airlock_rehearsal.services.runtime import DOMAIN_NAME, RehearsalSettings
+from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, Position, VenuePair, seeded, seeded_limit
+from airlock_shared.errors import UsageError
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.evm import EvmReceipt
     from airlock_rehearsal.chain.venue import ChainVenue
+
 
 SPACES = {"trading": ROUTER, "referral": REFERRAL}
 """Which contract keeps the nonces of a space."""
@@ -108,3 +115,145 @@ def _somebody(account: str) -> str:
 
 def _folded(name: str) -> str:
     return name.upper().replace("-", "/").replace("_", "/")
+
+
+# ---- initial state --------------------------------------------------------------------------------------------------
+# What a rehearsal starts with, as calls of the operator's: pairs, money, positions, TWAPs, rewards and referral
+# codes.
+
+
+SET_UP_S = 60
+"""How long before the rehearsal its embedded chain begins, in seconds: what sets it up must not run ahead of the clock."""
+
+_SAME_S = 300  # services that a process starts within this time begin from one chain
+
+SOMEBODY_ELSE = "0x" + "00" * 19 + "01"
+TAKEN_CODE = b"TAKEN".ljust(32, b"\0")
+"""A referral code that somebody else has registered already; the trader has asked for access to it."""
+
+OFFERED_CODE = b"OFFERED".ljust(32, b"\0")
+"""A code of somebody else's, offered to the trader: it waits to be accepted."""
+
+OWN_CODE = b"HOUSE".ljust(32, b"\0")
+"""A code that the trader owns."""
+
+TWAPS = (41, 42)
+"""The trader's pending TWAPs."""
+
+_MONEY, _REWARDS, _ESCROW = 1_000_000 * USDC_ONE, 25 * USDC_ONE, 75 * USDC_ONE
+
+
+def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], evm: Evm | None = None) -> VenueState:
+    """Return the state of a venue that is new on its chain: an outside node, or in memory where none is given.
+
+    Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
+    """
+    now_s = now_ms() // 1000
+    if evm is None:
+        begun, contracts = _embedded(trader, now_s - now_s % _SAME_S)
+        venue = ChainVenue(begun.copied(lambda: now_ms() // 1000), contracts)
+    elif evm.transaction_count(derived("operator").address):
+        raise UsageError("a rehearsal's venue is on this chain already", do="start a new node, then rehearse again")
+    else:
+        venue = _opened(evm, trader, now_s)
+    return VenueState(settings, trader, now_ms, venue)
+
+
+@lru_cache(maxsize=8)
+def _embedded(trader: str, began_s: int) -> tuple[EmbeddedEvm, Contracts]:
+    """Return a venue in memory to make copies of: it takes half a second of CPU, and a process may start many services."""
+    evm = EmbeddedEvm(lambda: began_s - SET_UP_S)
+    return evm, _opened(evm, trader, began_s).contracts
+
+
+def _opened(evm: Evm, trader: str, now_s: int) -> ChainVenue:
+    venue = ChainVenue.deployed(evm, trading_name=DOMAIN_NAME, referral_name=DOMAIN_NAME)
+    venue.act_together(list(opening(venue, trader, now_s)))
+    return venue
+
+
+def opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
+    """Yield the calls that set a rehearsal up; what the trader has opened was opened days before ``now_s``."""
+    storage, limit = venue.contracts.trading_storage, seeded_limit(trader)
+    yield from (OperatorCall(USDC, "mint", (account, _MONEY)) for account in (storage, trader))
+    yield OperatorCall(USDC, "seedAllowance", (trader, storage, _MONEY))
+    for pair in PAIRS:
+        yield OperatorCall(STORAGE, "setPair", (pair.pair_index, {
+            "listed": True, "pnl": pair.is_pnl, "closeOnly": pair.close_only,
+            "minLeverage": pair.min_leverage * ONE, "maxLeverage": pair.max_leverage * ONE,
+        }))  # fmt: skip
+    yield from (OperatorCall(STORAGE, "seedTrade", (held.as_trade(),)) for held in seeded(trader, now_s))
+    yield OperatorCall(STORAGE, "seedLimit", (limit["t"], limit["orderType"], limit["slippage"]))
+    twap = {"trader": trader, "escrow": _ESCROW}
+    yield from (OperatorCall(STORAGE, "seedTwap", (twap_id, twap)) for twap_id in TWAPS)
+    yield OperatorCall(STORAGE, "creditKeeper", (trader, _REWARDS))
+    codes = ((TAKEN_CODE, SOMEBODY_ELSE, _NOBODY), (OFFERED_CODE, SOMEBODY_ELSE, trader), (OWN_CODE, trader, _NOBODY))
+    yield from (OperatorCall(REFERRAL, "seedCode", code) for code in codes)
+    yield OperatorCall(REFERRAL, "seedRequest", (trader, TAKEN_CODE))
+
+
+# ---- chain record ---------------------------------------------------------------------------------------------------
+# What happened on the rehearsal's chain, in lines for a person: transactions, what they emitted, the state that
+# changed.
+
+
+ChainFacts = dict[str, str]
+"""What is on the chain, by what it is about."""
+
+_NONE = "none"
+
+
+class ChainRecord:
+    """The chain since it was last asked about. ``delegates``: whose delegations are looked at."""
+
+    def __init__(self, state: VenueState, delegates: tuple[str, ...] = ()) -> None:
+        self._venue_state = state
+        self._delegates = delegates
+        self._told = len(state.receipts)
+        self._state = self._read()
+
+    def since(self) -> tuple[tuple[str, str], ...]:
+        """Return what happened since the last time, as labels and texts."""
+        receipts, before = self._venue_state.receipts[self._told :], self._state
+        self._told, self._state = len(self._venue_state.receipts), self._read()
+        rows = [row for receipt in receipts for row in _rows(receipt)]
+        names = dict.fromkeys((*before, *self._state))
+        rows += [
+            ("changed", f"{name}: {before.get(name, _NONE)} -> {self._state.get(name, _NONE)}")
+            for name in names
+            if before.get(name) != self._state.get(name)
+        ]
+        return tuple(rows) or (("chain", "nothing yet: it waits off the chain"),)
+
+    def _read(self) -> ChainFacts:
+        state, trader = self._venue_state, self._venue_state.trader
+        storage = state.venue.contracts.trading_storage
+        found = {
+            "USDC balance": _usdc(state.venue.read(USDC, "balanceOf", trader)),
+            "USDC approval": _usdc(state.venue.read(USDC, "allowance", trader, storage)),
+            "referral code": state.adopted_code(trader).rstrip(b"\0").decode("ascii", "replace") or _NONE,
+        }
+        found |= {f"TWAP {twap}": "pending" if state.twap_trader(twap) else _NONE for twap in TWAPS}
+        for delegate in self._delegates:
+            expiry_s = state.venue.delegation_expiry(trader, delegate)
+            found[f"delegate {delegate[:10]}"] = f"until {expiry_s} s" if expiry_s else _NONE
+        for held in state.positions_of(trader):
+            name = f"{state.pairs[held.pair_index].symbol} #{held.slot}"
+            found[name] = f"{_usdc(held.collateral)} at {held.leverage / ONE:g}x"
+        return found
+
+
+def _rows(receipt: EvmReceipt) -> list[tuple[str, str]]:
+    rows = [("transaction", receipt.hash.removeprefix("0x"))]
+    if not receipt.ok:
+        return [*rows, ("reverted", revert_name(receipt.revert))]
+    return rows + [("event", f"{event.name} {_ids(event.arguments)}".rstrip()) for event in decode_logs(receipt.logs)]
+
+
+def _ids(arguments: dict[str, Any]) -> str:
+    known = ("orderId", "pairIndex", "twapId", "expiry")
+    return " ".join(f"{name} {arguments[name]}" for name in known if name in arguments)
+
+
+def _usdc(raw: int) -> str:
+    return f"{raw // USDC_ONE:,}.{raw % USDC_ONE:06} USDC"

@@ -1,0 +1,195 @@
+"""What a command may still do, and the kernel told so: before anything is read that somebody else wrote.
+
+Where the kernel cannot, it is said and never passed over: what is missing is in the :class:`Confinement` that comes back.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from airlock_offline.confinement import files as landlock
+from airlock_offline.confinement import filter as bpf
+from airlock_offline.confinement import filter as seccomp
+from airlock_offline.confinement.filter import MACHINES, no_new_privileges
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import make_folder
+
+# ---- enforced -------------------------------------------------------------------------------------------------------
+# What the kernel enforces on this process, as it is recorded and shown.
+
+
+class Confinement(NamedTuple):
+    """What the kernel enforces on this process and its children, and why not where it does not.
+
+    ``seccomp`` is True when sockets were asked for and refused; ``landlock`` is the ABI that is enforced, 0 for none.
+    """
+
+    seccomp: bool
+    seccomp_why: str
+    landlock: int
+    landlock_why: str
+
+    def as_json(self) -> dict[str, object]:
+        """Return it as the transcript and ``--json`` have it, with the kernel's release."""
+        return {"kernel": f"{os.uname().sysname} {os.uname().release}", **self._asdict()}
+
+
+NOT_ASKED = "the kernel has it; this command reads no document"
+UNCONFINED = Confinement(False, "no filter was requested", 0, "no filter was requested")
+
+# ---- confine --------------------------------------------------------------------------------------------------------
+
+
+LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
+READ_ONLY = ("/etc", "/sys", "/proc", "/run/udev", "/var/lib/dpkg/status")
+DEVICES = ("/dev",)  # as a folder: a Ledger that is plugged in again, or whose app opens, is another file in it
+
+
+class Needs(NamedTuple):
+    """What a command needs: files and folders to read, folders to write, and a rehearsal's loopback port.
+
+    ``files`` says whether Landlock is wanted at all, ``machine`` whether ``/dev``, ``/sys`` and ``/proc`` are looked at, and
+    ``devices`` which ones are used where they are not. Without ``starting`` no other process is begun.
+    """
+
+    reads: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] = ()
+    connect: int | None = None
+    files: bool = True
+    machine: bool = True
+    devices: tuple[Path, ...] = ()
+    starting: bool = True
+
+
+ALONE = Needs(machine=False, starting=False)
+"""What a child needs in which other people's libraries run: packages to read, and no process beside it."""
+
+
+def confine(needs: Needs) -> Confinement:
+    """Have the kernel refuse what the command does not need. Raises ``UsageError`` for a temporary folder not our own."""
+    if not sys.platform.startswith("linux"):
+        why = f"this system is {os.uname().sysname}, and the filter needs Linux"
+        return Confinement(False, why, 0, why)
+    try:
+        no_new_privileges()
+    except OSError as error:
+        why = f"the kernel does not lock this program's privileges: {error.strerror}"
+        return Confinement(False, why, 0, why)
+    seccomp_why = _refuse_calls(needs)
+    abi, landlock_why = _restrict_files(needs)
+    return Confinement(not seccomp_why, seccomp_why, abi, landlock_why)
+
+
+def _refuse_calls(needs: Needs) -> str:
+    """Install the filter and look whether it holds; return why there is none, or an empty text."""
+    machine = MACHINES.get(os.uname().machine)
+    if machine is None or sys.maxsize < 2**32:
+        return f"no table of system calls for {os.uname().machine}"
+    rules = bpf.rules_for(machine, loopback=needs.connect is not None, starting=needs.starting)
+    try:
+        seccomp.install(machine, bpf.assemble(machine, rules))
+    except OSError as error:
+        return f"the kernel takes no filter: {error.strerror}"
+    return "" if seccomp.is_refused(machine) else "the kernel took the filter, but still allowed a socket"
+
+
+def _restrict_files(needs: Needs) -> tuple[int, str]:
+    """Return the ABI that is enforced and nothing, or 0 and why there is none."""
+    try:
+        abi = landlock.version()
+    except OSError as error:
+        return 0, f"the kernel has no Landlock: {error.strerror}"
+    if not needs.files:
+        return 0, NOT_ASKED
+    if (threads := len(os.listdir("/proc/self/task"))) != 1:  # noqa: PTH208 (names alone)
+        return 0, f"{threads} threads run already, and it would apply to only one of them"
+    runs = (sys.prefix, sys.base_prefix, *sys.path, *LIBRARIES)
+    looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
+    paths = [
+        *((Path(path), landlock.RUN) for path in dict.fromkeys(runs) if path),
+        *((Path(path), landlock.READ) for path in (*looks, *needs.reads)),
+        *((Path(path), landlock.USE) for path in (*uses, *needs.devices)),
+        *((Path(path), landlock.WRITE) for path in needs.writes),
+    ]
+    try:
+        landlock.restrict(abi, paths, connect=needs.connect)
+    except OSError as error:
+        return 0, f"the kernel takes no Landlock rules: {error.strerror}"
+    return abi, ""
+
+
+def own_temporary_folder() -> Path:
+    """Return this account's own folder for temporary files, made when it is not there; Python uses it from now on.
+
+    Raises ``UsageError`` when somebody else made it: what is in it would be theirs to change.
+    """
+    folder = Path(tempfile.gettempdir()) / f"airlock-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise UsageError(f"{folder} is not this account's own folder", do="find out who made it, and remove it")
+    tempfile.tempdir = str(folder)
+    return folder
+
+
+# ---- needs ----------------------------------------------------------------------------------------------------------
+# What a command line needs of the machine, read from its parameters before the command begins.
+
+
+EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
+KEEP_NOTHING = frozenset(
+    {"doctor", "digest", "verify", "config", "completion", "explain", "report", "plan", "transcript show",
+     "transcript verify", "delegate challenge", "ceremony show", "ceremony course"}
+)  # fmt: skip
+"""Commands that write nothing into this machine's folder, and may not; the others find it made."""
+
+
+OUTPUTS = {"-o", "--hardware-record"}
+"""Options whose path is written; every other path of a command is read."""
+
+APDU_LOG = "airlock.apdu-log"  # where the click context keeps the path of a file that is no parameter of the command
+
+
+def needs_of(context: click.Context, home: Path) -> Needs:
+    """Return what a command needs.
+
+    The folder of what is written is written to: a file is made beside its place first. Nothing is read here.
+    Raises ``UsageError`` when a folder of ours cannot be made.
+    """
+    words = context.params
+    command, *inner = context.command_path.split()[1:]
+    keeps = KEEP_NOTHING.isdisjoint((command, " ".join((command, *inner)))) or bool(words.get("qr"))
+    if keeps and command != "forget":  # which removes, and makes nothing
+        make_folder(home.absolute())
+    outputs = [*filter(None, [context.meta.get(APDU_LOG)])]
+    inputs: list[Path] = []
+    for parameter in context.command.params:
+        is_output = isinstance(parameter, click.Option) and not OUTPUTS.isdisjoint(parameter.opts)
+        (outputs if is_output else inputs).extend(_paths(parameter, words.get(parameter.name or "")))
+    outputs += [page for folder in words.get("ceremonies", ()) if (page := folder / "codes" / "page").parent.is_dir()]
+    if "ledger_path" in words and (words.get("emulator_port") is None or command == "sign"):  # locks are there
+        outputs.append(own_temporary_folder() / "lock")
+    return Needs(
+        reads=(*(path.absolute() for path in inputs), *(() if keeps else (home.absolute(),))),
+        writes=(*((home.absolute(),) if keeps else ()), *(path.absolute().parent for path in outputs)),
+        connect=words.get("emulator_port"),
+        files=command not in EVERYWHERE,
+    )
+
+
+def _paths(parameter: click.Parameter, value: Any) -> Iterator[Path]:
+    """Yield the paths in a parameter's value: those of a path's type, and the words of a list of sources."""
+    if isinstance(value, Path):
+        yield value
+    elif isinstance(value, tuple) and parameter.name == "sources":
+        yield from map(Path, value)
+    elif isinstance(value, str) and isinstance(parameter.type, (click.Path, click.File)):
+        yield Path(value)

@@ -1,1 +1,0 @@
-"""What is installed, against the lists of the kit."""

@@ -1,1 +1,0 @@
-"""How a Ledger draws texts: its typefaces, lines and pages."""

@@ -1,0 +1,200 @@
+"""Typed data of which a Ledger is told how to show it: Ledger's signed filters (INS 1E), sent with the values.
+
+With Raw messages off the device then shows the members that have a filter, under its labels, and hides the others. The
+signature is the same. Sources: ``doc/eip712.md``, ``filtering.c`` and ``ui_logic.c`` of LedgerHQ/app-ethereum 1.22.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from airlock_offline.ledger.apdu import P1_FIRST, P2_SIGN_FIELDS, Apdu, Ins, encode_path, ethereum_apdu
+from airlock_offline.ledger.status import SW_DATA, SW_OK, SW_ORDER, SW_PARAMETER, wrong_answer
+from airlock_offline.ledger.transaction_screens import network, token_amount
+from airlock_offline.ledger.typed_data import (
+    FieldsFlow,
+    Leaf,
+    definitions_of,
+    leaves,
+    root_of,
+    streamed_structs,
+    values_of,
+)
+from airlock_offline.ledger.typed_data_screens import FILTERED, Page, ScreenField, notes_of, review_pages, shown_value
+from airlock_shared.documents.ledger_metadata import (
+    AMOUNT,
+    AT_THE_CONTRACT,
+    DATETIME,
+    RAW,
+    TOKEN,
+    FieldFilter,
+    MessageFilters,
+    TokenMetadata,
+)
+from airlock_shared.errors import DeviceError
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData, atomic_kind
+
+P2_ACTIVATE, P2_MESSAGE = 0x00, 0x0F
+P2_OF = {DATETIME: 0xFC, TOKEN: 0xFD, AMOUNT: 0xFE, RAW: 0xFF}
+AMOUNT_LABEL = 25  # AMOUNT_JOIN_NAME_LENGTH: the app cuts what is longer
+_REFUSALS = (SW_PARAMETER, SW_DATA, SW_ORDER)  # of what the device is told; a locked one, say, answers something else
+LATEST_S = 253_402_300_799  # the end of the year 9999
+
+_SETTING = (
+    "These pages need Raw messages off. If the Ledger shows others, such as the warning of Blind signing, reject there, "
+    "turn Raw messages off, and sign again."
+)
+_DO = "pin a deployment with newer filters, or without them: the Ledger then shows every member with Raw messages on"
+
+
+class FiltersRefused(DeviceError):
+    """The app does not accept a message filter, or the record of the token of which amounts are."""
+
+
+class NoDate(DeviceError):
+    """A number that the device would show as a date which it is not."""
+
+
+class ToldMessage(NamedTuple):
+    """What a Ledger is told of a message: its filters, and the record of the one token of which it may be told."""
+
+    filters: MessageFilters
+    token: TokenMetadata | None
+
+    def flow(self, path: str, typed_data: TypedData) -> FieldsFlow:
+        """Return every APDU with which the device signs ``typed_data`` as the filters show it.
+
+        The structs are defined by name, as in the schema that Ledger has signed. Raises as ``fields_flow``.
+        """
+        definitions = definitions_of(dict(sorted(streamed_structs(typed_data).items())))
+        name = self.filters.label.encode()
+        message = bytes((len(name),)) + name + bytes((len(self.filters.fields),))
+        values = [_filter(P2_ACTIVATE, b""), *root_of(DOMAIN_TYPE), *values_of(leaves(typed_data, DOMAIN_TYPE))]
+        values.append(_filter(P2_MESSAGE, _signed(message, self.filters.signature)))
+        values += root_of(typed_data.primary_type)
+        places: set[int | None] = {None}
+        for leaf in members_of(typed_data):
+            if each := self._filter_of(leaf):
+                token = None if each.token in places else self._token_at(each.token, typed_data)
+                values += [ethereum_apdu(Ins.TOKEN, 0, 0, token.record)] if token else []
+                values.append(_filter(P2_OF[each.format], _payload(each)))
+                places.add(each.token)
+            values += values_of(iter((leaf,)))
+        sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
+        return FieldsFlow(definitions, values, sign)
+
+    def takes(self, apdu: Apdu, reply: bytes, sw: int) -> bool:
+        """Tell whether this answers what the device is told, and not a value. Raises ``FiltersRefused``, ``WrongAnswer``."""
+        if apdu.ins not in (Ins.EIP712_FILTER, Ins.TOKEN) or sw not in (SW_OK, *_REFUSALS):
+            return False
+        if sw in _REFUSALS:
+            what = "the record of the token" if apdu.ins == Ins.TOKEN else "a message filter"
+            raise FiltersRefused(
+                f"the Ledger does not accept {what} for {self.filters.struct} (status {sw:04x}): its signature, or what it "
+                f"is for",
+                do=_DO,
+            )
+        if len(reply) != (apdu.ins == Ins.TOKEN):
+            raise wrong_answer("tell the Ledger how to show the message", f"{len(reply)} bytes")
+        return True
+
+    def pages(self, typed_data: TypedData, model: str) -> list[Page]:
+        """Return the pages that come, up to the one that signs. Raises ``NoDate``."""
+        return review_pages(FILTERED, self.screen_fields(typed_data, model), model)
+
+    def notes(self, typed_data: TypedData, model: str) -> list[str]:
+        """Return which member each label stands for, what the device does not show, and what a wrong setting looks like."""
+        notes = [
+            _SETTING,
+            f'The labels are Ledger\'s. "{self.filters.label}" stands for the contract that this is signed for.',
+        ]
+        for leaf in members_of(typed_data):
+            each, path = self._filter_of(leaf), leaf.path
+            if each is None:
+                notes.append(f"The Ledger does NOT SHOW {path}: read it here.")
+                continue
+            if each.format == TOKEN:
+                notes.append(f"The Ledger does NOT SHOW {path} itself, but the ticker of the token: read it here.")
+                continue
+            notes.append(f'"{_shown_label(each)}" on the Ledger is {path}.')
+            if each.format == RAW:
+                notes += notes_of(leaf, model, path)
+            elif each.format == AMOUNT and self._token_at(each.token, typed_data) is None:
+                notes.append(f"The Ledger is not told of the token: it shows {path} raw, with ??? for its ticker.")
+        notes.append("The Ledger does NOT SHOW the domain, but for a network's name other than Ethereum's.")
+        return notes
+
+    def screen_fields(self, typed_data: TypedData, model: str) -> list[ScreenField]:
+        """Return what the device shows: an amount and its token once, where the second of both comes. Raises ``NoDate``."""
+        chain_id = typed_data.domain["chainId"]
+        fields = [ScreenField("Contract", self.filters.label)]
+        fields += [ScreenField("Network", network(chain_id))] if chain_id != 1 else []
+        amounts: dict[int, ScreenField] = {}
+        came: list[int] = []
+        for leaf in members_of(typed_data):
+            each = self._filter_of(leaf)
+            if each is None:
+                continue
+            if each.token is None:
+                value = _time(leaf) if each.format == DATETIME else shown_value(leaf, model)
+                fields.append(ScreenField(each.label, value))
+                continue
+            if each.format == AMOUNT:
+                amount = token_amount(leaf.value, self._token_at(each.token, typed_data))
+                amounts[each.token] = ScreenField(_shown_label(each), amount)
+            if each.token == AT_THE_CONTRACT or each.token in came:
+                fields.append(amounts[each.token])
+            came.append(each.token)
+        return fields
+
+    def _filter_of(self, leaf: Leaf) -> FieldFilter | None:
+        return next((each for each in self.filters.fields if each.path == leaf.path), None)
+
+    def _token_at(self, place: int | None, typed_data: TypedData) -> TokenMetadata | None:
+        """Return the token at a place, None for one of which the device is not told."""
+        address = typed_data.domain["verifyingContract"]
+        if place != AT_THE_CONTRACT:
+            path = next(each.path for each in self.filters.fields if (each.token, each.format) == (place, TOKEN))
+            address = next(leaf.value for leaf in members_of(typed_data) if leaf.path == path)
+        return self.token if self.token is not None and self.token.address == address else None
+
+
+def members_of(typed_data: TypedData) -> Iterator[Leaf]:
+    """Yield each leaf of a message without lists, in hashing order."""
+    for leaf in leaves(typed_data, typed_data.primary_type):
+        if not isinstance(leaf, Leaf):
+            message = "no filter is for a member of a list"
+            raise TypeError(message)
+        yield leaf
+
+
+def _shown_label(each: FieldFilter) -> str:
+    return each.label[:AMOUNT_LABEL] if each.format == AMOUNT else each.label
+
+
+def _filter(p2: int, data: bytes) -> Apdu:
+    return ethereum_apdu(Ins.EIP712_FILTER, P1_FIRST, p2, data)
+
+
+def _payload(each: FieldFilter) -> bytes:
+    label, place = each.label.encode(), b"" if each.token is None else bytes((each.token,))
+    return _signed((b"" if each.format == TOKEN else bytes((len(label),)) + label) + place, each.signature)
+
+
+def _signed(data: bytes, signature: bytes) -> bytes:
+    return data + bytes((len(signature),)) + signature
+
+
+def _time(leaf: Leaf) -> str:
+    """Return a time as the device writes it. Raises ``NoDate`` where it would show another one than the number says."""
+    bits = (atomic_kind(leaf.type) or ("", 0))[1]
+    if leaf.value == (1 << bits) - 1:
+        return "Unlimited"
+    if leaf.value > LATEST_S:
+        raise NoDate(
+            f"the Ledger would show {leaf.path} as a date that is not meant: {leaf.value} seconds are after the year 9999",
+            do="correct the plan; a value in milliseconds needs a deployment that is pinned without these filters",
+        )
+    return datetime.fromtimestamp(leaf.value, UTC).strftime("%Y-%m-%d\n%I:%M:%S %p UTC")

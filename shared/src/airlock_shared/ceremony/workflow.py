@@ -1,0 +1,395 @@
+"""The course of a ceremony on one machine: its stops in the order of the day, what is done, and what comes next.
+
+Pure: it is decided from the plan, this machine's transcript, and the names and fingerprints of the documents in the
+ceremony's folder. Nothing else is kept anywhere, so a ceremony that was interrupted goes on where it stood. A stop is done
+by a command that exists; :func:`command_of` says which, from names alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from airlock_shared.ceremony.roles import STATIONS, Half, Standing, on_record, standing
+from airlock_shared.ceremony.seals import FILE as PROOF_FILE
+from airlock_shared.ceremony.sections import section_of
+from airlock_shared.documents.transcript import PROVED, Entry
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.plan.delegate_proofs import is_waived, registrations
+from airlock_shared.plan.model import Plan
+from airlock_shared.wire.members import NAME, read_list, read_matching, read_members
+
+ATTEMPTS = 99
+STOPS_AT_MOST = 2000  # more than a plan has steps, and so signers
+_FILES_AT_MOST = 1000  # as many names as are looked at in a folder
+DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
+PROOFS = "proofs"
+WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
+EVIDENCE = ("offline-transcript.jsonl", "screens.json")
+_ARTEFACTS = "evidence/artefacts/"
+_BROUGHT = re.compile(
+    rf"(?:{_ARTEFACTS})?(?:(?:deployment|people|ready|screens|(?:proofs|requests|signatures)[a-z0-9-]{{0,63}})\.json"
+    r"|offline-transcript\.jsonl)", re.ASCII,
+)  # fmt: skip
+_OUTCOMES = frozenset({"FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED", "VOIDED"})
+
+
+class Stop(NamedTuple):
+    """A stop of the course: its name, the roles that act there (none: the machine alone), what is said, whether it is done.
+
+    ``of`` is the station, signer, step or deployment that it is about; ``attempt`` counts documents that had to be made
+    again; ``brings`` holds the files that are handed over or come.
+    """
+
+    name: str
+    by: tuple[str, ...]
+    says: str
+    done: bool
+    of: str = ""
+    attempt: int = 1
+    brings: tuple[str, ...] = ()
+
+
+class Facts(NamedTuple):
+    """What stands beside the transcript: names of files in the ceremony's folder, handed over, and brought from elsewhere.
+
+    Fingerprints (64 hex digits, empty for none) of the newest documents in the folder; ``pinned`` is the deployment's on
+    this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
+    sign; ``challenges`` has the SHA-256 of what each step's delegate key signs, ``proofs`` the steps whose keys prove
+    themselves in each file of proofs, as it says. ``clock_stated`` says that a watch was compared less than a day ago.
+    """
+
+    files: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    brought: frozenset[str] = frozenset()
+    deployment: str = ""
+    pinned: str = ""
+    names: Mapping[str, str] = {}
+    requests: str = ""
+    signatures: str = ""
+    digests: tuple[str, ...] = ()
+    challenges: Mapping[str, str] = {}
+    proofs: Mapping[str, frozenset[str]] = {}
+    clock_stated: bool = False
+
+
+class CoursePlace(NamedTuple):
+    """Where a course is walked: paths of the plan and its folder, words that name the Ledger, and its model for signing."""
+
+    plan: str
+    folder: str
+    device: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+
+
+PARTS = ("prepare", "compare", "sign", "submit", "record")
+"""The parts of the day, as people call them."""
+_LAST_PARTS: Mapping[Half, tuple[tuple[str, int], ...]] = {
+    "online": (("record", 2), ("submit", 5), ("sign", 6)),
+    "offline": (("record", 4), ("sign", 7), ("compare", 8)),
+}
+"""How many stops are left at most while a machine is in a part; before them it is in the first one."""
+
+
+def part_of(half: Half, number: int, total: int) -> str:
+    """Return the part of the day of a machine that is at a stop of this number of so many."""
+    return next((part for part, most in _LAST_PARTS[half] if total - number <= most), PARTS[0])
+
+
+def numbered(name: str, attempt: int) -> str:
+    """Return the file of an attempt: ``requests.json``, then ``requests-2.json``."""
+    return f"{name}.json" if attempt == 1 else f"{name}-{attempt}.json"
+
+
+def newest(name: str, files: Iterable[str]) -> int:
+    """Return the highest attempt among files, 0 when there is none."""
+    there = frozenset(files)
+    return max((attempt for attempt in range(1, ATTEMPTS + 1) if numbered(name, attempt) in there), default=0)
+
+
+def course(plan: Plan, half: Half, entries: Iterable[Entry], facts: Facts) -> list[Stop]:
+    """Return the stops of a machine in the order of the day. The first that is not done comes next."""
+    whole = list(entries)
+    stands = standing(whole, plan, half)
+    stops = _Walked(plan, half, facts, stands, section_of(whole, plan)[0]).stops()
+    if stands.ended_ms is not None and not facts.signatures and not _came_to_its_end(stops):
+        return _Walked(plan, half, facts, standing((), plan, half), []).stops()  # it was given up: another one begins
+    return stops
+
+
+def _came_to_its_end(stops: list[Stop]) -> bool:
+    """Tell whether everything was done that stands before the end."""
+    names = [stop.name for stop in stops]
+    return all(stop.done for stop in stops[: names.index("end")])
+
+
+def next_stop(stops: Iterable[Stop]) -> Stop | None:
+    """Return the first stop that is not done; None at the end."""
+    return next((stop for stop in stops if not stop.done), None)
+
+
+# ---- the command of a stop ------------------------------------------------------------------------------------------
+
+
+def command_of(stop: Stop, place: CoursePlace) -> tuple[str, ...]:
+    """Return the words of the command that does a stop. Handing over and taking need the other side: :func:`carrying`."""
+    plan, device, signing = ("--plan", place.plan), place.device, (*place.model, *place.device)
+
+    def path(name: str) -> str:
+        return f"{place.folder}/{name}"
+
+    compared = ("--file", path(stop.brings[0])) if stop.brings else ()
+    made = path(numbered("requests" if stop.name == "prepare" else "signatures", stop.attempt))
+    words: dict[str, tuple[str, ...]] = {
+        "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if stop.brings else ())),
+        "gather": ("ceremony", "gather", *plan, "-o", place.folder),
+        "ready": ("ready", "--deployment", stop.of),
+        "prepare": ("prepare", place.plan, "-o", made),
+        "compare": ("ceremony", "compare", stop.of, *plan, *compared),
+        "submit": ("submit", path(stop.brings[0]) if stop.brings else ""),
+        "end": ("ceremony", "end", *plan, "--when-complete"),
+        "trust": ("trust", path(DEPLOYMENT), *plan),
+        "preflight": ("preflight", "--watch", *device),
+        "address": ("address", *plan, "--signer", stop.of, "--confirm", *device),
+        "proof": ("delegate", "check", *map(path, stop.brings), *plan),
+        "sign": ("sign", path(stop.brings[0]) if stop.brings else "", *plan, "-o", made, *signing),
+        "seal": ("transcript", "seal", *plan, "--signer", stop.of, *signing),
+        "report": ("report", "make", *plan, *_report_words(stop, path), "-o", path("evidence")),
+    }
+    return words[stop.name]
+
+
+def carrying(stop: Stop, source: str, target: str) -> tuple[str, ...]:
+    """Return the words of the command that copies what a stop brings from one folder into another."""
+    return ("ceremony", "carry", *(f"{source}/{name}" for name in stop.brings), "-o", target)
+
+
+def showing(stop: Stop, place: CoursePlace) -> tuple[str, ...]:
+    """Return the words of the command that shows what a stop hands over as codes."""
+    files = (f"{place.folder}/{name}" for name in stop.brings)
+    return ("ceremony", "codes", *files, "--plan", place.plan, "-o", f"{place.folder}/codes")
+
+
+def scanning(stop: Stop, place: CoursePlace, source: str) -> tuple[str, ...]:
+    """Return the words of the command that reads what a stop waits for from a source of pictures."""
+    names = (word for name in stop.brings for word in ("--file", name))
+    return ("ceremony", "scan", source, "--plan", place.plan, *names, "-o", place.folder)
+
+
+def _report_words(stop: Stop, path: Callable[[str], str]) -> list[str]:
+    options = {
+        "requests": "--requests",
+        "signatures": "--signatures",
+        "offline": "--transcript",
+        "screens": "--screens",
+    }
+    named = [(options.get(re.split("[-.]", name)[0], ""), path(name)) for name in stop.brings]
+    return [word for pair in named for word in pair]
+
+
+NAMES = (
+    "begin", "gather", "hand", "take", "ready", "prepare", "compare", "submit", "end", "report", "trust", "preflight",
+    "address", "proof", "sign", "seal",
+)  # fmt: skip
+
+
+def stop_as_json(stop: Stop) -> dict[str, Any]:
+    """Return a stop for another process."""
+    return {**stop._asdict(), "by": list(stop.by), "brings": list(stop.brings)}
+
+
+def read_stop(value: Any) -> Stop:
+    """Read a stop that another process told: names of a closed list, and nothing that could name another file.
+
+    Raises ``DocumentError("DOC-FIELD")``.
+    """
+    form = {"name": str, "by": list, "says": str, "done": bool, "of": str, "attempt": int, "brings": list}
+    read_members(value, "stop", form)
+    read_matching(value["name"], "stop.name", re.compile("|".join(NAMES)), "a stop of the course")
+    if value["of"]:
+        read_matching(value["of"], "stop.of", NAME, "a name in lower case")
+    read_matching(str(value["attempt"]), "stop.attempt", re.compile("[1-9][0-9]?"), "a number from 1 to 99")
+    for role in read_list(value["by"], "stop.by", 16):
+        read_matching(role, "stop.by", NAME, "a role")
+    for name in read_list(value["brings"], "stop.brings", _FILES_AT_MOST):
+        read_matching(name, "stop.brings", _BROUGHT, "a document of the ceremony")
+    return Stop(**{**value, "by": tuple(value["by"]), "brings": tuple(value["brings"])})
+
+
+# ---- where it stands ------------------------------------------------------------------------------------------------
+
+
+class _Walked(NamedTuple):
+    """What a course is decided from."""
+
+    plan: Plan
+    half: Half
+    facts: Facts
+    stands: Standing
+    section: list[Entry]
+
+    def stops(self) -> list[Stop]:
+        """Return the stops of the machine."""
+        return self.online() if self.half == "online" else self.offline()
+
+    def online(self) -> list[Stop]:
+        """Return the stops of the online machine."""
+        facts = self.facts
+        requests = newest("requests", facts.files)
+        signatures = max(newest("signatures", facts.files), newest("signatures", facts.brought))
+        prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
+        answered, attempt = (
+            numbered("signatures", signatures) in facts.files,
+            max(requests, 1) if prepared or not requests else requests + 1,
+        )
+        asked, answer = numbered("requests", max(requests, 1)), numbered("signatures", max(signatures, 1))
+        proofs = tuple(sorted(name for name in facts.files if PROOF_FILE.fullmatch(name)))
+        first = (DEPLOYMENT, PEOPLE, *proofs)
+        owed = tuple(name for name in first if name not in facts.given)  # a proof may come late
+        return [
+            Stop("begin", self.plan.roles, "Say who holds each role.", self.begun),
+            Stop("gather", (), "Put the deployment and the names together.",
+                 {DEPLOYMENT, PEOPLE} <= facts.files and (prepared or facts.names == self.stands.names)),
+            Stop("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
+                 self.plan.deployment),
+            Stop("hand", (), "Hand the deployment and the names over.",
+                 prepared or not owed, brings=owed or first),
+            Stop("take", (), "Wait until the air-gapped machine is ready for the requests.",
+                 prepared or READY in facts.files, brings=(READY,)),
+            Stop("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
+            Stop("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
+            Stop("take", (), "Wait for the signatures.", answered, brings=(answer,)),
+            self.compare("signatures", facts.signatures, answer),
+            Stop("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
+                 brings=(answer,)),
+            self.compare("outcome", self.record("outcome")),
+            Stop("take", (), "Wait for the air-gapped machine's evidence.",
+                 facts.files >= set(EVIDENCE), brings=EVIDENCE),
+            Stop("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
+            Stop("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE)),
+        ]  # fmt: skip
+
+    def offline(self) -> list[Stop]:
+        """Return the stops of the air-gapped machine."""
+        facts = self.facts
+        signatures = newest("signatures", facts.files)
+        requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
+        asked = numbered("requests", requests)
+        signed = bool(facts.digests) and self.has_written()
+        attempt = max(signatures, 1) if signed or not signatures else signatures + 1
+        answer, sealed = numbered("signatures", attempt), self.sealed()
+        signer = next(iter(self.plan.signers), "")
+        first = (DEPLOYMENT, PEOPLE)
+        evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE)
+        return [
+            Stop("take", (), "Wait for the deployment and the names.",
+                 facts.files >= set(first), brings=first),
+            Stop("begin", (), "Begin the ceremony here.", self.begun, brings=(PEOPLE,)),
+            self.compare("plan", self.plan.fingerprint),
+            self.compare("deployment", facts.deployment, DEPLOYMENT),
+            Stop("trust", self.held("signer"), "Pin the deployment.",
+                 bool(facts.deployment) and facts.pinned == facts.deployment),
+            Stop("preflight", self.held("facilitator"), "State the time from a watch, and look at this machine.",
+                 signed or (facts.clock_stated and self.is_fit())),
+            self.compare("preflight", self.record("preflight")),
+            *(Stop("address", self.held("signer"), f"See the address of {name} on the Ledger, and confirm it there.",
+                   self.has_shown(name), name) for name in self.plan.signers),
+            self.compare("address", self.record("address") if all(map(self.has_shown, self.plan.signers)) else ""),
+            *self.proofs(),
+            Stop("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
+            Stop("hand", (), "Hand over that this machine is ready.",
+                 asked in facts.files or self.handed((READY,)), brings=(READY,)),
+            Stop("take", (), "Wait for the requests.", asked in facts.files, brings=(asked,)),
+            self.compare("requests", facts.requests, asked),
+            Stop("sign", self.held("signer"), "Review each step, and sign it on the Ledger.", signed, attempt=attempt,
+                 brings=(asked,)),
+            self.compare("review", self.record("review") if signed else ""),
+            Stop("hand", (), "Hand the signatures over: secret until submitted.",
+                 self.handed((answer,)), brings=(answer,)),
+            Stop("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
+                 sealed, signer),
+            self.compare("seal", self.record("seal") if sealed else ""),
+            Stop("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
+            Stop("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
+            Stop("hand", (), "Hand this machine's evidence over.",
+                 self.handed(evidence), brings=evidence),
+        ]  # fmt: skip
+
+    @property
+    def begun(self) -> bool:
+        """Whether it began here, and was not begun again with another plan."""
+        return self.stands.is_open or self.stands.ended_ms is not None
+
+    def held(self, role: str) -> tuple[str, ...]:
+        """Return a role as who acts, where the plan names it; else the plan's first."""
+        return (role,) if role in self.plan.roles else self.plan.roles[:1]
+
+    def handed(self, names: tuple[str, ...]) -> bool:
+        """Tell whether all of these files were handed over."""
+        return {name.rpartition("/")[2] for name in names} <= self.facts.given
+
+    def record(self, station: str) -> str:
+        """Return what stands on record for a station, empty when nothing does."""
+        return on_record(self.section, self.plan, station) or ""
+
+    def compare(self, station: str, compared: str, file: str = "") -> Stop:
+        """Return the stop at which each role compares; done when every one of them confirmed what is there now."""
+        roles = STATIONS[station].needs(self.half, self.plan)
+        by = {role for each in self.stands.stations.get(station, ()) if each.compared == compared for role in each.by}
+        named = [role for role in roles if role in STATIONS[station].by[self.half]]
+        done = bool(compared) and (set(named) <= by if named else bool(by))
+        return Stop("compare", roles, STATIONS[station].compares, done, station,
+                    brings=(file,) if file else ())  # fmt: skip
+
+    def submitted(self) -> bool:
+        """Tell whether every signature has an outcome on record that is certain."""
+        begun, last = False, {}
+        for entry in self.section:
+            begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
+            if entry.event == "outcome":
+                last[entry.data.get("digest")] = entry.data.get("state")
+        return begun and all(last.get(digest) in _OUTCOMES for digest in self.facts.digests)
+
+    def has_written(self) -> bool:
+        """Tell whether the newest signatures are on record: a kill between the file and its record leaves the file alone."""
+        written = [entry.data.get("signatures") for entry in self.section if entry.event == "signatures-written"]
+        return self.facts.signatures in written
+
+    def is_fit(self) -> bool:
+        """Tell whether the last preflight refused nothing and found the Ledger ready."""
+        last = next((entry.data for entry in reversed(self.section) if entry.event == "preflight"), None)
+        return last is not None and not last.get("refused") and "error" not in (last.get("device") or {})
+
+    def has_shown(self, signer: str) -> bool:
+        """Tell whether the Ledger showed a signer's address, and it was confirmed there."""
+        address = checksum_address(self.plan.signers[signer].address)
+        return any(
+            entry.event == "address" and entry.data.get("confirmed") is True and entry.data.get("address") == address
+            for entry in self.section
+        )
+
+    def sealed(self) -> bool:
+        """Tell whether the transcript was sealed after the last signatures."""
+        events = [entry.event for entry in self.section if entry.event in ("sealed", "signatures-written")]
+        return bool(events) and events[-1] == "sealed"
+
+    def proofs(self) -> Iterator[Stop]:
+        """Yield how the delegate keys prove themselves: their proofs come or are there, and are checked here."""
+        checked = {entry.data.get("challenge") for entry in self.section if entry.event == PROVED}
+        needed = [step.id for step in registrations(self.plan) if not is_waived(step)]
+        owed = {step for step in needed if self.facts.challenges.get(step) not in checked}
+        there = {file: steps & owed for file, steps in self.facts.proofs.items() if steps & owed}
+        absent = [step for step in needed if step in owed.difference(*there.values())]
+        file = numbered(PROOFS, newest(PROOFS, self.facts.files) + 1)
+        if not needed:
+            return
+
+        def named(steps: list[str]) -> str:
+            return ", ".join(steps[:3]) + (f" and {len(steps) - 3} more" if steps[3:] else "")
+
+        yield Stop("take", (), f"Wait for {file}. The desk signs the challenge of step {named(absent or needed)}. Make the "
+                   "file of its answer by airlock-online delegate proof, in the ceremony's folder of that machine or of "
+                   "this one.", not absent, PROOFS, brings=(file,))  # fmt: skip
+        yield Stop("proof", (), f"Check the proof of the delegate key of step {named(needed)}.", not owed, PROOFS,
+                   brings=tuple(sorted(there)))  # fmt: skip

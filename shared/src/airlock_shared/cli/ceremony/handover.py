@@ -1,0 +1,201 @@
+"""``ceremony codes`` and ``ceremony scan``: what is handed over at once, shown as one page of codes and read from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from pathlib import Path
+
+import click
+
+from airlock_shared.ceremony.roles import require_open, write_people
+from airlock_shared.ceremony.seals import FILE as PROOFS
+from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
+from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
+from airlock_shared.cli.progress import working
+from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
+from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.host.files import MAX_BYTES, make_folder, read_input, write_new
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import safe
+
+# ---- put files ------------------------------------------------------------------------------------------------------
+# A document that came or goes, put into a folder: whole, and never over another.
+
+
+def put(path: Path, data: bytes) -> None:
+    """Write a file and tell of it; one that is the same stays. Raises ``UsageError`` for one that is not."""
+    if path.exists() and read_input(path, max_bytes=MAX_BYTES) == data:
+        if not led():
+            say(f"{safe(path.name)} is there already, and the same.")
+        return
+    if path.exists():
+        raise UsageError(
+            f"{path} is there already, and it is another document",
+            do="find out which is right; move the other one away, or use an empty folder",
+        )
+    write_new(path, data)
+    if not led():
+        say(f"Wrote {safe(path.name)}")
+
+
+# ---- by light -------------------------------------------------------------------------------------------------------
+
+
+_INTO = click.Path(path_type=Path, file_okay=False)
+_AGAIN = re.compile(r"(requests|signatures)(-[0-9]{1,2})?\.json", re.ASCII)
+
+
+@click.command("codes", short_help="Show documents as one page of QR codes.")
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@plan_option
+@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder for the page.")
+@json_option
+def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: bool) -> None:
+    r"""Write one page that shows every FILE as QR codes, for the other machine's camera. The documents stay as they are.
+
+    \b
+    Example:
+      PROGRAM ceremony codes requests.json --plan plan.toml -o codes
+    """
+    from airlock_shared.documents.hand_over import write_hand_over
+    from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, densities_of, file_name, transfer_of
+    from airlock_shared.qr.pictures import WINDOW, page, window
+    from airlock_shared.qr.symbol import DEFAULT_VERSION
+
+    files = {source.name: read_input(source, max_bytes=MAX_BYTES) for source in sources}
+    document = write_hand_over(_plan(plan_file).id, files)
+    transfer = transfer_of(document)
+    path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
+    if not path.exists():  # the name holds the fingerprint: it is the same page
+        version = max(DEFAULT_VERSION, densities_of(transfer)[0])
+        untold = transfer._replace(
+            fingerprint=""
+        )  # nobody types its words: those of each document stand on the terminal
+        with working("Drawing the codes"):
+            write_new(path, page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
+    put(path.with_suffix(".json"), document)
+    for name, data in window(path.name).items():
+        (folder / name).unlink(missing_ok=True)
+        write_new(folder / name, data)
+    if not led():
+        say(f"Show the page {safe('/'.join((folder / WINDOW).resolve().parts[-3:]))}")  # its folder, and the ceremony's
+    if as_json:
+        show_json({"ok": True, "codes": str(path), "file": str(path.with_suffix(".json")), "files": sorted(files)})
+
+
+@click.command("scan", short_help="Read documents from QR codes into a folder.")
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@plan_option
+@click.option("--file", "names", multiple=True, required=True, metavar="NAME", help="A file that is waited for.")
+@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to write into.")
+@json_option
+def scan_hand_over(
+    sources: tuple[str, ...], plan_file: Path, names: tuple[str, ...], folder: Path, as_json: bool
+) -> None:
+    r"""Read what the other machine's page shows, from a camera or pictures, and write its files, never over others.
+
+    It writes only the files that are waited for. People compare them at the next stops.
+
+    \b
+    Example:
+      PROGRAM ceremony scan camera --plan plan.toml \
+        --file requests.json -o plan.ceremony
+    """
+    from airlock_shared.cli.qr.scanning import scan_document
+    from airlock_shared.documents.hand_over import FORMAT, parse_hand_over
+    from airlock_shared.host.picture_sources import KeptFrames
+    from airlock_shared.qr.scan import CAMERA
+
+    plan = _plan(plan_file)
+    told = ""
+    if any(map(CAMERA.fullmatch, sources)):
+        say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
+    while True:  # nothing is kept between two pages: half of the one before would keep the next one out
+        document = scan_document(sources, FORMAT, kept=KeptFrames(), known=None)
+        ceremony, files = parse_hand_over(document.data)
+        if not (other := _other(plan, ceremony, files, names)):
+            break
+        if not any(map(CAMERA.fullmatch, sources)):
+            raise other
+        if told != document.fingerprint:  # the page before is still open: it will be another one
+            say(f"{other.what}: {safe(other.got)}. Waiting for {safe(other.expected)}.")
+        told = document.fingerprint
+    make_folder(folder)
+    for name, data in files.items():
+        put(folder / name, data)
+    if as_json:
+        show_json({"ok": True, "folder": str(folder), "files": sorted(files)})
+
+
+def _plan(file: Path) -> Plan:
+    return parse_plan(read_input(file))
+
+
+def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[str]) -> DocumentError | None:
+    """Return what is wrong with a hand-over: it is of another ceremony, or holds a file that is not waited for."""
+    if ceremony != plan.id:
+        return DocumentError("DOC-FORMAT", "a hand-over of another ceremony", got=ceremony, expected=plan.id,
+                             do="show the page of this ceremony")  # fmt: skip
+    again = {found[1] for name in names if (found := _AGAIN.fullmatch(name))}  # made again, it has a number
+    unexpected = [
+        name
+        for name in files
+        if name not in names
+        and not ((found := _AGAIN.fullmatch(name)) and found[1] in again)
+        and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked at a stop of its own
+    ]
+    if not unexpected:
+        return None
+    return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
+                         do="show the other machine's newest page, and take pictures of other pages away")  # fmt: skip
+
+
+BY_LIGHT = (codes, scan_hand_over)
+
+# ---- carry ----------------------------------------------------------------------------------------------------------
+# ``ceremony gather`` and ``ceremony carry``: what the other machine needs, put together, and copied across.
+
+
+@click.command("gather", short_help="Put together what the other machine needs to begin.")
+@plan_option
+@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to write into.")
+@json_option
+@click.pass_obj
+def gather(place: CeremonyMachine, plan_file: Path, folder: Path, as_json: bool) -> None:
+    r"""Write what the other machine needs: the names of the people, and on the online machine also the deployment.
+
+    \b
+    Example:
+      PROGRAM ceremony gather --plan plan.toml -o plan.ceremony
+    """
+    plan = plan_with_roles(plan_file)
+    stands = place.standing(plan)
+    require_open(stands)
+    documents = {PEOPLE if place.half == "online" else READY: write_people(plan, stands.names)}
+    if place.deployment_file is not None:
+        place.deployment(plan.deployment)  # it says what to do when there is none
+        documents[DEPLOYMENT] = read_input(place.deployment_file(plan.deployment))
+    make_folder(folder)
+    for name, data in documents.items():
+        put(folder / name, data)
+    if as_json:
+        show_json({"ok": True, "folder": str(folder), "files": sorted(documents)})
+
+
+@click.command("carry", short_help="Copy documents into a folder, whole, and never over others.")
+@click.argument("sources", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path, dir_okay=False))
+@click.option("-o", "--output", "folder", type=_INTO, required=True, help="The folder to copy into.")
+@json_option
+def carry(sources: tuple[Path, ...], folder: Path, as_json: bool) -> None:
+    r"""Copy each FILE into a folder, such as that of a stick. A file that is there already, and is the same, stays.
+
+    \b
+    Example:
+      PROGRAM ceremony carry requests.json -o /media/stick
+    """
+    for source in sources:
+        put(folder / source.name, read_input(source, max_bytes=MAX_BYTES))
+    if as_json:
+        show_json({"ok": True, "folder": str(folder), "files": [source.name for source in sources]})

@@ -1,0 +1,174 @@
+"""``ceremony course``: where a ceremony stands on this machine, read from its plan, folder and transcript.
+
+It reads what others made, so that the command that leads people does not: that one starts it, and reads its answer.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from airlock_shared.ceremony.roles import MAX_BYTES, STATIONS, parse_people
+from airlock_shared.ceremony.seals import FILE as PROOF_FILE
+from airlock_shared.ceremony.seals import parse_proofs
+from airlock_shared.ceremony.workflow import (
+    DEPLOYMENT,
+    PEOPLE,
+    STOPS_AT_MOST,
+    Facts,
+    Stop,
+    course,
+    newest,
+    next_stop,
+    numbered,
+    stop_as_json,
+)
+from airlock_shared.checks.times import SIGN_AGE_AT_MOST_MS, clock_of
+from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
+from airlock_shared.cli.ceremony.waits import names_in
+from airlock_shared.cli.terminal import INPUT, json_option, rows, show, show_json
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.errors import AirlockError, UsageError
+from airlock_shared.host.files import read_input
+from airlock_shared.plan.delegate_proofs import challenge_of, registrations
+from airlock_shared.plan.model import Plan
+from airlock_shared.venue.kinds import SIGNED_AT, leaf, path_of
+
+# ---- course lines ---------------------------------------------------------------------------------------------------
+# A ceremony's folder on one machine, and its course as the lines that people read.
+
+
+GIVEN = "handed-over"
+"""In the ceremony's folder: an empty file for each document that was handed over."""
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+def ceremony_folder(plan_file: Path) -> Path:
+    """Return where a machine keeps the documents of a ceremony: beside its plan, ``plan.ceremony`` for ``plan.toml``."""
+    return plan_file.with_name(f"{plan_file.stem}.ceremony")
+
+
+def course_lines(stops: list[Stop], half: str, commands: Sequence[Sequence[str]] = ()) -> Iterator[str]:
+    """Yield a course for people: done, next or later, who acts, and what; perhaps each stop's command."""
+    following = next_stop(stops)
+    for number, stop in enumerate(stops, start=1):
+        state = "done" if stop.done else "NEXT" if stop is following else "later"
+        who = ", ".join(stop.by) or "the machine"
+        yield from rows(f"{number:>3}  {state:<6} ", f"{who}: {stop.says}")
+        if commands:
+            yield from rows(" " * 12, shlex.join(("airlock-" + half, *commands[number - 1])))
+    done = sum(stop.done for stop in stops)
+    yield f"{done} of {len(stops)} stops are done on the {half} machine."
+
+
+# ---- course ---------------------------------------------------------------------------------------------------------
+
+
+_WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by so much
+
+
+@click.command("course", short_help="Show every stop of it: what is done, and what comes next.")
+@click.argument("plan_file", metavar="PLAN", type=INPUT)
+@click.option("--folder", type=FOLDER, help="The ceremony's folder (default: beside the plan).")
+@click.option("--exchange", type=FOLDER, help="The folder through which documents cross.")
+@json_option
+@click.pass_obj
+def course_command(
+    place: CeremonyMachine, plan_file: Path, folder: Path | None, exchange: Path | None, as_json: bool
+) -> None:
+    r"""Show every stop of the ceremony on this machine: what is done, what comes next, and who acts there.
+
+    \b
+    Example:
+      PROGRAM ceremony course plan.toml
+    """
+    plan = plan_with_roles(plan_file)
+    here = folder or ceremony_folder(plan_file)
+    facts = facts_of(place, plan, here, exchange and exchange / crossing_name(plan))
+    stops = course(plan, place.half, place.transcript.entries(), facts)
+    if len(stops) > STOPS_AT_MOST:
+        raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
+    if as_json:
+        words = {"requests": facts.requests, "signatures": facts.signatures}
+        made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
+        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made,
+                "sign_by_ms": _sign_by_ms(here, plan, facts.files)}  # fmt: skip
+        show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
+        return
+    for line in course_lines(stops, place.half):
+        show(line)
+
+
+def crossing_name(plan: Plan) -> str:
+    """Return the folder, within the one through which documents cross, of this ceremony and no other."""
+    return f"{plan.id}-{plan.fingerprint[:16]}"
+
+
+def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | None) -> Facts:
+    """Read what stands beside the transcript. Raises as the readers of the documents do."""
+    files = names_in(folder)
+    deployment = _read(folder, DEPLOYMENT, files)
+    requests = _read(folder, numbered("requests", newest("requests", files)), files)
+    signatures = _read(folder, numbered("signatures", newest("signatures", files)), files)
+    came = parse_deployment(deployment) if deployment else None
+    _, signed, mark = parse_signatures(signatures) if signatures else (None, [], "")
+    entries = place.transcript.entries()
+    challenges: dict[str, str] = {}
+    if came is not None and came.name == plan.deployment:
+        challenges = {step.id: challenge_of(plan, came, step).sha256() for step in registrations(plan)}
+    return Facts(
+        files=files,
+        given=names_in(folder / GIVEN),
+        brought=names_in(crossing) if crossing else frozenset(),
+        deployment=came.fingerprint if came else "",
+        pinned=place.known_deployment(plan.deployment),
+        names=_people(folder, plan, files),
+        requests=parse_requests(requests)[2] if requests else "",
+        signatures=mark,
+        digests=tuple(item.digest for item in signed if item.result == "signed"),
+        challenges=challenges,
+        proofs={
+            name: frozenset(proof.claimed.step for proof in parse_proofs(_read(folder, name, files)))
+            for name in files
+            if PROOF_FILE.fullmatch(name)
+        },
+        clock_stated=clock_of(entries, place.now_ms()).uncertainty_ms is not None,
+    )
+
+
+def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
+    """Return until when the newest requests can be signed (unix ms), to be shown; 0 where none has an end."""
+    deployment = _read(folder, DEPLOYMENT, files)
+    data = _read(folder, numbered("requests", newest("requests", files)), files)
+    if not (deployment and data):
+        return 0
+    known, found = parse_deployment(deployment).structs, []
+    for payload in (request.payload for request in parse_requests(data)[1]):
+        intent = known.get(str(payload.get("primaryType")))
+        with suppress(KeyError, TypeError, ValueError):  # another form is refused where it is judged
+            if intent is not None and intent.deadline:
+                found.append(int(str(leaf(payload["message"], intent.deadline))) - plan.limits.remaining_at_least_ms)
+            if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
+                found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
+    return max(0, min(found) - _WATCH_MS) if found else 0
+
+
+def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
+    """Return the names that stand in the folder; none when they are of another plan, and so not what is handed over."""
+    if PEOPLE not in files:
+        return {}
+    try:
+        return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_BYTES), plan)
+    except AirlockError:
+        return {}
+
+
+def _read(folder: Path, name: str, files: frozenset[str]) -> bytes:
+    return read_input(folder / name) if name in files else b""

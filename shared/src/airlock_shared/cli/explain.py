@@ -1,0 +1,200 @@
+"""``explain``: what a code means and what to do, over what each program knows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from itertools import groupby
+from typing import NamedTuple
+
+import click
+
+from airlock_shared.ceremony.roles import Half
+from airlock_shared.checks.model import Info
+from airlock_shared.cli.ceremony.waits import MACHINES
+from airlock_shared.cli.terminal import json_option, rows, say, show_all, show_json
+from airlock_shared.errors import DeviceError, DocumentError, ExitCode, Expired, PlanError, Refusal, UsageError
+from airlock_shared.text.safe import safe
+
+# ---- explanations ---------------------------------------------------------------------------------------------------
+# What ``explain`` knows on both machines: the checks, the exit codes, and how a name is looked up.
+
+
+EXIT_CODES: dict[ExitCode, tuple[str, str]] = {
+    ExitCode.DONE: ("The command did what you asked.", "Nothing."),
+    ExitCode.USAGE: ("The command line, the configuration or the plan asks for something that cannot be done.",
+                     "Correct it as the message says, and run it again."),
+    ExitCode.REFUSED: ("A check refused; its id is in the message.",
+                       "Ask `explain` about the id. No check can be skipped."),
+    ExitCode.DOCUMENT: ("A file or document is damaged, too large, or of the wrong kind.",
+                        "Copy or scan it again from its source, and compare the fingerprint on both screens."),
+    ExitCode.DEVICE: ("The Ledger is missing, locked, in the wrong app, too old, or gave an impossible answer.",
+                      "Do what the message says at the device, and run it again."),
+    ExitCode.DECLINED: ("A person said no. Nothing was signed or sent.", "Run it again when everybody agrees."),
+    ExitCode.EXPIRED: ("A deadline is past or too near, or a clock is wrong.",
+                       "Compare the clocks with a watch; prepare and sign again."),
+    ExitCode.SERVICE: ("A service answered with an error, in an unknown form, or not at all.",
+                       "Ask `explain` about the service's code, and run it again when the cause is gone."),
+    ExitCode.UNKNOWN: ("Something was sent and its outcome is not known yet.",
+                       "Run `airlock-online follow`. It is never sent again, here or elsewhere."),
+    ExitCode.MARKET_DECLINED: ("The transaction succeeded, but the market declined the fill. Nothing was filled.",
+                               "If you still want the order, agree on a new plan with another id and today's bounds."),
+    ExitCode.EXECUTION_FAILED: ("It was accepted, but its execution failed, or the state read back is wrong.",
+                                "Read the positions and the code; if it is still wanted, prepare and sign it anew."),
+    ExitCode.INTERRUPTED: ("Ctrl-C. What was done is recorded.", "Run the same command again to continue."),
+}  # fmt: skip
+
+
+class Explanation(NamedTuple):
+    """One thing explained. ``http`` and ``source`` are empty and ``ends_order`` is None where they do not apply."""
+
+    name: str
+    kind: str
+    meaning: str
+    do: str
+    exit_code: ExitCode
+    ends_order: bool | None = None
+    http: str = ""
+    source: str = ""
+
+
+def of_checks(checks: Mapping[str, Info]) -> list[Explanation]:
+    """Return the explanations of checks, in the order of their table."""
+    return [_of_check(check, info) for check, info in checks.items()]
+
+
+def of_exit_codes() -> list[Explanation]:
+    """Return the explanations of the exit codes."""
+    return [Explanation(str(int(code)), "exit code", *said, code) for code, said in EXIT_CODES.items()]
+
+
+def named(known: Sequence[Explanation], name: str) -> list[Explanation]:
+    """Return what a name means: as it is written, else whatever its case; empty when it is not known."""
+    exact = [item for item in known if item.name == name]
+    return exact or [item for item in known if item.name.casefold() == name.casefold()]
+
+
+def nearest(known: Iterable[Explanation], name: str) -> list[str]:
+    """Return the known names that look most like an unknown one, at most three, the nearest first."""
+    names = {item.name.casefold(): item.name for item in known}
+    return [names[found] for found in get_close_matches(name[:80].casefold(), names, n=3, cutoff=0.5)]
+
+
+def _of_check(check: str, info: Info) -> Explanation:
+    family = check.partition("-")[0]
+    meaning, do = f"Refuses: {info.refusal}. Protects from: {info.protects}", info.do
+    if family == "PLAN":
+        do += f" If the mistake is in the plan, the exit code is {int(PlanError.exit_code)}."
+    if family == "TIME":
+        do += f" If only time stops a signing, the exit code is {int(Expired.exit_code)}."
+    of_documents = family in ("DOC", "QR", "REPORT") and check != "REPORT-MATCH"
+    code = DocumentError.exit_code if of_documents else Refusal.exit_code
+    if check == "SIGNER-DEVICE":
+        code = DeviceError.exit_code
+    return Explanation(check, "check", meaning, do, code)
+
+
+# ---- command --------------------------------------------------------------------------------------------------------
+# The command ``explain`` of a program, over what that program knows.
+
+
+_NUMBERS = {"ignore_unknown_options": True}  # JSON-RPC's codes begin with a minus
+
+
+def explain_command(text: str, everything: Callable[[], list[Explanation]]) -> click.Command:
+    """Return the command, with its help, of a program that can explain ``everything()``."""
+
+    @click.command("explain", context_settings=_NUMBERS, help=text)
+    @click.argument("code", required=False)
+    @json_option
+    def explain(code: str | None, as_json: bool) -> None:
+        known = everything()
+        found = known if code is None else named(known, code)
+        if code is not None and not found:
+            near = nearest(known, code)
+            raise UsageError(
+                f"there is no code, check or exit code {safe(code, limit=80)!r}",
+                do=f"the nearest names: {', '.join(near)}" if near else "`explain` without a name lists them all",
+            )
+        if as_json:
+            show_json([as_object(item) for item in found])
+        elif code is None:
+            show_all(listed(found))
+        else:
+            for item in found:
+                show_all(explained(item))
+
+    return explain
+
+
+def as_object(item: Explanation) -> dict[str, object]:
+    """Return an explanation as JSON holds it."""
+    return {**item._asdict(), "exit_code": int(item.exit_code)}
+
+
+def explained(item: Explanation) -> Iterator[str]:
+    """Yield an explanation in lines of 80 columns."""
+    told = f" (HTTP {item.http})" if item.http and item.http != item.name else ""
+    yield f"{item.name}: {item.kind}{told}"
+    yield from rows("  means     ", item.meaning)
+    yield from rows("  do        ", item.do)
+    if item.ends_order is not None:
+        yield f"  order     {'has ended' if item.ends_order else 'continues'}"
+    if item.kind not in ("exit code", "anomaly"):
+        yield f"  exit code {int(item.exit_code)}"
+    if item.source:
+        yield f"  source    {item.source}"
+
+
+def listed(known: list[Explanation]) -> Iterator[str]:
+    """Yield every name with the first sentence of its meaning, by kind, in lines of 80 columns."""
+    for kind, items in groupby(known, key=lambda item: item.kind):
+        yield f"{kind}:"
+        for item in items:
+            yield from rows(f"  {item.name:<20} ", item.meaning.partition(". ")[0].removeprefix("Refuses: "))
+
+
+# ---- mistyped -------------------------------------------------------------------------------------------------------
+# What a person has mistyped: a command of the other machine, a slip in a name, a value without quotes.
+
+
+OF_ONE: dict[Half, frozenset[str]] = {
+    "online": frozenset({
+        "actions", "build", "call", "delegate proof", "delegation", "deployment", "descriptors", "export", "follow",
+        "meta", "nonce", "pairs", "positions", "prepare", "ready", "referral", "rehearse", "relay", "resolve", "status",
+        "submit", "venue",
+    }),
+    "offline": frozenset({
+        "accounts", "address", "delegate check", "delegate prove", "digest", "plan draft", "preflight", "sign",
+        "transcript", "trust", "trust-struct", "verify",
+    }),
+}  # fmt: skip
+"""The commands that the other machine does not have: who gives one there is told where it belongs."""
+_LEFT_OVER = re.compile(r"Got unexpected extra arguments? \((.*)\)", re.DOTALL)
+_GROUPS = re.compile(r"(?:[0-9a-fA-F]{4} ?)+")
+
+
+def mistyped(error: click.ClickException) -> UsageError:
+    """Return the error that says which mistake it is."""
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    if context is None:
+        return UsageError(error.format_message())
+    see = f"see: {context.command_path} --help"
+    if isinstance(error, click.exceptions.NoSuchCommand):
+        path = " ".join((*context.command_path.split()[1:], error.command_name))
+        half = next((half for half, commands in OF_ONE.items() if path in commands), None)
+        if half:
+            return UsageError(
+                f"`{path}` is a command of {MACHINES[half]}", do=f"type it there: airlock-{half} {path} ..."
+            )
+        names = context.command.list_commands(context) if isinstance(context.command, click.Group) else []
+        near = " or ".join(get_close_matches(error.command_name, names))
+        return UsageError(f"there is no command {path!r}", do=f"did you mean {near}? {see}" if near else see)
+    if left_over := _LEFT_OVER.fullmatch(error.format_message()):
+        quoted = '--fingerprint "abcd 1234 ..."' if _GROUPS.fullmatch(left_over[1]) else '"two words"'
+        return UsageError(
+            f"words are left over: {left_over[1]}", do=f"a value with blanks stands in quotes: {quoted}; {see}"
+        )
+    say(context.get_usage())
+    return UsageError(error.format_message(), do=see)

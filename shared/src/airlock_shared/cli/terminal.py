@@ -1,0 +1,303 @@
+"""What both programs share at a terminal: results on stdout, talk on stderr, keys and lines typed, and progress."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import sys
+import termios
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import click
+
+from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
+from airlock_shared.text.safe import WIDTH, beside, hanging, harmless, safe_again
+from airlock_shared.text.secrets import redact
+
+# ---- console --------------------------------------------------------------------------------------------------------
+# What both programs' command lines share: results on stdout, talk on stderr, errors with what to do, exit codes.
+# With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and nothing else, also for an error.
+
+
+_AT_A_TERMINAL = (
+    "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
+)
+_YES = "Type Yes to go on, anything else to stop: "
+_SLIPS = 3
+PATH = click.Path(path_type=Path)
+INPUT = click.Path(path_type=Path, dir_okay=False)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
+plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
+
+LED = "AIRLOCK_LED"
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def output_option(text: str) -> Callable[[Command], Command]:
+    """Return ``--output``, the path of what a command writes."""
+    return click.option("-o", "--output", type=PATH, required=True, help=text)
+
+
+def led() -> bool:
+    """Tell whether ``ceremony run`` started this command: what it has just shown, or will do next, is left out."""
+    return bool(os.environ.get(LED))
+
+
+def say(text: str = "") -> None:
+    """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
+    click.echo(harmless(filled(redact(text))), err=True)
+
+
+def say_all(lines: Iterable[str]) -> None:
+    """Write lines of talk, each as :func:`say` does."""
+    for line in lines:
+        say(line)
+
+
+def filled(text: str) -> str:
+    """Return a line in rows of 80 columns: where the terminal broke it, a long name could go on like a line of ours."""
+    if len(text) <= WIDTH or "\n" in text:
+        return text
+    import textwrap
+
+    return textwrap.fill(text, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def show(text: str) -> None:
+    """Write lines of the result to stdout; nothing in them acts on the terminal."""
+    click.echo(harmless(redact(text)))
+
+
+def show_all(lines: Iterable[str]) -> None:
+    """Write lines of the result, each as :func:`show` does."""
+    for line in lines:
+        show(line)
+
+
+def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
+    """Write our own screen control, such as a QR code in its colours: never a text that came from elsewhere."""
+    click.echo(codes + end, err=err, nl=False)
+
+
+def show_json(value: Any) -> None:
+    """Write the result as one JSON document to stdout, in ASCII: JSON itself would let some control characters pass."""
+    click.echo(redact(json.dumps(value, indent=2)))
+
+
+def ask(question: str, *, piped: bool) -> str:
+    """Ask for a line on stderr, and return it without its end. What was typed before the question counts for nothing.
+
+    Answers come from a terminal; ``piped`` says that this is a rehearsal, where a pipe may answer too. Raises ``Declined``
+    when nobody can answer.
+    """
+    forget_typed()
+    click.echo(harmless(redact(question)), err=True, nl=False)
+    if not (piped or at_a_terminal()):
+        say()
+        raise Declined("not answered: answers come from a terminal", do=_AT_A_TERMINAL)
+    answer = typed_line()
+    if not at_a_terminal():
+        say(safe_again(answer.rstrip("\n")))
+    if not answer:
+        raise Declined("not answered: the input has ended", do="run the command again where somebody can answer")
+    return answer.removesuffix("\n")
+
+
+def ask_yes(question: str, *, piped: bool, asking: Callable[..., str] | None = None) -> None:
+    """Ask a question that only the whole word ``Yes`` answers; ``piped`` and ``asking`` as for :func:`ask`.
+
+    The word in another case, or with a blank or a stop beside it, is a slip, and an empty line is no answer: it is asked for
+    again, a few times. Raises ``Declined`` for any other answer, or when nobody can answer.
+    """
+    answer = yes_or_other(f"{filled(question)}\n{_YES}", _YES, asking or ask, piped=piped)
+    if answer != "Yes":
+        raise Declined("not confirmed: the answer was not Yes", do="run the command again when everybody agrees")
+
+
+def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]]) -> Callable[..., str]:
+    """Return a way to ask, as ``asking`` does, at which some answers only open something to read: then it is asked again."""
+
+    def asked(question: str, *, piped: bool) -> str:
+        while (read := opens.get((answer := asking(question, piped=piped)).strip())) is not None:
+            read()
+        return answer
+
+    return asked
+
+
+def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
+    """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one."""
+    answer = asking(question, piped=piped)
+    for _ in range(_SLIPS):
+        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("", "yes", "zes"):
+            break
+        say(
+            "Only the whole word Yes counts, with a capital Y and nothing else. Zes: the keys Y and Z have changed places."
+        )
+        answer = asking(again, piped=piped)
+    return answer
+
+
+def explain(error: AirlockError) -> str:
+    """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
+    heading = f"{error.check}: " if isinstance(error, Refusal) else ""
+    place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
+    lines = list(hanging(safe_again(redact(f"{heading}{error.what}{place}"))))
+    found = {"got": error.got, "expected": error.expected} if isinstance(error, Refusal) else {}
+    for label, text in (found | {"do": advice(error)}).items():
+        lines += rows(f"  {label + ':':<10}", text) if text else []
+    return "\n".join(lines)
+
+
+def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
+    """Return untrusted text beside its label, cut, without secrets, as :func:`beside` lays it out."""
+    return beside(label, safe_again(redact(text), limit=limit))
+
+
+def advice(error: AirlockError) -> str:
+    """Return what to do about an error: its own advice, else that of its check."""
+    if error.do or not isinstance(error, Refusal):
+        return error.do
+    described = import_module("airlock_shared.checks.catalogue").CHECKS  # every check: paid for when one has refused
+    return described[error.check].do if error.check in described else ""
+
+
+def error_as_json(error: AirlockError) -> dict[str, Any]:
+    """Return an error as a command's JSON result."""
+    return {"ok": False, "error": error.as_json() | {"do": advice(error)}}
+
+
+def worst(codes: list[ExitCode]) -> ExitCode:
+    """Return the exit code of several results: the first that is not 0 in the order of severity, 0 when all are."""
+    order = (
+        ExitCode.REFUSED,
+        ExitCode.UNKNOWN,
+        ExitCode.EXECUTION_FAILED,
+        ExitCode.MARKET_DECLINED,
+        ExitCode.SERVICE,
+        ExitCode.EXPIRED,
+        ExitCode.DECLINED,
+        ExitCode.DOCUMENT,
+        ExitCode.DEVICE,
+        ExitCode.USAGE,
+    )
+    return next((code for code in order if code in codes), ExitCode.DONE)
+
+
+def finish(code: ExitCode) -> None:
+    """End the command with a code that is not an error of the command itself."""
+    if code is not ExitCode.DONE:
+        raise click.exceptions.Exit(int(code))
+
+
+# ---- keyboard -------------------------------------------------------------------------------------------------------
+# The keyboard: a line that a person types after a question was shown. The edge to the terminal of stdin.
+# Python's own reading of stdin keeps what it has read ahead; a terminal is therefore read past it, one line at a
+# time.
+
+
+_MOST_BYTES = 4096
+"""Of a line: a terminal itself takes no longer one (Linux, ``N_TTY_BUF_SIZE``)."""
+
+
+def at_a_terminal() -> bool:
+    """Tell whether stdin is a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty()
+
+
+def forget_typed() -> None:
+    """Discard what was typed so far: keys pressed before a question was shown answer nothing."""
+    if at_a_terminal():
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def typed_line() -> str:
+    """Return the next line with its end; without one where the input ended, so an empty text says that nobody answers."""
+    if not at_a_terminal():
+        return sys.stdin.readline() if sys.stdin is not None else ""
+    line = b""
+    while not line.endswith(b"\n") and (read := os.read(sys.stdin.fileno(), _MOST_BYTES)):
+        line += read
+    return line.decode(errors="surrogateescape")
+
+
+def screen_rows() -> int | None:
+    """Return the rows of the screen on which a person reads and answers; None where there is no such person."""
+    if not at_a_terminal() or sys.stderr is None or not sys.stderr.isatty():
+        return None
+    return os.get_terminal_size(sys.stderr.fileno()).lines or None
+
+
+# ---- single keys ----------------------------------------------------------------------------------------------------
+# Single keys of a terminal, without Enter: they turn pages and decide nothing. What decides is typed as a whole word.
+# Two kinds of key are known, forward and back; any other, and several pressed at once, are none. Afterwards the
+# terminal is as it was before, also after Ctrl-C, which keeps its meaning meanwhile. Source: termios(3).
+
+
+FORWARD, BACK, NONE, ENDED = "forward", "back", "none", "ended"
+"""What a key means; ``ENDED``: there is no terminal any more, or the wait was ended."""
+
+_KEYS = dict.fromkeys((b"\n", b"\r", b" ", b"n", b"\x1b[C", b"\x1b[B", b"\x1b[6~"), FORWARD)
+_KEYS |= dict.fromkeys((b"b", b"p", b"\x7f", b"\x08", b"\x1b[D", b"\x1b[A", b"\x1b[5~"), BACK)
+_MOST_KEY_BYTES = 64  # of a key; what comes in one go is one
+
+
+class SingleKeys:
+    """The terminal of stdin, read key by key while this is open."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stdin.fileno()
+        self._before = termios.tcgetattr(self._terminal)
+
+    def __enter__(self) -> SingleKeys:
+        mode = termios.tcgetattr(self._terminal)
+        mode[3] &= ~(termios.ICANON | termios.ECHO)
+        termios.tcsetattr(self._terminal, termios.TCSANOW, mode)
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        with suppress(termios.error):  # the terminal was closed
+            termios.tcsetattr(self._terminal, termios.TCSANOW, self._before)
+            self.forget()
+
+    def forget(self) -> None:
+        """Discard what was pressed so far."""
+        termios.tcflush(self._terminal, termios.TCIFLUSH)
+
+    def key(self, until: int | None = None) -> str:
+        """Return what the next key means; ``ENDED`` at once when the file ``until`` can be read."""
+        waiting = [self._terminal] if until is None else [self._terminal, until]
+        ready, _, _ = select.select(waiting, [], [])
+        if until in ready:
+            return ENDED
+        try:
+            pressed = os.read(self._terminal, _MOST_KEY_BYTES)
+        except OSError:  # the terminal was closed
+            return ENDED
+        return _KEYS.get(pressed, NONE) if pressed else ENDED
+
+
+@contextmanager
+def key_line(place: str = "", back: bool = False, last: str = "", *, on: bool = True) -> Iterator[None]:
+    """Say in the last row which keys there are, and leave the row empty afterwards."""
+    words = [
+        *([place] if place else []),
+        *(["Enter: on"] if on else []),
+        *(["b: back"] if back else []),
+        *([last] if last else []),
+    ]
+    text = f"-- {' -- '.join(words)} --"
+    paint(text, err=True, end="")
+    try:
+        yield
+    finally:
+        with suppress(OSError):  # the terminal was closed
+            paint("\r" + " " * len(text) + "\r", err=True, end="")

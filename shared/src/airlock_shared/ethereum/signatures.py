@@ -1,0 +1,111 @@
+"""keccak-256, addresses, and whose key made a signature."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from sha3 import keccak_256
+
+from airlock_shared.errors import Refusal
+
+# ---- keccak ---------------------------------------------------------------------------------------------------------
+# keccak-256 behind one function, so that the C library under it can be changed in one place.
+
+
+def keccak256(data: bytes) -> bytes:
+    """Return the 32-byte keccak-256 of ``data`` (the original padding, as Ethereum uses it; not SHA3-256)."""
+    digest: bytes = keccak_256(data).digest()
+    return digest
+
+
+# ---- addresses ------------------------------------------------------------------------------------------------------
+# Ethereum addresses: 20 bytes inside, EIP-55 text outside.
+
+
+_ADDRESS_TEXT = re.compile(r"0x[0-9a-fA-F]{40}")
+
+
+def is_address(text: object, address: bytes | None) -> bool:
+    """Tell whether a text is this address, in one of its accepted spellings."""
+    try:
+        return type(text) is str and parse_address(text) == address
+    except Refusal:
+        return False
+
+
+@lru_cache(maxsize=1024)
+def checksum_address(address: bytes) -> str:
+    """Return the EIP-55 text of a 20-byte address.
+
+    Raises ``ValueError`` when ``address`` is not 20 bytes long.
+    """
+    if len(address) != 20:
+        message = f"an address is 20 bytes, not {len(address)}"
+        raise ValueError(message)
+    digits = address.hex()
+    nibbles = keccak256(digits.encode()).hex()
+    return "0x" + "".join(d.upper() if n >= "8" else d for d, n in zip(digits, nibbles, strict=False))
+
+
+@lru_cache(maxsize=1024)
+def parse_address(text: str) -> bytes:
+    """Return the 20 bytes of an address text: all lower or all upper case, or mixed with the right EIP-55 checksum.
+
+    Raises ``Refusal("MSG-ADDRESS")`` for any other text. The refusal never holds the right checksum of what was given: it
+    would turn a typing mistake into an address that is accepted, and is not the one that was meant.
+    """
+    if not _ADDRESS_TEXT.fullmatch(text):
+        raise Refusal("MSG-ADDRESS", "not an address", got=repr(text[:80]), expected="0x and 40 hex digits")
+    address = bytes.fromhex(text[2:])
+    if text[2:] not in (address.hex(), address.hex().upper()) and text != checksum_address(address):
+        raise Refusal(
+            "MSG-ADDRESS",
+            "upper and lower case do not match this address, so a character may be wrong",
+            got=text,
+            do="compare the address with its source, character by character",
+        )
+    return address
+
+
+# ---- recovery -------------------------------------------------------------------------------------------------------
+# Signatures over a digest: their one accepted form, and who made them.
+# 65 bytes ``r || s || v``, v 27 or 28, s in the lower half of the curve's order. Sources: the builder's
+# specification, rule 3 of "Signable intent payload"; EIP-2 for the lower half.
+
+
+_PERSONAL = b"\x19Ethereum Signed Message:\n"  # EIP-191, version 0x45 (E)
+CURVE_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141  # SEC 2, secp256k1
+
+
+def personal_digest(text: bytes) -> bytes:
+    """Return the 32-byte hash of a personal message (EIP-191, version 0x45): what a wallet's ``personal_sign`` signs."""
+    return keccak256(_PERSONAL + str(len(text)).encode() + text)
+
+
+def check_form(signature: bytes) -> None:
+    """Refuse a signature that is not in its one form: ``SIG-LENGTH``, ``SIG-V``, ``SIG-RANGE`` or ``SIG-LOW-S``."""
+    if len(signature) != 65:
+        raise Refusal("SIG-LENGTH", "not a 65-byte signature", got=f"{len(signature)} bytes", expected="65 bytes")
+    if signature[64] not in (27, 28):
+        raise Refusal("SIG-V", "v is neither 27 nor 28", got=str(signature[64]), expected="27 or 28")
+    r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:64], "big")
+    if not (0 < r < CURVE_ORDER and 0 < s < CURVE_ORDER):
+        raise Refusal("SIG-RANGE", "r or s is not a number of the curve", expected="1 to the curve's order - 1")
+    if s > CURVE_ORDER // 2:
+        raise Refusal("SIG-LOW-S", "s is in the upper half: a second valid form of another signature")
+
+
+def recover(digest: bytes, signature: bytes) -> bytes:
+    """Return the 20-byte address whose key signed the 32-byte digest.
+
+    Raises ``Refusal`` as :func:`check_form`, or ``SIG-SIGNER`` when no key at all could have made the signature.
+    """
+    from coincurve import PublicKey
+
+    check_form(signature)
+    try:
+        key = PublicKey.from_signature_and_message(signature[:64] + bytes([signature[64] - 27]), digest, hasher=None)
+    except ValueError as error:
+        raise Refusal("SIG-SIGNER", "no key could have made this signature over this digest") from error
+    return keccak256(key.format(compressed=False)[1:])[12:]

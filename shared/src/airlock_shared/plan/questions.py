@@ -1,0 +1,316 @@
+"""Questions that people answer, one line each, and which of them each step of a plan asks."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from airlock_shared.errors import Declined, PlanError
+from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.plan.known import Offered, literal
+from airlock_shared.plan.model import Limits, Signer
+from airlock_shared.plan.values import plan_error, read_values, value_faults
+from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S, utc_text
+from airlock_shared.venue.actions import Action, Parameter
+
+# ---- prompts --------------------------------------------------------------------------------------------------------
+# Questions that people answer, one line each: explained when asked for, and asked again until the answer can be used.
+# People go back with ``<``. What they answered is kept: the questions before are answered silently again, and the one
+# that was gone back to offers what was said.
+
+
+TRIES = 20
+"""After so many answers without use it is no person who answers, or one who needs a pause."""
+
+LONG = 32
+"""A default of more columns stands on a line of its own: an address beside an address is wider than a screen."""
+AGAIN = "answer again, or type ? for an explanation"
+BACK = "<"
+
+
+class Back(Exception):
+    """People want to answer the question before once more."""
+
+
+class GivenAnswers:
+    """What was answered so far. A question is known by its name, and by how many of that name were asked before it."""
+
+    def __init__(self) -> None:
+        self._given: list[tuple[tuple[str, int], str]] = []
+        self._kept: dict[tuple[str, int], str] = {}
+        self._asked: Counter[str] = Counter()
+        self._replayed = 0
+
+    def begin(self) -> None:
+        """Ask from the first question on; those that were answered are not asked again."""
+        self._asked.clear()
+        self._replayed = 0
+
+    def back(self) -> bool:
+        """Take the last answer back; False when there is none."""
+        if self._given:
+            self._given.pop()
+            return True
+        return False
+
+    def restart(self) -> None:
+        """Take every answer back: each question then offers what was said."""
+        self._given.clear()
+
+    @property
+    def replays(self) -> bool:
+        """Whether the next question was answered already."""
+        return self._replayed < len(self._given)
+
+    def key(self, name: str) -> tuple[str, int]:
+        """Return what the next question of this name is known by."""
+        self._asked[name] += 1
+        return name, self._asked[name]
+
+    def replayed(self) -> str:
+        """Return the answer that was given already."""
+        self._replayed += 1
+        return self._given[self._replayed - 1][1]
+
+    def kept(self, key: tuple[str, int]) -> str | None:
+        """Return what was once said to this question, or None."""
+        return self._kept.get(key)
+
+    def keep(self, key: tuple[str, int], text: str) -> None:
+        """Keep an answer that can be used."""
+        self._given.append((key, text))
+        self._kept[key] = text
+        self._replayed += 1
+
+
+class People(NamedTuple):
+    """The people who answer: ``ask`` gives a question and returns the answer's line, ``tell`` shows a line to them.
+
+    ``mistake`` shows why an answer cannot be used. ``answers`` keeps what was said; without it nobody goes back. ``show``
+    shows a list that may be longer than a screen; without it each line is told.
+    """
+
+    ask: Callable[[str], str]
+    tell: Callable[[str], None]
+    mistake: Callable[[PlanError], None]
+    answers: GivenAnswers | None = None
+    show: Callable[[Sequence[str]], None] | None = None
+
+
+class Question(NamedTuple):
+    """A question: its name, what the answer means, an example, what an empty answer stands for; None: it needs one.
+
+    ``more`` is what a question mark tells besides. ``known`` has answers that this machine knows, each with what it is: they
+    are offered by number.
+    """
+
+    name: str
+    meaning: str
+    example: str = ""
+    default: str | None = None
+    more: str = ""
+    known: tuple[tuple[str, str], ...] = ()
+
+
+def answer_to(people: People, question: Question, read: Callable[[str], Any]) -> Any:
+    """Ask until ``read`` takes the answer, and return what it made of it; a ``PlanError`` is shown, and it is asked again.
+
+    Raises ``Back`` when people go back, ``Declined`` after ``TRIES`` answers without use.
+    """
+    answers = people.answers or GivenAnswers()
+    key = answers.key(question.name)
+    if answers.replays:
+        return read(answers.replayed())
+    question = _with_what_was_said(question, answers.kept(key), read)
+    _tell(people, question.meaning)
+    for number, (value, what) in enumerate(question.known, start=1):
+        people.tell(f"    #{number}  {value}")
+        _tell(people, *([f"    {what}"] if what else []))
+    default = "" if question.default is None else f" [{question.default}]"
+    if len(default) > LONG:
+        _tell(people, f"Enter takes {question.default}")
+        default = " [Enter]"
+    hinted = ""
+    for _ in range(TRIES):
+        text = people.ask(f"{question.name}{default}: ").strip()
+        if text == BACK and people.answers is not None:
+            raise Back
+        text, meant = _offered(question, text)
+        if meant and meant != hinted:
+            hinted = meant
+            people.tell(f"    {meant}")
+            continue
+        if text == "?" or (not text and question.default is None):
+            example = f"for example: {question.example}" if question.example else ""
+            _tell(people, question.meaning, question.more, example)
+            continue
+        text = text or question.default or ""
+        try:
+            value = read(text)
+            answers.keep(key, text)
+            return value
+        except PlanError as error:
+            error.do = AGAIN
+            error.expected = error.expected or question.meaning
+            people.mistake(error)
+    raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")
+
+
+def tell_all(people: People, lines: Sequence[str]) -> None:
+    """Show a list that may be longer than a screen."""
+    if people.show is not None:
+        people.show(lines)
+        return
+    for line in lines:
+        people.tell(line)
+
+
+def _offered(question: Question, text: str) -> tuple[str, str]:
+    """Return the answer, of an offer its value; and for a bare number that may mean an offer, how that is taken."""
+    for number, (value, _) in enumerate(question.known, start=1):
+        if text == f"#{number}":
+            return value, ""
+        if text == str(number) and all(text != other for other, _ in question.known):
+            return text, f"Did you mean number {number}, {value}? Type #{number}. Else type {number} once more."
+    return text, ""
+
+
+def _with_what_was_said(question: Question, said: str | None, read: Callable[[str], Any]) -> Question:
+    """Return the question with the earlier answer as what Enter takes, when that can still be used."""
+    if said is None:
+        return question
+    try:
+        read(said)
+    except PlanError:
+        return question
+    return question._replace(default=said)
+
+
+def _tell(people: People, *lines: str) -> None:
+    for line in lines:
+        for row in textwrap.wrap(line, 74, break_long_words=False, break_on_hyphens=False):
+            people.tell(f"    {row}")
+
+
+# ---- step questions -------------------------------------------------------------------------------------------------
+# The fields of a plan's step, asked for one by one: which must be given, which may, and how an answer is read.
+
+
+_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(Z|[+-][0-9]{2}:[0-9]{2})")
+_BOUNDS = re.compile(r"([^. ]\S*?)?\.\.(\S*[^. ])?")
+
+
+def ask_fields(people: People, action: Action, signer: Signer, limits: Limits, offered: Offered) -> dict[str, Any]:
+    """Ask for the fields of a step, and return them as a plan holds them; what is known is offered where it fits."""
+    fields: dict[str, Any] = {}
+    for parameter in _in_order(action):
+        wanted = _wanted(parameter, fields)
+        if wanted is not None:
+            question = _question(parameter, signer, required=wanted)._replace(known=offered.for_field(parameter))
+            value = _field(people, question, action, parameter, limits, required=wanted)
+            if parameter.unit is ADDRESS and isinstance(value, str):
+                value = surely_meant(people, parameter.name, value)
+            if isinstance(value, datetime):
+                people.tell(f"    = {utc_text(int(value.timestamp()) * 1000)}")
+            if value is not None:
+                fields[parameter.name] = value
+    read_values(action, fields, "fields")
+    return fields
+
+
+def surely_meant(people: People, name: str, address: str) -> str:
+    """Return an address with its checksum; one that was typed without is shown with it, and has to be compared.
+
+    Without capitals nothing tells a wrong digit. Raises as ``answer_to``, also ``Back`` to the question before.
+    """
+    checksummed = checksum_address(parse_address(address))
+    if address == checksummed:
+        return address
+
+    def read(text: str) -> None:
+        if text != "Yes":
+            raise plan_error("PLAN-ADDRESS", "not compared yet", "", got=text, expected="Yes, or < to type it again")
+
+    people.tell("    This address has no checksum: nobody would notice a wrong digit. With it:")
+    people.tell(f"    {checksummed}")
+    answer_to(
+        people,
+        Question(f"{name}, as shown", "compare each digit with your source, then type Yes; < types it again"),
+        read,
+    )
+    return checksummed
+
+
+def _in_order(action: Action) -> list[Parameter]:
+    """Return the fields as they are asked for: a pair by its name before the pair by its number."""
+    order = list(action.parameters)
+    names = [parameter.name for parameter in order]
+    if "pair" in names:
+        order.insert(names.index("pairIndex"), order.pop(names.index("pair")))
+    return order
+
+
+def _wanted(parameter: Parameter, fields: dict[str, Any]) -> bool | None:
+    """Tell whether a field must be given, with what was answered before; None: it must not."""
+    if parameter.name == "pairIndex":
+        return None if "pair" in fields else True
+    if "triggerType" in fields and parameter.name in ("price", "percentage"):
+        return True if (parameter.name == "price") == (fields["triggerType"] == "fixed") else None
+    return parameter.required
+
+
+def _field(
+    people: People, question: Question, action: Action, parameter: Parameter, limits: Limits, *, required: bool
+) -> Any:
+    alone = action._replace(name="", parameters=(parameter,))
+
+    def read(text: str) -> Any:
+        if not required and not parameter.default and text == "none":
+            return None
+        value = _value(parameter, text)
+        if parameter.name not in ("pair", "pairIndex"):
+            for fault in value_faults(read_values(alone, {parameter.name: value}, ""), limits, ""):
+                raise fault
+        else:  # its neighbour is not looked at
+            read_values(alone._replace(parameters=(parameter._replace(name="tradeIndex"),)), {"tradeIndex": value}, "")
+        return value
+
+    return answer_to(people, question, read)
+
+
+def _question(parameter: Parameter, signer: Signer, *, required: bool) -> Question:
+    default = parameter.default or (None if required else "none")
+    if parameter.name in ("trader", "caller", "referee", "referrer"):
+        default = checksum_address(signer.delegate_of or signer.address)
+    unit = "" if parameter.unit in (ADDRESS, CHOICE, COUNT, NONCE, CODE) else f" ({_unit(parameter)})"
+    meaning = parameter.meaning
+    if parameter.choices:
+        meaning += f"; one of {', '.join(parameter.choices)}"
+    if parameter.unit.is_amount and not required:
+        meaning += "; LOW..HIGH, ..HIGH or LOW.. gives bounds for the builder's choice"
+    if parameter.unit in (UNIX_S, UNIX_MS):
+        meaning += "; a date alone, such as 2027-03-31, is its beginning, 00:00:00 UTC"
+    return Question(f"{parameter.name}{unit}", meaning, literal(parameter).strip('"'), default)
+
+
+def _unit(parameter: Parameter) -> str:
+    return "a time in UTC" if parameter.unit in (UNIX_S, UNIX_MS) else parameter.unit.name
+
+
+def _value(parameter: Parameter, text: str) -> Any:
+    """Return an answer as a plan holds it: a time, a count, bounds, or the text itself."""
+    if parameter.unit in (UNIX_S, UNIX_MS) and (_TIME.fullmatch(text) or _DATE.fullmatch(text)):
+        try:
+            when = datetime.fromisoformat(text)
+            return when if when.tzinfo else when.replace(tzinfo=UTC)
+        except ValueError as error:
+            raise plan_error("PLAN-FIELD", "no such time", "", got=text, expected="2027-03-31T00:00:00Z") from error
+    bounds = _BOUNDS.fullmatch(text) if parameter.unit.is_amount and not parameter.required else None
+    if bounds and any(bounds.groups()):
+        return {name: bound for name, bound in zip(("at_least", "at_most"), bounds.groups(), strict=True) if bound}
+    return text

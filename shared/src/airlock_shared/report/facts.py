@@ -1,0 +1,277 @@
+"""Whether the artefacts belong together, and what stays alive after the ceremony."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from airlock_shared.checks.nonces import LATE, Use, spent_by, use_of
+from airlock_shared.documents.signatures import SignaturesHeader
+from airlock_shared.documents.transcript import GENESIS, Entry
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
+from airlock_shared.report.evidence.timeline import EXPORTED, stated_uncertainty_ms
+from airlock_shared.report.rows import BEGUN, Judged, Row, moment
+from airlock_shared.units import utc_text
+
+# ---- consistency ----------------------------------------------------------------------------------------------------
+# Whether the artefacts belong together: each fingerprint and head that one of them names is that of another one.
+# What cannot be compared, because an artefact was not given, is said; what contradicts is refused.
+
+
+HOLDS, NOT_GIVEN, NOT_YET, UNTOLD = "holds", "not given", "not yet", "not on record"
+ELSEWHERE = "by another wallet"
+_NOTHING = SignaturesHeader("", "", False, "", 0)
+_Found = bool | str
+
+
+def match(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
+    """Return every comparison and its result: ``holds``, ``not given``, ``not yet`` or ``not on record``.
+
+    Raises ``Refusal("REPORT-MATCH")`` for the first that does not hold.
+    """
+    rows = []
+    for what, found in (*_documents(evidence), *_offline(evidence, judged), *_online(evidence)):
+        if found is False:
+            raise Refusal(
+                "REPORT-MATCH",
+                "the artefacts are not of one ceremony",
+                got=f"does not hold: {what}",
+                expected="artefacts that name each other's fingerprints",
+            )
+        rows.append({"what": what, "result": HOLDS if found is True else found})
+    return rows
+
+
+def _when(given: object, found: _Found, yet: object = True) -> _Found:
+    """Return what was found; where that is None which has to be ``given``, or has to be made ``yet``, the word for it."""
+    return NOT_GIVEN if given is None else NOT_YET if yet is None else found
+
+
+def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
+    requests, answers, screens = evidence.requests, evidence.answers, evidence.screens
+    yield "the requests are for this plan and this deployment", _when(requests, found=True)  # judged already
+    yield "the signatures answer these requests, step by step", _when(answers, _answer(evidence))
+    own, model = ("", "") if screens is None else (screens.requests, screens.model)
+    yield "the Ledger's pages are for these requests", _when(screens, own == evidence.marks()["requests"])
+    models = models_told(evidence)
+    given = screens if "offline" in evidence.transcripts else None
+    told = _when(given, model in models if models else UNTOLD)
+    yield "the Ledger's pages are of a model that the offline transcript names", told
+
+
+def models_told(evidence: Evidence) -> list[str]:
+    """Return the Ledger's model at each signing of these requests, as the offline transcript tells it.
+
+    A signing for which no Ledger was needed has none.
+    """
+    begun = evidence.told("offline", BEGUN, requests=evidence.marks()["requests"])
+    return [str(entry.data["model"]) for entry in begun if "model" in entry.data]
+
+
+def _answer(evidence: Evidence) -> bool:
+    requests, answers = evidence.requests, evidence.answers
+    if requests is None or answers is None:
+        return False
+    header = answers.header
+    told = (header.requests, header.ceremony, header.rehearsal, [answer.signed.step for answer in answers.items])
+    steps = [item.step for item in requests.items]
+    return told == (requests.fingerprint, evidence.plan.id, requests.header.rehearsal, steps)
+
+
+def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str, _Found]]:
+    entries, answers, marks = evidence.transcripts.get("offline"), evidence.answers, evidence.marks()
+
+    def has(event: str, **members: str) -> bool:
+        return bool(evidence.told("offline", event, **members))
+
+    pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
+    yield "the offline transcript pinned this deployment", _when(entries, pinned)
+    if answers is not None and any(answer.signed.shown == ELSEWHERE for answer in answers.items):
+        yield "the offline transcript has the signing", f"signed {ELSEWHERE}"
+        return
+    header = answers.header if answers else _NOTHING
+    begun = has(BEGUN, requests=marks["requests"], plan=marks["plan"])
+    given = entries if evidence.requests else None
+    yield "the offline transcript began to sign these requests under this plan", _when(given, begun, answers)
+    written = has("signatures-written", requests=header.requests, signatures=marks["signatures"])
+    yield "the offline transcript wrote these signatures", _when(entries, written, answers)
+    told = all(map(_is_told, judged))
+    yield "the offline transcript has every answer, with its digest", _when(entries, told, answers)
+    head = _has_head(entries, header.transcript_head)
+    yield "the signatures name a head of the offline transcript", _when(entries, head, answers)
+
+
+def _is_told(judged: Judged) -> bool:
+    entry = judged.entry
+    return entry is not None and (not judged.signed or entry.data.get("digest") == judged.digest)
+
+
+def _online(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
+    entries, offline = evidence.transcripts.get("online"), evidence.transcripts.get("offline")
+    requests, answers, marks = evidence.requests, evidence.answers, evidence.marks()
+    prepared = evidence.told("online", "prepared", plan=marks["plan"], requests=marks["requests"])
+    yield "the online transcript prepared these requests for this plan", _when(entries, bool(prepared), requests)
+    head = _has_head(entries, requests.header.transcript_head if requests else "")
+    yield "the requests name a head of the online transcript", _when(entries, head, requests)
+    header = answers.header if answers else _NOTHING
+    begun = evidence.told("online", "submit-begun", signatures=marks["signatures"])
+    submitted = _submitted(evidence, begun, header.requests)
+    yield "the online transcript submitted these signatures", _when(entries, submitted, answers)
+    heads = all(entry.data.get("offline_transcript_head") == header.transcript_head for entry in begun)
+    found = _when(offline if entries is not None else None, heads, answers if begun else None)
+    yield "what was submitted names the head that the signatures name", found
+    sha256 = hashlib.sha256(evidence.files.get(TIMELINE, b"")).hexdigest()
+    exported = bool(evidence.told("online", EXPORTED, requests=marks["requests"], sha256=sha256))
+    yield "the online transcript has the SHA-256 of the timeline", _when(evidence.timeline, exported)
+
+
+def _submitted(evidence: Evidence, begun: Sequence[Entry], requests: str) -> _Found:
+    """Tell whether these signatures, and no others for the same requests, were submitted, as the journal says."""
+    if begun:
+        return all(entry.data.get("requests") == requests for entry in begun)
+    sent = evidence.timeline.sent.values() if evidence.timeline else ()
+    others = evidence.told("online", "submit-begun", requests=requests)
+    return False if others or any(each.row["method"] != "export" for each in sent) else NOT_YET
+
+
+def _has_head(entries: Iterable[Entry] | None, head: str) -> bool:
+    return head == GENESIS or any(entry.hash == head for entry in entries or ())
+
+
+# ---- alive ----------------------------------------------------------------------------------------------------------
+# Which signatures could still execute: all that were made and of which no end is known, whatever became of the paper.
+# An end is one of these: a deadline that is surely past; an outcome with which the nonce is spent; another signature
+# that has spent the same nonce, which is how a plan withdraws one. A transaction and a price trigger have no
+# deadline. A trigger that a venue has stored can execute at any time, and an intent whose execution failed has its
+# nonce still.
+
+
+MARGIN_MS = 120_000
+"""For how long after a deadline the chain's clock may still be before ours."""
+
+_SPENT = {
+    "transaction": frozenset({"CONFIRMED", "FAILED"}),
+    "intent": frozenset({"FILLED", "MARKET_DECLINED", "CONFIRMED"}),
+}
+_STORED = "CONFIRMED"  # of what has no deadline: the venue has stored it, and executes it one day
+_OVER = frozenset({"EXPIRED_UNUSED", "VOIDED"})
+"""It was not executed and can no longer be: its deadline is past, or something else has its nonce."""
+NO_END = "this machine does not know its outcome"
+
+
+class Liveness(NamedTuple):
+    """A signature, why it can no longer execute (empty while it may), and what else is known of it."""
+
+    use: Use
+    over: str
+    known: str
+
+
+def standings(
+    uses: Sequence[Use], states: Mapping[str, str], now_ms: int | None, uncertainty_ms: int = 0
+) -> list[Liveness]:
+    """Return how each signature stands; ``states`` are the outcomes that are known, by digest, as the journal names them.
+
+    ``now_ms`` is unix milliseconds and may be wrong by ``uncertainty_ms``; None where nobody vouches for a clock, and no
+    deadline is past then.
+    """
+    found = [(use, states.get(use.digest, "")) for use in uses]
+    spent = [use for use, state in found if _spends(use, state)]
+    surely_ms = None if now_ms is None else now_ms - max(uncertainty_ms, MARGIN_MS)
+    return [Liveness(use, _over(use, state, spent, surely_ms), _known(use, state)) for use, state in found]
+
+
+def _kind(use: Use) -> str:
+    return "intent" if use.contract else "transaction"
+
+
+def _is_stored(use: Use, state: str) -> bool:
+    return bool(use.contract) and use.deadline_ms is None and state == _STORED
+
+
+def _spends(use: Use, state: str) -> bool:
+    return not _is_stored(use, state) and state in _SPENT[_kind(use)]
+
+
+def _over(use: Use, state: str, spent: Iterable[Use], surely_ms: int | None) -> str:
+    if _spends(use, state) or state in _OVER:
+        return f"it ended as {state}"
+    for other in spent:
+        if other.digest != use.digest and other.shares_nonce(use):
+            return f"its nonce is spent by {other.digest}, step {other.step} of ceremony {other.ceremony}"
+    if use.deadline_ms is not None and surely_ms is not None and use.deadline_ms < surely_ms:
+        return f"its deadline was {utc_text(use.deadline_ms)}"
+    return ""
+
+
+def _known(use: Use, state: str) -> str:
+    if _is_stored(use, state):
+        return "the venue has stored it"
+    return f"the online machine has it as {state}" if state else NO_END
+
+
+def until_text(use: Use) -> str:
+    """Return until when a signature may execute."""
+    if use.deadline_ms is not None:
+        return f"until {utc_text(use.deadline_ms)}"
+    return "at any time: it has no deadline"
+
+
+def outcomes_told(entries: Iterable[Entry]) -> dict[str, str]:
+    """Return the outcomes that an online transcript tells, by digest: the last of each."""
+    told = {}
+    for entry in entries:
+        if entry.event == "outcome" and (state := entry.data.get("state")):
+            told[str(entry.data.get("digest"))] = str(state)
+    return told
+
+
+def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
+    """Return the signatures that could still execute, of every ceremony that the offline transcript knows.
+
+    Without it they are those of this ceremony. Raises ``DocumentError`` or ``Refusal`` for an entry of another form.
+    """
+    offline = evidence.transcripts.get("offline", [])
+    online = evidence.transcripts.get("online", [])
+    own = evidence.transcripts.get(evidence.half) or offline or online
+    uses, begun = spent_by(offline)
+    known = {use.digest: use for use in [*uses, *_answered(judged)]}
+    late = {str(entry.data.get("digest")) for entry in evidence.told("offline", LATE)}
+    states = outcomes_told(online)
+    if evidence.timeline is not None:
+        states |= {digest: str(sent.row["state"]) for digest, sent in evidence.timeline.sent.items()}
+    now_ms = own[-1].at_ms if own else None
+    found = standings([*known.values()], states, now_ms, stated_uncertainty_ms(offline))
+    return {
+        "as_of": moment(now_ms),
+        "of_all_ceremonies": "offline" in evidence.transcripts,
+        "signatures": [_row(each, begun, late) for each in found if not each.over],
+    }
+
+
+def _answered(judged: Sequence[Judged]) -> Iterable[Use]:
+    for each in judged:
+        case = each.examined.case
+        if case is not None and case.digest and each.signed:
+            yield use_of(case)
+
+
+def _row(standing: Liveness, begun: Mapping[str, int], late: Iterable[str]) -> Row:
+    use, known = standing.use, standing.known
+    if use.digest in begun:
+        known = f"begun at {utc_text(begun[use.digest])}; whether the Ledger made it is not known"
+    elif use.digest in late:
+        known = "signed after its time, and kept nowhere"
+    return {
+        "digest": use.digest,
+        "ceremony": use.ceremony,
+        "step": use.step,
+        "kind": _kind(use),
+        "signer": checksum_address(use.signer),
+        "nonce": str(use.nonce),
+        "may_execute": until_text(use),
+        "known": known,
+    }

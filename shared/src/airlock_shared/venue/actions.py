@@ -1,0 +1,209 @@
+"""The actions that a plan can ask for: the builder's endpoint, its request fields, and the struct that must come back.
+
+Data for the plan reader, the online half's requests, the command ``actions`` and the documentation. Source: the builder's
+specification, "Builder: intents" and "Common request-field conventions".
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from airlock_shared.units import (
+    ADDRESS,
+    CHOICE,
+    CODE,
+    COIN,
+    COUNT,
+    LEVERAGE,
+    NONCE,
+    PERCENT,
+    PRICE,
+    TEXT,
+    UNIX_MS,
+    UNIX_S,
+    USDC,
+    Unit,
+)
+from airlock_shared.venue.services import AUTHORIZATION
+
+SIDES = {"long": True, "short": False}
+KINDS = {"take_profit": 4, "stop_loss": 5}  # TpSlReq.orderType; another enum than the batched market's
+
+
+class Parameter(NamedTuple):
+    """A field of a plan step, and the builder's request field it is sent as (``sent``; empty: it is not sent)."""
+
+    name: str
+    unit: Unit
+    meaning: str
+    required: bool = True
+    sent: str = ""
+    choices: tuple[str, ...] = ()
+    default: str = ""
+
+
+class Action(NamedTuple):
+    """Something that a custodian can do, by the name that plans use.
+
+    What comes back is an intent of the struct ``primary_type``, or a transaction that calls the function ``call``.
+    ``path`` is empty when no endpoint is documented.
+    """
+
+    name: str
+    title: str
+    path: str
+    primary_type: str
+    parameters: tuple[Parameter, ...]
+    call: str = ""
+
+    @property
+    def result(self) -> str:
+        """What must come back, in a word: the struct or the function."""
+        return self.call or self.primary_type
+
+    def parameter(self, name: str) -> Parameter | None:
+        """Return the parameter of this name, or None."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+def _sent(name: str, unit: Unit, meaning: str, **more: object) -> Parameter:
+    return Parameter(name, unit, meaning, sent=name, **more)  # type: ignore[arg-type]
+
+
+_TRADER = _sent("trader", ADDRESS, "the account that owns the position")
+_SLOT = _sent("tradeIndex", COUNT, "the position's slot, from the positions read")
+_PAIR = (
+    _sent("pairIndex", COUNT, "the pair by its index; or give pair", required=False),
+    Parameter("pair", TEXT, "the pair by its name in the pinned deployment; or give pairIndex", required=False),
+)
+_TIMED = (
+    _sent("nonce", NONCE, "a number used once; without it the builder chooses one", required=False),
+    _sent("deadlineMs", UNIX_MS, "when the intent expires; without it, at the plan's limit", required=False),
+)
+_OPENED = _sent(
+    "openTimestamp", UNIX_S, "when the position was opened; without it, it is read from the chain", required=False
+)
+_SLIPPAGE = _sent("slippagePercent", PERCENT, "how far the fill may be from the price", required=False)
+_OPEN_PRICE = _sent("openPrice", PRICE, "the reference price: a value, or bounds for the builder's", required=False)
+_POSSESSION = Parameter("possession", CHOICE, "whether the delegate key must sign a proof before this is signed",
+                        required=False, choices=("required", "waived"), default="required")  # fmt: skip
+_SIDE = _sent("side", CHOICE, "the direction of the position", choices=tuple(SIDES))
+_LEVERAGE = _sent("leverage", LEVERAGE, "leverage of the collateral")
+_COINS = (
+    _sent("coinExposure", COIN, "exposure in the base asset"),
+    _sent("minLeverage", LEVERAGE, "the lowest leverage accepted at the fill"),
+    _sent("maxLeverage", LEVERAGE, "the highest leverage accepted at the fill"),
+)
+_ADDED = _sent("additionalCollateralUsdc", USDC, "collateral to add")
+_OPEN = (
+    _TRADER,
+    *_PAIR,
+    _SIDE,
+    _sent("collateralUsdc", USDC, "the collateral"),
+    _LEVERAGE,
+    _sent("orderType", CHOICE, "how it executes", required=False, default="market",
+          choices=("market", "limit", "stop_limit", "market_pnl")),
+    _OPEN_PRICE,
+    _sent("takeProfit", PRICE, "take profit; none when left out", required=False),
+    _sent("stopLoss", PRICE, "stop loss; none when left out", required=False),
+    _SLIPPAGE,
+    *_TIMED,
+)  # fmt: skip
+_CLOSE = (
+    _sent("expectedPrice", PRICE, "the price expected: a value, or bounds for the builder's", required=False),
+    _OPENED,
+    *_TIMED,
+)
+
+_ALL = (
+    Action("open", "Open a position, sized in USDC", "/v2/intents/open", "OpenTradeReq", _OPEN),
+    Action("open-coin", "Open a position, sized in the base asset", "", "OpenTradeCoinExposureReq", (*_OPEN, *_COINS)),
+    Action("close", "Close a position, whole or in part", "/v2/intents/close", "CloseTradeReq",
+           (_TRADER, *_PAIR, _SLOT, _sent("collateralToCloseUsdc", USDC, "the collateral to close"), *_CLOSE)),
+    Action("close-coin", "Close exposure in the base asset", "", "CloseTradeCoinExposureReq",
+           (_TRADER, *_PAIR, _SLOT, _sent("coinExposure", COIN, "the exposure to close"), *_CLOSE)),
+    Action("increase", "Increase a position, sized in USDC", "/v2/intents/increase", "IncreasePositionSizeReq",
+           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, _OPEN_PRICE, _SLIPPAGE, *_TIMED)),
+    Action("increase-coin", "Increase a position, sized in the base asset", "/v2/intents/increase-coin",
+           "IncreasePositionSizeWithCoinExposureReq",
+           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE, *_TIMED)),
+    Action("tpsl-partial", "Arm a partial take profit or stop loss", "/v2/intents/tpsl-partial", "TpSlReq",
+           (_TRADER, *_PAIR, _SLOT,
+            _sent("kind", CHOICE, "what the trigger does", choices=tuple(KINDS)),
+            _sent("coinExposure", COIN, "exposure to close when triggered"),
+            _SIDE,
+            _sent("triggerType", CHOICE, "by price or by percentage", required=False, default="fixed",
+                  choices=("fixed", "percentage")),
+            _sent("price", PRICE, "the trigger price, with triggerType fixed", required=False),
+            _sent("percentage", PERCENT, "signed profit or loss, with triggerType percentage", required=False),
+            _OPENED, _TIMED[0],
+            Parameter("replaces", TEXT, "the entityId of the stored trigger that this one replaces", required=False))),
+    Action("twap-cancel", "Cancel a pending TWAP order", "/v2/intents/twap-cancel", "TwapCancelReq",
+           (_sent("trader", ADDRESS, "the account that opened it"), _sent("twapId", COUNT, "its id on the chain"), *_TIMED)),
+    Action("referral-set-code", "Adopt a referral code", "/v2/intents/referral-set-code", "SetTraderReferralCodeByUserReq",
+           (_sent("referee", ADDRESS, "the account that adopts the code"),
+            _sent("code", CODE, "1 to 31 characters, or 32 bytes in 0x-hex"), *_TIMED)),
+    Action("referral-register", "Register a referral code of one's own", "", "RegisterCodeReq",
+           (_sent("referrer", ADDRESS, "the account that will own the code"),
+            _sent("code", CODE, "1 to 31 characters, or 32 bytes in 0x-hex"), *_TIMED)),
+    Action("delegate", "Register a delegate key", "/v2/intents/delegate", "DelegateReq",
+           (_sent("trader", ADDRESS, "the account that the delegate may trade for"),
+            _sent("delegate", ADDRESS, "the key that may trade"),
+            Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds"),
+            Parameter("terms_sha256", TEXT, "SHA-256 of the venue's terms that you have read and accepted", required=False),
+            _POSSESSION, *_TIMED)),
+)  # fmt: skip
+
+_CALLER = (_sent("caller", ADDRESS, "the account that sends the transaction and signs it"),)
+_CODE = _sent("code", CODE, "1 to 31 characters, or 32 bytes in 0x-hex")
+_DELEGATE = _sent("delegate", ADDRESS, "the key that may trade")
+
+_TRANSACTIONS = (
+    Action("position-increase", "Increase a position by transaction, sized in USDC", "/v2/position/increase", "",
+           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, _OPEN_PRICE, _SLIPPAGE), "increasePositionSize"),
+    Action("position-increase-coin", "Increase a position by transaction, sized in the base asset",
+           "/v2/position/increase-coin", "",
+           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE),
+           "increasePositionSizeWithCoinExposure"),
+    Action("limit-update", "Change a limit order that waits", "/v2/limit/update", "",
+           (_TRADER, *_PAIR, _sent("orderIndex", COUNT, "the order's slot, from the positions read"),
+            _sent("price", PRICE, "the new trigger price"), _SLIPPAGE,
+            _sent("takeProfit", PRICE, "take profit; none when left out or 0", required=False),
+            _sent("stopLoss", PRICE, "stop loss; none when left out or 0", required=False)), "updateOpenLimitOrder"),
+    Action("trade-open", "Open a position by transaction", "", "", _OPEN[:-2], "openTrade"),
+    Action("trade-close", "Close a position by transaction", "", "",
+           (_TRADER, *_PAIR, _SLOT, _sent("collateralToCloseUsdc", USDC, "the collateral to close"), _CLOSE[0]),
+           "closeTradeMarket"),
+    Action("referral-transfer", "Nominate a referral code's next owner", "/v2/referral/transfer-ownership", "",
+           (*_CALLER, _CODE, _sent("newOwner", ADDRESS, "who may accept the code")), "setPendingCodeOwnershipTransfer"),
+    Action("referral-accept", "Accept a referral code", "/v2/referral/accept-ownership", "", (*_CALLER, _CODE),
+           "acceptCodeOwnership"),
+    Action("referral-set-code-tx", "Adopt a referral code by transaction", "/v2/referral/set-code", "",
+           (*_CALLER, _CODE), "setTraderReferralCodeByUser"),
+    Action("referral-cancel-request", "Withdraw the request for access to a private code",
+           "/v2/referral/cancel-request", "", _CALLER, "cancelRequest"),
+    Action("claim-keeper-rewards", "Pay out keeper rewards", "/v2/misc/claim-keeper-rewards", "", _CALLER, "claimTokens"),
+    Action("delegate-set", "Register a delegate key by transaction", "/v2/delegate/set", "",
+           (_TRADER, _DELEGATE, Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds"), _POSSESSION),
+           "setDelegate"),
+    Action("delegate-remove", "End a delegate's registration", "/v2/delegate/remove", "", (_TRADER, _DELEGATE),
+           "removeDelegate"),
+    Action("token-approve", "Let the trading storage take USDC", "/v2/token/approve", "",
+           (_TRADER, _sent("spender", ADDRESS, "the trading storage of the pinned deployment"),
+            _sent("amountUsdc", USDC, "how much it may take in all, or the word unlimited")), "approve"),
+)  # fmt: skip
+
+_AUTHORIZATION = Action(
+    AUTHORIZATION, "Give an account to a contract (EIP-7702)", "", "EIP-7702",
+    (_sent("contract", ADDRESS, "the contract: it can then do all that the signer's account can"),
+     _sent("nonce", COUNT, "the account's own nonce on the chain"),
+     _sent("order", TEXT, "the step of the market order with which it goes")),
+)  # fmt: skip
+
+ACTIONS: dict[str, Action] = {action.name: action for action in (*_ALL, *_TRANSACTIONS, _AUTHORIZATION)}
+"""Every action, by the name that plans use."""
+
+REGISTRATIONS, REMOVAL = ("delegate", "delegate-set"), "delegate-remove"
+"""The actions that make a key a delegate, and the one that ends that."""
+
+DELEGATE_ACTIONS = (*REGISTRATIONS, REMOVAL)

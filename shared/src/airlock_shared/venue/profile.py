@@ -1,0 +1,421 @@
+"""What is signed at one venue: its structs and calls, where they differ from the shipped catalogue, as people pinned them.
+
+A venue's profile (``airlock/venue-signed@1``) chooses for every leaf one of the closed list of kinds
+(:mod:`airlock_shared.venue.kinds`). It is resolved against the shipped catalogue once, on the online machine, and the
+whole result is pinned with the deployment: what a later release ships changes nothing of it. Who may sign a shipped struct,
+under which domain, where it is sent, and which checks judge it is code, and in no profile. The specification leaves these
+shapes open: "Intent message structs" and "Builder: unsigned transactions" show members and names, not types.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypeVar
+
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind, read_types
+from airlock_shared.venue.calls import (
+    CALLS,
+    DELEGATED_SIGNATURE,
+    Argument,
+    Call,
+    Calls,
+    arguments_of,
+    canonical,
+    indexed,
+    selector_of,
+)
+from airlock_shared.venue.kinds import (
+    DEADLINE,
+    KINDS,
+    MAY_BE_LEFT_OUT,
+    NONCE_KIND,
+    SEVERAL,
+    SIGNED_AT,
+    SLIPPAGE,
+    ZERO,
+    Field,
+    Rule,
+    field,
+    one_of,
+    path_of,
+)
+from airlock_shared.venue.services import PINNABLE
+from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of_text
+from airlock_shared.wire.members import format_of, raise_first, read_members
+
+FORMAT = "airlock/venue-signed@1"
+MAX_OF_EACH, MAX_CHARACTERS, MAX_LEAVES = 64, 3000, 200
+"""Structs and calls of a profile, the text of one, and a struct's leaves: what people are still shown whole."""
+
+FEE = "fee"
+"""The one thing that native currency may be sent with a call as: the plan bounds it."""
+
+NEVER = (
+    "approve(address a,uint256 b)", "increaseAllowance(address a,uint256 b)", "transfer(address a,uint256 b)",
+    "transferFrom(address a,address b,uint256 c)", "setApprovalForAll(address a,bool b)",
+    "permit(address a,address b,uint256 c,uint256 d,uint8 e,bytes32 f,bytes32 g)", "upgradeTo(address a)",
+    "upgradeToAndCall(address a,bytes b)", "transferOwnership(address a)", "multicall(bytes[] a)",
+    "multicall(uint256 a,bytes[] b)", DELEGATED_SIGNATURE,
+)  # fmt: skip
+"""Functions that no profile may reach, by their names or by a signature that has the same selector."""
+
+ENCODE_TYPE = re.compile(r"(?:[A-Za-z_]\w{0,63}\(\w+ \w+(?:,\w+ \w+)*\)){1,16}", re.ASCII)
+_ARGUMENT = r"(?:\w+|\(\w+ \w+(?:,\w+ \w+)*\)) \w+"
+_SIGNATURE = re.compile(rf"[A-Za-z_]\w{{0,63}}\((?:{_ARGUMENT}(?:,{_ARGUMENT})*)?\)", re.ASCII)
+_LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
+_EXECUTING = re.compile(r"(?:[A-Za-z_]\w{0,63}\(bytes (?:signature,bytes intent|intent,bytes signature)\))?", re.ASCII)
+FIXED = {"domain": ("trading", "referral"), "signer_rule": ("trader-only", "trader-or-delegate"), "route": PINNABLE}
+"""What the specification says of a shipped struct, and no profile changes; what a struct of the venue alone may have."""
+
+_MEANT = {name.lower() for name in (DOMAIN_TYPE, *CATALOGUE)}
+"""The names of primary types that mean something here, in small letters: no other struct has one in any case."""
+
+_TOKEN, _CONTRACT = "usdc", re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}", re.ASCII)
+
+_ACCOUNTS = ("trader", "referee", "referrer")
+_Read = TypeVar("_Read")
+
+
+class Venue(NamedTuple):
+    """What is signed at a venue: its structs by primary type, and its calls."""
+
+    structs: Mapping[str, Intent]
+    calls: Calls
+
+
+@lru_cache(maxsize=64)
+def venue_of(signed: str) -> Venue:
+    """Return the venue that a deployment's ``signed`` text describes.
+
+    Raises ``DocumentError("DOC-VENUE")`` for a profile that Airlock does not take, with every other mistake as its
+    ``more``, and what the readers of types raise.
+    """
+    value, wrong = json.loads(signed), list[DocumentError]()
+    require_form(value)
+    read_members(value, "signed", {"format": str, "structs": dict, "calls": dict})
+    for part in ("structs", "calls"):
+        if len(value[part]) > MAX_OF_EACH:
+            raise wrong_profile(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
+    structs = read_each(_in_order(value["structs"], CATALOGUE), intent_of, wrong)
+    calls = read_each(_in_order(value["calls"], CALLS), _call, wrong)
+    found: dict[bytes, str] = {}
+    for name, call in calls.items():
+        other = found.setdefault(selector_of(call.signature), name)
+        if other != name:
+            expected = f"another than that of {other}"
+            wrong.append(wrong_profile(f"calls.{name}", "one selector twice", call.signature, expected))
+    raise_first(wrong)
+    return Venue(structs, indexed(calls))
+
+
+def read_each(
+    entries: Iterable[tuple[str, Any]], read: Callable[[str, Any], _Read], wrong: list[DocumentError]
+) -> dict[str, _Read]:
+    """Return what each entry is read as, by its name. The mistakes of one go to ``wrong``, and hide none of another."""
+    found = {}
+    for name, entry in entries:
+        try:
+            found[name] = read(name, entry)
+        except DocumentError as error:
+            wrong += (error, *error.more)
+    return found
+
+
+def _in_order(given: Mapping[str, Any], shipped: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Return the entries in the order in which they ship, and then the venue's own."""
+    return [(name, given[name]) for name in {**shipped, **given} if name in given]
+
+
+def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
+    """Return the venue of a deployment's ``signed`` text, whose own calls go to a contract that it pins, never to the token.
+
+    A contract is told by its address: the token under another name is the token. Raises as :func:`venue_of`.
+    """
+    venue = venue_of(signed)
+    for name, call in venue.calls.by_name.items():
+        if call.is_own:
+            require_contract(name, call.contract, contracts)
+    return venue
+
+
+def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | str]) -> None:
+    """Raise ``DocumentError("DOC-VENUE")`` for a call of the venue alone to none of these contracts, or to the token."""
+    to, token = contracts.get(contract), contracts.get(_TOKEN)
+    if to is None or to == token:
+        what = "no contract of this deployment" if to is None else "this is the token, under another name"
+        known = sorted(each for each, at in contracts.items() if at != token)
+        raise wrong_profile(f"calls.{name}.contract", what, contract, f"one of {', '.join(known)}", known)
+
+
+# ---- reading --------------------------------------------------------------------------------------------------------
+
+
+def require_form(value: Any) -> None:
+    """Raise ``DocumentError("DOC-VENUE")`` for what is no profile of this format."""
+    if type(value) is not dict or value.get("format") != FORMAT:
+        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
+
+
+def intent_of(name: str, entry: Any) -> Intent:
+    """Return the struct that an entry of ``structs`` describes. Raises ``DocumentError``, with its other mistakes."""
+    where, shipped = f"structs.{name}", CATALOGUE.get(name)
+    texts = dict.fromkeys(("encode_type", "executing", *FIXED), str)
+    read_members(entry, where, {**texts, "leaves": dict, "abi_order": list})
+    types = struct_types(where, name, entry["encode_type"])
+    leaves, members = dict(leaves_of(types, name)), [member["name"] for member in types[name]]
+    order = () if entry["abi_order"] == members else tuple(entry["abi_order"])
+    wrong = [*_in_struct(where, entry, members, shipped)]
+    fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
+    raise_first(wrong)
+    accounts = [each.path for each in fields if each.kind in _ACCOUNTS]
+    if shipped is not None:
+        fields = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE})
+    elif len(accounts) != 1 or not path_of(fields, NONCE_KIND):
+        raise wrong_profile(
+            f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce"
+        )
+    else:
+        fields = tuple(each._replace(rule=_own_rule(each)) for each in fields)
+        title = f"{name}, a struct of this venue's profile"
+        shipped = Intent(name, "", title, entry["domain"], entry["signer_rule"], entry["route"], "", "", "", ())
+    return shipped._replace(
+        encode_type=entry["encode_type"],
+        trader=accounts[0],
+        nonce=path_of(fields, NONCE_KIND),
+        deadline=path_of(fields, DEADLINE),
+        fields=fields,
+        abi_order=order,
+        executing=entry["executing"],
+    )
+
+
+def _in_struct(
+    where: str, entry: Mapping[str, Any], members: list[str], shipped: Intent | None
+) -> Iterator[DocumentError]:
+    """Yield what is wrong with an entry beside its leaves."""
+    if entry["abi_order"] and sorted(map(str, entry["abi_order"])) != sorted(members):
+        yield wrong_profile(
+            f"{where}.abi_order", "not the struct's members", str(entry["abi_order"])[:200], str(members)
+        )
+    if not _EXECUTING.fullmatch(entry["executing"]):
+        expected = "such as setDelegateWithSig(bytes signature,bytes intent), these two in either order"
+        yield wrong_profile(f"{where}.executing", "not the call that executes it", entry["executing"][:200], expected)
+    for member, choices in FIXED.items():
+        may = choices if shipped is None else (getattr(shipped, member),)
+        if entry[member] not in may:
+            what = "not one of these" if shipped is None else "no profile changes this"
+            yield wrong_profile(
+                f"{where}.{member}", what, entry[member][:80], ", ".join(may), () if shipped else choices
+            )
+
+
+def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, str]]]:
+    """Return the types of an ``encodeType`` text that is one, letter by letter, and whose names mean nothing else.
+
+    Raises ``DocumentError("DOC-VENUE")``.
+    """
+    if not ENCODE_TYPE.fullmatch(text) or len(text) > MAX_CHARACTERS:
+        raise wrong_profile(
+            where, "not an encodeType without arrays", text[:200], "such as CancelReq(address trader,uint256 nonce)"
+        )
+    types = types_of_text(text)
+    try:
+        same = next(iter(types)) == name and read_types(types).encode_type(name) == text
+    except Refusal as refusal:
+        raise wrong_profile(where, refusal.what, text[:200], refusal.expected) from refusal
+    if not same:
+        raise wrong_profile(
+            where, "not an encodeType", text[:200], f"{name} first, then what it refers to, by name, each once"
+        )
+    own = {name} & CATALOGUE.keys()
+    if taken := [other for other in types if other not in own and other.lower() in _MEANT]:
+        raise wrong_profile(where, "the name of another struct, or nearly that", taken[0], "another name")
+    _require_end(where, types)
+    return types
+
+
+def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
+    """Refuse structs within themselves, of which there is no value, and more leaves than people are shown.
+
+    A text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next.
+    """
+    leaves: dict[str, int] = {}
+    while ready := [
+        name
+        for name, members in types.items()
+        if name not in leaves and all(member["type"] in leaves or member["type"] not in types for member in members)
+    ]:
+        for name in ready:
+            leaves[name] = sum(leaves.get(member["type"], 1) for member in types[name])
+    if endless := sorted(types.keys() - leaves.keys()):
+        raise wrong_profile(where, "a struct within itself", ", ".join(endless)[:200], "structs that end")
+    if max(leaves.values()) > MAX_LEAVES:
+        raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {MAX_LEAVES}")
+
+
+def _fields(
+    where: str, kinds: Mapping[str, Any], leaves: Mapping[str, str], wrong: list[DocumentError]
+) -> tuple[Field, ...]:
+    """Return a leaf's field for each path, in the struct's own order; what is wrong with a leaf goes to ``wrong``."""
+    missing, unknown = sorted(leaves.keys() - kinds.keys()), sorted(kinds.keys() - leaves.keys())
+    if missing or unknown:
+        got = f"missing {missing}, unknown {unknown}"[:200]
+        wrong.append(wrong_profile(where, "not every leaf once", got, "each leaf", leaves, unknown))
+    given = [(path, kinds[path]) for path in leaves if path in kinds]
+    fields = read_each(given, partial(_field, where, leaves), wrong)
+    seen = set()
+    for path, each in fields.items():
+        kind = one_of(each.kind)
+        if kind in seen and kind not in SEVERAL:
+            wrong.append(wrong_profile(f"{where}.{path}", "this kind twice", each.kind, "each once"))
+        seen.add(kind)
+    return tuple(fields.values())
+
+
+def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Field:
+    """Return a leaf of the kind, and with the label beside its name, that an entry of ``leaves`` gives."""
+    where, kind, label = f"{where}.{path}", entry, ""
+    if type(entry) is dict:
+        read_members(entry, where, {"kind": str, "label": str})
+        kind, label = entry["kind"], entry["label"]
+        if not _LABEL.fullmatch(label):
+            expected = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
+            raise wrong_profile(where, "not a label", repr(label)[:80], expected)
+    if type(kind) is not str or kind not in KINDS:
+        expected = "a plan's member, or opened-ms, signed-at, terms, zero or raw"
+        raise wrong_profile(where, "no kind of the list", str(kind)[:80], expected, KINDS)
+    if not holds(kind, leaves[path]):
+        raise wrong_profile(where, f"a {kind} is not of this type", leaves[path], KINDS[kind].solidity)
+    return field(path, kind)._replace(label=label)
+
+
+def holds(kind: str, solidity: str) -> bool:
+    """Tell whether a Solidity type can hold a leaf of this kind."""
+    found, wanted = atomic_kind(solidity), KINDS[kind].solidity
+    return found is not None and (wanted == "any" or solidity == wanted or found[0] == wanted)
+
+
+def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...], more: set[str]) -> tuple[Field, ...]:
+    """Return the fields with the meanings that ship. Raises ``DocumentError`` for too few kinds, or too many."""
+    own = {(each.path, each.kind): each.meaning for each in shipped}
+    usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
+    have, known = {one_of(each.kind) for each in fields}, {one_of(each.kind) for each in shipped}
+    if missing := sorted(known - have - MAY_BE_LEFT_OUT):
+        raise wrong_profile(
+            f"{where}.leaves", "a leaf that Airlock judges is left out", "no " + ", ".join(missing), "each of them"
+        )
+    if unknown := sorted(have - known - more):
+        raise wrong_profile(
+            f"{where}.leaves",
+            "a leaf that nothing here decides",
+            ", ".join(unknown),
+            "the kinds that ship for it",
+            known,
+        )
+    return tuple(
+        each._replace(meaning=own.get((each.path, each.kind)) or usual.get(each.kind) or each.meaning)
+        for each in fields
+    )
+
+
+def _own_rule(leaf: Field) -> Rule:
+    if leaf.kind in (DEADLINE, NONCE_KIND):
+        return leaf.rule._replace(parameter=leaf.path)
+    return leaf.rule if leaf.kind == SIGNED_AT else _raw_rule(leaf)
+
+
+def _raw_rule(leaf: Field) -> Rule:
+    """Return the rule of a leaf that the plan gives as it is signed; of a slippage its limit goes on to bind."""
+    if leaf.kind == ZERO:
+        return leaf.rule
+    return Rule("plan", leaf.path, leaf.rule.limit if leaf.kind == SLIPPAGE else "")
+
+
+def _call(name: str, entry: Any) -> Call:
+    where, shipped = f"calls.{name}", CALLS.get(name)
+    read_members(entry, where, {"signature": str, "leaves": dict}, {"value": str, "contract": str})
+    signature, fee = entry["signature"], "value" in entry
+    if shipped is None or fee or signature != shipped.signature:
+        require_harmless(where, signature, shipped)
+    leaves = dict(leaf for argument in arguments_of(signature) for leaf in argument_leaves(argument))
+    wrong = [*_in_call(where, name, entry, leaves)]
+    fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
+    raise_first(wrong)
+    if shipped is None:  # the plan decides every argument by its raw value, and no delegate makes it
+        own = tuple(each._replace(rule=_raw_rule(each)) for each in fields)
+        return Call(signature, f"{name}, a call of this venue's profile", entry["contract"], own, fee=fee)
+    fields = _as_shipped(where, fields, shipped.fields, {ZERO})
+    return shipped._replace(signature=signature, fields=fields, known_as=name, fee=fee)
+
+
+def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[str, str]) -> Iterator[DocumentError]:
+    """Yield what is wrong with an entry of ``calls`` beside its leaves."""
+    signature, contract, shipped = entry["signature"], entry.get("contract", ""), CALLS.get(name)
+    if entry.get("value", FEE) != FEE:
+        yield wrong_profile(f"{where}.value", "what is sent with a call is a fee, or nothing", entry["value"][:80], FEE)
+    arguments = arguments_of(signature)
+    names = [each.name for each in arguments] + [f"{a.name}.{name}" for a in arguments for name, _ in a.members]
+    if len(set(names)) < len(names):
+        yield wrong_profile(
+            where, "two arguments of one name, of which one would be shown", signature[:200], "a name for each"
+        )
+    if shipped is not None:
+        if "contract" in entry:
+            yield wrong_profile(f"{where}.contract", "no profile changes this", contract[:80], shipped.contract)
+        return
+    function = signature.partition("(")[0]
+    if name != function:
+        yield wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
+    if not _CONTRACT.fullmatch(contract):
+        expected = f"one that is pinned, but for {_TOKEN}"
+        yield wrong_profile(f"{where}.contract", "not a contract of the venue", contract[:80], expected)
+    if taken := sorted({path.partition(".")[0] for path in leaves} & {"call", "struct"}):
+        yield wrong_profile(
+            f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name"
+        )
+    if "bytes" in leaves.values():
+        yield wrong_profile(where, "bytes can hide another call", signature[:200], "arguments that can be shown")
+
+
+def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
+    """Return the path and the type of each leaf of an argument."""
+    if not argument.members:
+        return [(argument.name, argument.type)]
+    return [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
+
+
+def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
+    """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
+    if not _SIGNATURE.fullmatch(signature) or len(signature) > MAX_CHARACTERS:
+        raise wrong_profile(
+            where, "not a signature with argument names", signature[:200], f"such as {CALLS['setDelegate'].signature}"
+        )
+    if shipped is not None and shipped.name == "approve":
+        raise wrong_profile(where, "approve is the token's, and not the venue's", signature[:200], shipped.signature)
+    own = (shipped.signature, canonical(signature)) if shipped is not None else ("", "")
+    others = [each.signature for each in CALLS.values() if (each.signature, canonical(each.signature)) != own]
+    names = {other.partition("(")[0].lower() for other in (*NEVER, *others) if other != own[0]}
+    if signature.partition("(")[0].lower() in names:
+        raise wrong_profile(where, "the name of another function", signature[:200], "the venue's own function")
+    for other in (*NEVER, *others):
+        if selector_of(other) == selector_of(signature):
+            raise wrong_profile(
+                where, "it has the selector of another function", signature[:200], f"not that of {canonical(other)}"
+            )
+
+
+def wrong_profile(
+    where: str, what: str, got: str, expected: str, known: Collection[str] = (), unknown: Collection[str] = ()
+) -> DocumentError:
+    """Return the error of a profile that Airlock does not take, with its place.
+
+    Where names are known, ``got`` is none of them, or what it tells of are the ``unknown``.
+    """
+    do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
+    error = DocumentError("DOC-VENUE", what, got=got, expected=expected, do=do)
+    error.where, error.known, error.unknown = where, known, unknown or [got]
+    return error

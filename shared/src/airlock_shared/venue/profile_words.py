@@ -1,0 +1,207 @@
+"""A venue's profile in words, for the people who pin it: how what is signed here differs from what ships."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from airlock_shared.errors import DocumentError
+from airlock_shared.ethereum.eip712 import read_types
+from airlock_shared.venue.calls import CALLS, Call, arguments_of, canonical, selector_of
+from airlock_shared.venue.kinds import Field
+from airlock_shared.venue.profile import (
+    FIXED,
+    FORMAT,
+    argument_leaves,
+    read_each,
+    require_contract,
+    require_form,
+    require_harmless,
+    struct_types,
+    venue_of,
+    wrong_profile,
+)
+from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of_text
+from airlock_shared.wire.members import raise_first, read_members
+
+
+def profile_words(signed: str) -> Iterator[str]:
+    """Yield a line for each difference from what ships. Raises as ``venue_of``."""
+    venue = venue_of(signed)
+    for name, intent in venue.structs.items():
+        shipped = CATALOGUE.get(name)
+        if shipped != intent:
+            yield from struct_words(intent, shipped)
+    for name in sorted(CATALOGUE.keys() - venue.structs.keys()):
+        yield f"{name}: not signed at this venue"
+    for name, call in venue.calls.by_name.items():
+        if call._replace(known_as="") != CALLS.get(name):
+            yield from _call_words(call, CALLS.get(name))
+    for name in sorted(CALLS.keys() - venue.calls.by_name.keys()):
+        yield f"{name}: not called at this venue"
+
+
+def struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
+    """Yield a line for each difference of a struct from the one that ships, or all of one that does not ship."""
+    name, types = intent.name, types_of_text(intent.encode_type)
+    if shipped is None:
+        yield f"{name}: a struct that does not ship; Airlock does not know its meaning"
+        yield f"{name}: signed under the {intent.domain} domain, {intent.signer_rule}, sent to {intent.route}"
+    before = types_of_text(shipped.encode_type) if shipped is not None else {}
+    old = dict(leaves_of(before, name)) if shipped is not None else {}
+    yield from _leaf_words(name, dict(leaves_of(types, name)), intent.fields, old, shipped.fields if shipped else ())
+    if shipped is None or intent.encode_type != shipped.encode_type:
+        yield f"{name}: the signed type is now {intent.encode_type}"
+        was = f" (ships: 0x{_type_hash(shipped)})" if shipped is not None else ""
+        yield f"{name}: its type hash is 0x{_type_hash(intent)}{was}"
+    executing = shipped.executing if shipped is not None else ""
+    if intent.executing != executing:
+        was = f" (ships: {executing})" if executing else ""
+        yield f"{name}: the contract executes it by {intent.executing or 'no call that is known'}{was}"
+    if shipped is None or _order(intent) != _order(shipped):
+        yield f"{name}: encoded for the contract in the order {', '.join(_order(intent))}"
+
+
+def _call_words(call: Call, shipped: Call | None) -> Iterator[str]:
+    if shipped is None:
+        yield f"call {call.name}: a call that does not ship; its meaning is this profile's alone"
+        yield f"call {call.name}: made to the pinned {call.contract}, by the signer for itself"
+    new = {path: kind for each in call.arguments for path, kind in argument_leaves(each)}
+    arguments = shipped.arguments if shipped is not None else ()
+    old = {path: kind for each in arguments for path, kind in argument_leaves(each)}
+    yield from _leaf_words(f"call {call.name}", new, call.fields, old, shipped.fields if shipped is not None else ())
+    if call.fee:
+        yield f"call {call.name}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"
+    if shipped is None or call.signature != shipped.signature:
+        yield f"call {call.name}: the function is now {call.signature}"
+        selector, was = f"0x{selector_of(call.signature).hex()}", ""
+        if shipped is not None:
+            was = f" (ships: 0x{selector_of(shipped.signature).hex()}, {shipped.signature})"
+        yield f"call {call.name}: its selector is {selector}, of {canonical(call.signature)}{was}"
+
+
+def _leaf_words(
+    name: str, new: Mapping[str, str], fields: tuple[Field, ...], old: Mapping[str, str], shipped: tuple[Field, ...]
+) -> Iterator[str]:
+    now, was = {each.path: each for each in fields}, {each.path: each for each in shipped}
+    stay, stayed = [path for path in new if path in old], [path for path in old if path in new]
+    if stay != stayed:
+        yield f"{name}: its members are in another order: {', '.join(stay)} (ships: {', '.join(stayed)})"
+    for path in old:
+        if path not in new:
+            yield f"{name}: member {path} removed ({old[path]}, {was[path].meaning})"
+    for path, solidity in new.items():
+        if path not in old:
+            yield f"{name}: member {path} added: {solidity}, {now[path].kind}: {now[path].meaning}"
+        elif solidity != old[path]:
+            yield f"{name}: member {path} is {solidity} (ships: {old[path]})"
+        if path in old and now[path].kind != was[path].kind:
+            yield f"{name}: member {path} means {now[path].kind}: {now[path].meaning} (ships: {was[path].kind})"
+        if now[path].label:
+            yield f'{name}: member {path}, {now[path].kind}, has the label "{now[path].label}" beside its name'
+
+
+def _type_hash(intent: Intent) -> str:
+    return read_types(types_of_text(intent.encode_type)).type_hash(intent.name).hex()
+
+
+def _order(intent: Intent) -> tuple[str, ...]:
+    members = types_of_text(intent.encode_type)[intent.name]
+    return intent.abi_order or tuple(member["name"] for member in members)
+
+
+# ---- profile differences --------------------------------------------------------------------------------------------
+# A venue's profile as it is written: its differences, resolved within everything that ships, once, on the online
+# machine.
+# The whole result is pinned with the deployment (:mod:`airlock_shared.venue.profile`); the signing machine merges
+# nothing.
+
+
+def shipped() -> dict[str, Any]:
+    """Return everything that ships, as a deployment has it."""
+    structs = {
+        name: {
+            "encode_type": intent.encode_type,
+            "abi_order": list(intent.abi_order),
+            "executing": intent.executing,
+            "leaves": {each.path: each.kind for each in intent.fields},
+            **{member: getattr(intent, member) for member in FIXED},
+        }
+        for name, intent in CATALOGUE.items()
+    }
+    calls = {
+        name: {"signature": call.signature, "leaves": {each.path: each.kind for each in call.fields}}
+        for name, call in CALLS.items()
+    }
+    return {"format": FORMAT, "structs": structs, "calls": calls}
+
+
+def text_of(signed: Mapping[str, Any]) -> str:
+    """Return a deployment's ``signed`` member as the text by which a venue is known within a process."""
+    return json.dumps(signed, sort_keys=True, separators=(",", ":"))
+
+
+def resolve(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what is pinned: a profile's differences within everything that ships.
+
+    A leaf that has the name of a shipped one, and of which the profile says nothing, is of its kind. ``contracts`` are the
+    deployment's, for the calls of the venue alone; without them each name is taken. Raises as :func:`venue_of`, and so for
+    a profile that changes nothing: it would be pinned for nothing.
+    """
+    require_form(profile)
+    wrong: list[DocumentError] = []
+    read_each([("", profile)], _sections, wrong)
+    ships = shipped()
+    whole = dict(ships)
+    for part, read in (("structs", _struct), ("calls", _call)):
+        given = profile.get(part, {})
+        whole[part] = {**ships[part], **read_each(given.items() if type(given) is dict else (), read, wrong)}
+    if whole == ships and not wrong:
+        raise wrong_profile(
+            "structs", "nothing differs from what ships", "no difference", "at least one, or no profile"
+        )
+    read_each([(text_of(whole), None)], lambda signed, _: venue_of(signed), wrong)
+    own = [(name, call["contract"]) for name, call in whole["calls"].items() if name not in CALLS]
+    read_each(own if contracts else (), lambda name, to: require_contract(name, to, contracts or {}), wrong)
+    raise_first(wrong)
+    return whole
+
+
+def _sections(where: str, profile: Any) -> Any:
+    return read_members(profile, where, {"format": str}, {"structs": dict, "calls": dict})
+
+
+def _struct(name: str, entry: Any) -> dict[str, Any]:
+    where, ships = f"structs.{name}", shipped()["structs"].get(name)
+    needed = {} if ships else dict.fromkeys(("encode_type", *FIXED), str)
+    if needed and type(entry) is dict and entry.keys().isdisjoint(FIXED):
+        expected = "one that ships, or domain, signer_rule and route beside it"
+        raise wrong_profile(where, "it does not ship, and says not who signs it", name, expected, CATALOGUE)
+    read_members(entry, where, needed, {"encode_type": str, "abi_order": list, "leaves": dict, "executing": str})
+    known: dict[str, Any] = ships or {"leaves": {}, "executing": "", "abi_order": []}
+    whole: dict[str, Any] = {**known, **entry}
+    types = struct_types(where, name, whole["encode_type"])
+    if "abi_order" not in entry and sorted(known["abi_order"]) != sorted(member["name"] for member in types[name]):
+        whole["abi_order"] = []
+    return {**whole, "leaves": _inherited((path for path, _ in leaves_of(types, name)), entry, known)}
+
+
+def _call(name: str, entry: Any) -> dict[str, Any]:
+    where, ships = f"calls.{name}", shipped()["calls"].get(name)
+    needed = {} if ships else {"signature": str, "contract": str}
+    if needed and type(entry) is dict and "contract" not in entry:
+        expected = "one that ships, or its contract beside it"
+        raise wrong_profile(where, "it does not ship, and says not which contract it is for", name, expected, CALLS)
+    read_members(entry, where, needed, {"signature": str, "leaves": dict, "value": str, "contract": str})
+    known: dict[str, Any] = ships or {"leaves": {}}
+    whole: dict[str, Any] = {**known, **entry}
+    require_harmless(where, whole["signature"], CALLS.get(name))
+    paths = (path for each in arguments_of(whole["signature"]) for path, _ in argument_leaves(each))
+    return {**whole, "leaves": _inherited(paths, entry, known)}
+
+
+def _inherited(paths: Iterable[str], entry: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the leaves of an entry: the profile's, and of the shipped ones those that are at the same path."""
+    own: dict[str, Any] = entry.get("leaves", {})
+    return {path: known["leaves"][path] for path in paths if path in known["leaves"]} | own

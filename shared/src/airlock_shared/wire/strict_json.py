@@ -1,0 +1,322 @@
+"""Documents that cross the gap: strict JSON in a file, deterministic CBOR on a screen, one fingerprint for both.
+
+The fingerprint is SHA-256 over the deterministic CBOR form (RFC 8949, section 4.2.1), so it does not depend on white
+space, escapes or the channel. A batch document is read by :mod:`airlock_shared.wire.strict_json`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+import sys
+from json import JSONDecodeError
+from math import isfinite
+from typing import Any
+
+from airlock_shared.errors import DocumentError
+from airlock_shared.wire.members import format_of, other_format
+
+# ---- saved as -------------------------------------------------------------------------------------------------------
+# How a text file was saved, where that is not as Airlock reads it: editors write other forms without a word.
+# A byte order mark is not skipped: a text has one form, in which everybody hashes and compares it.
+
+
+ONLY = "UTF-8 without a byte order mark (BOM)"
+
+_MARKS = {
+    b"\xef\xbb\xbf": "UTF-8 with a byte order mark",
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+
+
+def other_form(data: bytes) -> str:
+    """Return the form of a text that does not begin as :data:`ONLY` does; empty for one that does."""
+    if form := next((form for mark, form in _MARKS.items() if data.startswith(mark)), ""):
+        return form
+    if b"\0" not in data[:2]:
+        return ""
+    return "UTF-32" if data[:4].count(0) == 3 else "UTF-16"  # without a mark, its first letter in so many bytes
+
+
+# ---- codec ----------------------------------------------------------------------------------------------------------
+
+
+MAX_DOCUMENT_BYTES = 8 << 20
+MAX_DEPTH = 24
+SAFE_RECURSION_LIMIT = 2000  # Python's default is 1000; far below what overflows a thread's stack
+_SPACE = " \t\r\n"  # RFC 8259, section 2
+
+
+def damaged(check: str, what: str, **details: str) -> DocumentError:
+    """Return the error of a document that is not as it should be; by default it has to be brought again."""
+    return DocumentError(
+        check,
+        what,
+        do=details.pop("do", "name the document's own file, which ends in .json, or fetch or copy it again"),
+        **details,
+    )
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise damaged("DOC-DUPLICATE", f"the member {twice[:80]!r} appears twice in one object")
+    return members
+
+
+def _float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise damaged("DOC-NUMBER", "a number is too large", got=text[:40])
+    return value
+
+
+def _constant(text: str) -> object:
+    raise damaged("DOC-NUMBER", f"{text} is not JSON")
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=_float, parse_constant=_constant)
+
+
+def parse_json(data: bytes, *, max_bytes: int = MAX_DOCUMENT_BYTES, max_depth: int = MAX_DEPTH) -> Any:
+    """Return the value of a JSON text, refusing what two parsers could read differently.
+
+    Raises ``DocumentError`` with ``DOC-SIZE``, ``DOC-JSON``, ``DOC-UTF8``, ``DOC-DUPLICATE``, ``DOC-NUMBER`` or
+    ``DOC-DEPTH``.
+    """
+    if len(data) > max_bytes:
+        raise damaged("DOC-SIZE", "too large", got=f"{len(data)} bytes", expected=f"<= {max_bytes} bytes")
+    text = _utf8(data).strip(_SPACE)
+    value, end = _decode(text)
+    if end < len(text):
+        raise damaged("DOC-JSON", "something follows the document", got=repr(text[end : end + 40]))
+    check_depth(value, max_depth)
+    return value
+
+
+def _utf8(data: bytes) -> str:
+    form = other_form(data)
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        if not form:
+            raise damaged("DOC-UTF8", f"no text, perhaps a picture: not UTF-8 at byte {error.start}") from error
+        text = ""
+    if form:
+        check = "DOC-JSON" if text else "DOC-UTF8"
+        raise damaged(check, f"saved as {form}", expected=ONLY, do="save it in that form, or copy it again")
+    return text
+
+
+def _decode(text: str) -> tuple[Any, int]:
+    """Return the JSON value at the beginning of a text, and where it ends.
+
+    Python 3.11's JSON reader recurses in C, and the recursion limit is all that keeps a deep text from ending the process.
+    The limit is global, and a library may have raised it (eth-account does, when it is imported): not while this reads.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(min(limit, SAFE_RECURSION_LIMIT))
+    try:
+        return _decoder.raw_decode(text)
+    except json.JSONDecodeError as error:
+        raise damaged(
+            "DOC-JSON",
+            f"no document, perhaps a plan or a printed sheet: not JSON at character {error.pos}: {error.msg}",
+        ) from error
+    except RecursionError as error:
+        raise _too_deep() from error
+    except ValueError as error:  # an integer of thousands of digits
+        raise damaged("DOC-NUMBER", "a number is too long") from error
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
+    """Refuse a value nested deeper than ``max_depth`` with ``DocumentError("DOC-DEPTH")``."""
+    level = [value]
+    for _ in range(max_depth):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node if type(node) is list else ())
+            if type(child) is dict or type(child) is list
+        ]
+        if not level:
+            return
+    raise _too_deep(max_depth)
+
+
+def _too_deep(levels: int = MAX_DEPTH) -> DocumentError:
+    return damaged("DOC-DEPTH", "nested too deep", expected=f"<= {levels} levels")
+
+
+def refuse_floats(value: Any, where: str = "") -> None:
+    """Refuse a fraction or exponent anywhere but under a member named ``meta`` with ``DocumentError("DOC-FLOAT")``."""
+    if type(value) is float:
+        raise damaged("DOC-FLOAT", f"a fractional number at {where}", got=repr(value), expected="a decimal string")
+    if type(value) is dict:
+        for name, member in value.items():
+            if name != "meta":
+                refuse_floats(member, f"{where}.{name}" if where else name)
+    elif type(value) is list:
+        for position, member in enumerate(value):
+            refuse_floats(member, f"{where}[{position}]")
+
+
+# ---- one form, one fingerprint ------------------------------------------------------------------------------------
+
+
+_INTEGER, _NEGATIVE, BYTES, _TEXT, ARRAY, MAP, TAG = range(0, 0xE0, 0x20)  # RFC 8949, section 3.1: the major types
+_SIMPLE = {False: b"\xf4", True: b"\xf5", None: b"\xf6"}  # section 3.3
+BIG, BIG_NEGATIVE = 2, 3  # section 3.4.3: tags of the integers beyond 64 bits
+
+
+def to_cbor(value: Any) -> bytes:
+    """Return the deterministic CBOR form of a JSON value.
+
+    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form, ``TypeError`` for what JSON cannot say.
+    """
+    try:
+        return _form(value)
+    except UnicodeEncodeError as error:
+        raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
+
+
+def _form(value: Any) -> bytes:
+    kind = type(value)
+    if kind is str:
+        text: bytes = value.encode()
+        return cbor_head(_TEXT, len(text)) + text
+    if kind is dict:  # its names in the bytewise order of their forms (section 4.2.1)
+        if not all(type(name) is str for name in value):
+            message = "a member's name is no text"
+            raise TypeError(message)
+        names = sorted((_form(name), name) for name in value)
+        return cbor_head(MAP, len(value)) + b"".join(form + _form(value[name]) for form, name in names)
+    if kind is list:
+        return cbor_head(ARRAY, len(value)) + b"".join(map(_form, value))
+    if kind is bool or value is None:
+        return _SIMPLE[value]
+    if kind is int and -(1 << 64) <= value < 1 << 64:
+        return cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
+    if kind is int:
+        number = value if value >= 0 else -1 - value
+        digits: bytes = number.to_bytes((number.bit_length() + 7) // 8, "big")
+        return cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
+    if kind is float and isfinite(value):  # rare: in a builder's ``meta``
+        return _shortest_float(value)
+    message = f"not a value of JSON: {kind.__name__}"
+    raise TypeError(message)
+
+
+def _shortest_float(value: float) -> bytes:
+    """Return the shortest form that holds the value: two, four or eight bytes (section 4.2.1)."""
+    for head, layout in ((b"\xf9", ">e"), (b"\xfa", ">f")):
+        try:
+            form = struct.pack(layout, value)
+        except OverflowError:
+            continue
+        if struct.unpack(layout, form) == (value,):
+            return head + form
+    return b"\xfb" + struct.pack(">d", value)
+
+
+def cbor_head(major: int, number: int) -> bytes:
+    """Return the head of a CBOR item in its shortest form: a major type and its length or value (section 3)."""
+    if number < 24:
+        return bytes((major | number,))
+    size = 0 if number < 1 << 8 else 1 if number < 1 << 16 else 2 if number < 1 << 32 else 3
+    return bytes((major | 24 + size,)) + number.to_bytes(1 << size, "big")
+
+
+def fingerprint(value: Any) -> str:
+    """Return the fingerprint of a document, 64 lower-case hex digits: SHA-256 over its deterministic CBOR form."""
+    return hashlib.sha256(to_cbor(value)).hexdigest()
+
+
+def to_json(value: Any) -> bytes:
+    """Return the JSON text of a document as Airlock writes it: one list item a line, UTF-8, a final newline.
+
+    Raises ``DocumentError("DOC-UTF8")`` for a text that has no UTF-8 form: JSON can say half a character by an escape.
+    """
+    try:
+        return _json_text(value).encode()
+    except UnicodeEncodeError as error:
+        raise damaged("DOC-UTF8", "a text holds a lone surrogate") from error
+
+
+def _json_text(value: Any) -> str:
+    if type(value) is dict and value:
+        last = list(value)[-1]
+        if type(value[last]) is list and value[last]:
+            head = json.dumps({n: v for n, v in value.items() if n != last}, ensure_ascii=False)[:-1]
+            head += ", " if len(value) > 1 else ""
+            items = ",\n".join(json.dumps(item, ensure_ascii=False) for item in value[last])
+            return f"{head}{json.dumps(last)}: [\n{items}\n]}}\n"
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+# ---- batch ----------------------------------------------------------------------------------------------------------
+# Batch documents: ``{"format", "header", LIST}`` in this order, with ``header.count`` items in its list.
+
+
+MAX_ITEM_BYTES = 256 << 10  # of its CBOR form
+MAX_ITEMS = 1000
+
+
+def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[str, Any], list[dict[str, Any]], str]:
+    """Return ``(header, items, fingerprint)`` of a batch document.
+
+    Raises ``DocumentError`` as :func:`parse_json` does, and with ``DOC-TRUNCATED``, ``DOC-FORMAT``, ``DOC-COUNT``,
+    ``DOC-SIZE`` or ``DOC-FLOAT``.
+    """
+    document = _parsed(data)
+    if type(document) is not dict:
+        raise damaged("DOC-JSON", "not an object")
+    names = ["format", "header", list_name]
+    is_other = any(name != found for name, found in zip(names, document, strict=False))
+    if is_other or format_of(document) != format_name:
+        what = "not the kind or version of document that is needed"
+        raise other_format(format_of(document), format_name, what, "check that you opened the right file")
+    if list(document) != names or type(document[list_name]) is not list:
+        raise damaged("DOC-JSON", "not a format, a header and a list", got=repr(list(document))[:80])
+    header, items = document["header"], document[list_name]
+    refuse_floats(header, "header")
+    count = header.get("count") if type(header) is dict else None
+    if type(count) is not int or not 0 <= count <= MAX_ITEMS:
+        raise damaged("DOC-COUNT", "header.count is not a number of items", expected=f"0 to {MAX_ITEMS}")
+    if len(items) != count:
+        what = "header.count is not the number of items"
+        raise damaged("DOC-COUNT", what, got=f"{len(items)} items", expected=f"{count} items")
+    for position, item in enumerate(items, start=1):
+        _require_item(item, f"item {position}")
+    return header, items, fingerprint(document)
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return parse_json(data)
+    except DocumentError as error:
+        wrong = error.__cause__
+        if isinstance(wrong, JSONDecodeError) and (wrong.pos == len(wrong.doc) or "Unterminated" in wrong.msg):
+            raise damaged("DOC-TRUNCATED", "the document ends too early") from error
+        raise
+
+
+def _require_item(item: Any, what: str) -> None:
+    if type(item) is not dict:
+        raise damaged("DOC-JSON", f"{what} is not an object")
+    refuse_floats(item, what)
+    try:
+        size = len(to_cbor(item))
+    except DocumentError as error:
+        error.at(what)
+        raise
+    if size > MAX_ITEM_BYTES:
+        raise damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} bytes")
