@@ -16,7 +16,7 @@ from campaign.orders import Order
 from campaign.run import CATEGORIES, figures, play
 from campaign.wire_faults import FAULTS, whole
 
-SLICE = {"kills": 7, "interrupts": 2, "wire": 5, "commits": 2, "disks": 1}
+SLICE = {"kills": 4, "interrupts": 1, "wire": 3, "commits": 1, "disks": 1}
 
 
 def test_a_slice_of_the_campaign_posts_once_and_tells_nothing_without_evidence(tmp_path: Path) -> None:
@@ -24,7 +24,7 @@ def test_a_slice_of_the_campaign_posts_once_and_tells_nothing_without_evidence(t
     assert broken == []
     told = figures(done, broken, commands, 0, 15)["rows"]
     assert all(told[category]["hits"] >= SLICE[category] or not told[category]["cases"] for category in CATEGORIES)
-    assert len({one.way for one in done}) >= 4
+    assert len({one.way for one in done}) >= 3
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -30,6 +30,7 @@ from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import BODIES, PARTS, PATHS, REPLIES, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.venue.structs import CATALOGUE
+from draws import draws
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Wire, http, reply
@@ -252,7 +253,7 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
 
 # ---- hostile files ---------------------------------------------------------------------------------------------------
 
-MUTATIONS = 300
+MUTATIONS = draws(120, 300)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
 VALUES: tuple[Any, ...] = (
@@ -370,5 +371,5 @@ def test_a_hostile_file_is_refused_or_sends_and_says_nothing_false(tmp_path: Pat
         assert [body.count(secret[2:].encode()) for body in sent] == [1] * len(sent), made
         assert not any(secret[2:].encode() in body for method, _, body in seen if method == "GET"), made
         delivered += len(sent)
-    assert (refused > 60, taken > 60, delivered > 60) == (True, True, True), (refused, taken, delivered)
+    assert min(refused, taken, delivered) > MUTATIONS // 5, (refused, taken, delivered)
     assert refused + taken == MUTATIONS

@@ -37,6 +37,7 @@ from airlock_online.speech.sections import (
     may_mean,
 )
 from airlock_shared.errors import UsageError
+from draws import draws
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Seen, Wire, reply
@@ -597,7 +598,7 @@ def test_questions_begin_evenly_apart_and_without_a_limit_at_once() -> None:
 
 # ---- mutations of a good file ---------------------------------------------------------------------------------------
 
-MUTATIONS = 300
+MUTATIONS = draws(80, 300)
 PENDING_WORDS = ("queued", "in-progress", "awaiting confirmation", "unconfirmed", "PENDING")
 FAILED_WORDS = ("failed", "tx_failed", "REVERTED", "execution error", "unsuccessful")
 PLACES = ("outcome.state", "txHash", "outcome.minedBlock", "state", "receipt.block", "receipt.txHash", "requestId", "used",
@@ -652,7 +653,7 @@ def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None
         for used in (True, False):
             answer = {"nonce": "7", "trader": "0x1", "state": {"isAvailable": not used}}
             assert used_in(answer, "0x1", "7", "trading", speech.replies["nonce"]) in (used, None), made
-    assert (refused > 60, taken > 60, refused + taken) == (True, True, MUTATIONS), (refused, taken)
+    assert (min(refused, taken) > MUTATIONS // 5, refused + taken) == (True, MUTATIONS), (refused, taken)
 
 
 def _nothing_false(outcome: OrderOutcome, made: dict[str, Any], scene: str) -> None:

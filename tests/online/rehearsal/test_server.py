@@ -22,6 +22,7 @@ from airlock_rehearsal.services.runtime import REHEARSAL_CHAINS, RehearsalSettin
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents import deployment
 from airlock_shared.errors import ServiceError, UsageError
+from commands import run_command
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import PROMPT, TRADER, Clock
 
@@ -201,6 +202,6 @@ def test_it_keeps_its_port_and_says_when_that_is_taken() -> None:
     (["--rate-limit", "0"], "Invalid value"), (["--port", "70000"], "Invalid value"), (["--force"], "No such option"),
 ])  # fmt: skip
 def test_the_command_refuses_what_it_does_not_know(words: list[str], said: str) -> None:
-    ended = subprocess.run([*SERVE, *words], capture_output=True, text=True, timeout=30, check=False)
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert said in ended.stderr
+    ended = run_command(Path(sys.executable).parent / "airlock-online", "rehearse", "serve", *words)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
