@@ -6,14 +6,14 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from airlock_rehearsal.services.faults import Faults
 from commands import FinishedCommand
-from e2e.conftest import OFFLINE, ROOT, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, ROOT, BothMachines, Ledger
 from e2e.terminal import Terminal
 
 EXAMPLES = ROOT / "docs/guides/examples"
@@ -238,46 +238,6 @@ def _sign(desk: BothMachines, ledger: Ledger, ceremony: str) -> Path:
     ended = desk.offline(*words, typed="Yes\n" * 3)
     assert ended.code == 0, ended.err
     return output
-
-
-@pytest.fixture
-def faulty(request: pytest.FixtureRequest) -> Iterator[Ledger]:
-    started = start_ledger("--fault", request.param)
-    yield started
-    stop_ledger(started)
-
-
-@pytest.mark.parametrize(
-    ("faulty", "code", "said"),
-    [
-        ("lock", 5, "locked"),
-        ("refuse", 6, ""),
-        ("disconnect", 5, ""),
-        ("wrong-account", 5, "SIGNER-DEVICE"),
-        ("wrong-hash", 3, "SIG-SIGNER"),
-        ("high-s", 3, "SIG-LOW-S"),
-        ("wrong-app", 5, "app"),
-        ("old-version", 5, "1.22.0"),
-    ],
-    indirect=["faulty"],
-)
-def test_a_device_that_fails_is_named_and_the_ceremony_can_be_resumed(
-    desk: BothMachines, faulty: Ledger, code: int, said: str
-) -> None:
-    plan, requests = desk.prepare("delegate-key")
-    output = desk.path("out.json")
-    words = ("sign", requests, "--plan", plan)
-    ended = desk.offline(*words, "-o", output, "--emulator", faulty.port, typed="Yes\n" * 3)
-    assert ended.code == code, ended.err
-    assert said in ended.err
-    assert not output.exists()  # nothing was signed: the same command is given again
-    good = start_ledger()
-    try:
-        again = desk.offline(*words, "-o", output, "--emulator", good.port, typed="Yes\n" * 3)
-    finally:
-        stop_ledger(good)
-    assert again.code == 0, again.err
-    assert desk.offline("transcript", "verify").code == 0
 
 
 @pytest.mark.parametrize("answer", ["yes\n", "y\n", "YES\n", " Yes\n", "\n", "", "No\n"])

@@ -13,6 +13,7 @@ import pytest
 
 from airlock_shared.ceremony.workflow import NAMES
 from airlock_shared.host.files import read_transcript
+from draws import ALL
 from e2e.conftest import BothMachines, Ledger
 from e2e.led import Asked, Screen, interrupt, lead
 from e2e.test_one_command import Day, unpinned
@@ -86,7 +87,7 @@ def events(folder: Path, event: str) -> list[dict[str, object]]:
     return [entry.data for entry in read_transcript(folder / "transcript.jsonl") if entry.event == event]
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT] if ALL else [signal.SIGKILL])
 def test_interrupted_at_every_stop_of_both_machines_it_ends_complete(
     unpinned: BothMachines, ledger: Ledger, how: signal.Signals
 ) -> None:

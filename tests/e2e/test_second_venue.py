@@ -16,6 +16,7 @@ import pytest
 
 from airlock_shared.venue.actions import ACTIONS
 from commands import FinishedCommand, run_command
+from draws import every_nth
 from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
 from second_venue.intents import USUAL
 from second_venue.other_meta import META, OtherMeta
@@ -441,7 +442,7 @@ def test_every_transaction_that_has_a_documented_path_is_among_them() -> None:
     assert {*TRANSACTIONS, *MORE} == {action.name for action in ACTIONS.values() if action.call and action.path}
 
 
-@pytest.mark.parametrize("action", TRANSACTIONS)
+@pytest.mark.parametrize("action", every_nth([*TRANSACTIONS], 4))
 def test_a_transaction_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str) -> None:
     ended = desk.whole_way(ledger, action, TRANSACTIONS[action], *BY_HAND)
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
@@ -449,7 +450,7 @@ def test_a_transaction_goes_by_the_relay(desk: Desk, ledger: Ledger, action: str
     assert desk.venue.paths("POST").count("/v2/relay") == 1
 
 
-@pytest.mark.parametrize("action", MORE)
+@pytest.mark.parametrize("action", every_nth([*MORE], 3))
 def test_every_other_transaction_goes_the_whole_way_by_profile_alone(
     tmp_path: Path, ledger: Ledger, action: str
 ) -> None:
