@@ -196,3 +196,11 @@ def ledger() -> Iterator[Ledger]:
     started = start_ledger()
     yield started
     stop_ledger(started)
+
+
+@pytest.fixture
+def blind() -> Iterator[Ledger]:
+    """Start a software Ledger that signs transactions with data."""
+    started = start_ledger("--blind-signing")
+    yield started
+    stop_ledger(started)

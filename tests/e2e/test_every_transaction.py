@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +10,7 @@ from airlock_rehearsal.scenarios import DELEGATE, PATH, TRADER
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.venue.actions import ACTIONS
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger
 
 HEAD = f"""\
 format = "airlock/plan@1"
@@ -54,13 +53,6 @@ CALLED = {
     "trade-close": ("/v2/trade/close", BTC + f'tradeIndex = 0, collateralToCloseUsdc = "100", expectedPrice = {BTC_PRICE}',
                     ("tradeIndex=0", "collateralToCloseUsdc=100")),
 }  # fmt: skip
-
-
-@pytest.fixture
-def blind() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
 
 
 def write_plan(desk: BothMachines, name: str, steps: dict[str, str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,7 @@ from airlock_shared.ur.eth import (
     SignRequest,
 )
 from airlock_software_ledger.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger
 from e2e.transaction_requests import FILLED, write_transaction
 from shared.ur.accounts import read_account
 
@@ -162,13 +161,6 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     answer = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE))
     digest = read_typed_data(json.loads(asked.sign_data))[1].digest
     assert (answer.request_id, checksum_address(recover(digest, answer.signature))) == (ID, TRADER)
-
-
-@pytest.fixture
-def blind() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
 
 
 def test_a_hot_wallets_transaction_is_signed_and_answered_with_its_parity(desk: BothMachines, blind: Ledger) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +10,12 @@ import pytest
 
 from airlock_shared.plan.reader import parse_plan
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger
 from e2e.transaction_requests import FILLED, write_transaction
 from shared.make_payloads import seal
 
 EITHER = "Either of the two may execute; the online machine chooses."
 MAX_FEE = FILLED["maxFeePerGas"]
-
-
-@pytest.fixture
-def blind() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
 
 
 def _sign(

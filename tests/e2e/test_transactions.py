@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,9 @@ from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import Transaction, raw_transaction
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import BothMachines, Ledger
 from e2e.transaction_requests import FILLED, write_transaction
 from shared.token_records import MAINNET_USDC, USDC_RECORD
-
-
-@pytest.fixture
-def blind() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
 
 
 def test_a_transaction_is_reviewed_signed_and_recovers_to_the_signer(desk: BothMachines, blind: Ledger) -> None:

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from airlock_shared.documents.hand_over import write_hand_over
 from commands import FinishedCommand
-from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.terminal import Terminal
 from e2e.transaction_requests import write_transaction
 
 STORED = "the venue has stored it"
-
-
-@pytest.fixture
-def blind() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
 
 
 def sign(desk: BothMachines, ledger: Ledger, plan: Path, requests: Path, name: str) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from workspace.house import (
 )
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
+TEST_LINES_AT_MOST = 78_500  # it may only sink, to 48,000
 MODULES_TODAY: dict[str, int] = {}
 CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 10}
 COMMAND_FOLDERS = {"airlock_offline.cli": offline, "airlock_online.cli": online}
@@ -43,6 +44,10 @@ def test_no_package_folder_holds_more_modules_than_a_reader_keeps_in_mind() -> N
     assert len(counted) > 20
     many = {str(folder): count for folder, count in counted.items() if count > MODULES_IN_A_FOLDER_AT_MOST}
     assert {folder: count for folder, count in many.items() if count > MODULES_TODAY.get(folder, 0)} == {}
+
+
+def test_the_tests_do_not_grow() -> None:
+    assert sum(path.read_text().count("\n") for path in (ROOT / "tests").rglob("*.py")) <= TEST_LINES_AT_MOST
 
 
 @pytest.mark.parametrize("package", COMMAND_FOLDERS)

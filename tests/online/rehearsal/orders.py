@@ -29,15 +29,6 @@ COINS = {0: ONE // 64, 3: 3 * ONE}
 """Exposures of 100 USDC at 10x on the BTC pair, and at 96x on the PnL pair."""
 
 
-def coin_open(desk: ServicesClient, pair_index: int, price: int, kind: str, **other: Any) -> Json:
-    message = {
-        "_t": trade(pair_index, openPrice=str(price * ONE)), "_type": kind, "_coinExposure": str(COINS[pair_index]),
-        "_minLeverage": str(ONE), "_maxLeverage": str(200 * ONE), "_slippageP": str(ONE), "_deadline": DEADLINE,
-        "_nonce": "99",
-    }  # fmt: skip
-    return handmade(desk, "OpenTradeCoinExposureReq", message | other)
-
-
 def coin_close(desk: ServicesClient, pair_index: int, price: int, coins: str) -> Json:
     position = desk.position(pair_index)
     assert position is not None
