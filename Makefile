@@ -20,7 +20,7 @@ KIT_MACHINE ?= x86_64
 # Where Python may not keep what it compiled, each of the thousands of commands that the tests start compiles all of it again.
 unexport PYTHONDONTWRITEBYTECODE
 
-SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile
+SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check --no-input
 PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
@@ -69,15 +69,15 @@ test-online: $(VENVS)/dev/.done $(VENVS)/offline/.done $(NODE)/.done $(VENVS)/er
 	@AIRLOCK_LEFT_OUT=$(LEFT)/online $(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/online tests/campaign tests/erc7730 tests/workspace
 
 test-together: $(VENVS)/dev/.done $(VENVS)/online/.done $(VENVS)/offline/.done
-	@echo "== both halves together, each in its own environment"
+	@echo "== both halves together, each in its own environment, and pages in a browser"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/together AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
 		AIRLOCK_ONLINE_COMMAND=$(CURDIR)/$(VENVS)/online/bin/airlock-online \
-		$(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/e2e
+		$(VENVS)/dev/bin/python -m pytest -q $(SIDE_BY_SIDE) tests/e2e tests/browser
 
 test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
-	@echo "== in a browser, and installed from a kit and a bundle"
+	@echo "== installed from a kit and a bundle"
 	@AIRLOCK_LEFT_OUT=$(LEFT)/installed AIRLOCK_OFFLINE_COMMAND=$(CURDIR)/$(VENVS)/offline/bin/airlock-offline \
-		$(VENVS)/dev/bin/python -m pytest -q tests/browser tests/kit
+		$(VENVS)/dev/bin/python -m pytest -q tests/kit
 
 # In CI alone: newer Pythons than the one that all of this runs on, each that is here, in an environment of its own, from the same pins.
 test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
