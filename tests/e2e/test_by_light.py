@@ -25,7 +25,7 @@ from airlock_shared.wire.strict_json import fingerprint
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger
 from shared.world import good, to_bytes, whole
 
-CROSSINGS = 4  # the deployment, the plan, the requests and the signatures
+CROSSINGS = 1 + 3 * 6  # the deployment, and of each ceremony the plan, the requests and the signatures
 LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
 
 
@@ -34,8 +34,7 @@ LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
 
 def test_the_rehearsal_by_light_ends_with_0_and_every_fingerprint_is_equal(tmp_path: Path) -> None:
     folder = tmp_path / "artefacts"
-    words = ["rehearse", "--yes", "--channel", "qr", "--ceremony", "market-close", "--folder", str(folder)]
-    words += ["--offline-command", str(OFFLINE)]
+    words = ["rehearse", "--yes", "--channel", "qr", "--folder", str(folder), "--offline-command", str(OFFLINE)]
     ended = subprocess.run(
         [str(ONLINE), *words], capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL
     )
