@@ -22,7 +22,7 @@ from airlock_offline.installation import (
     read_fingerprint,
 )
 from airlock_offline.preflight.page import system_libraries
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.errors import ExitCode, UsageError
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -181,7 +181,7 @@ def test_a_finding_is_a_refusal_that_names_the_file(root: Path) -> None:
     assert (refusal.check, refusal.exit_code) == ("KIT-INSTALLED", ExitCode.REFUSED)
     assert MODULE in str(refusal)
     assert hashlib.sha256(b"").hexdigest() in str(refusal)
-    assert {"KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED"} <= set(CHECKS)
+    assert {"KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED"} <= set(CHECKS_BY_ID)
 
 
 def test_what_the_kit_asks_of_the_system_is_read(root: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.order_states import OrderState
@@ -171,7 +171,7 @@ def test_what_another_signature_has_spent_is_voided(desk: DeliveringMachine) -> 
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     outcome = followed(desk, delivery, chain)
     assert (outcome.state, outcome.code, other.digest in outcome.reason) == (OrderState.VOIDED, "NONCE_SPENT", True)
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert error is not None
     assert error.exit_code is ExitCode.EXECUTION_FAILED
 

@@ -22,7 +22,7 @@ from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, let_go
 from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import FORMAT
+from airlock_online.speech.sections import SERVICES_FORMAT
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
@@ -737,7 +737,7 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
 
 def test_another_relayer_s_words_can_be_used(desk: DeliveringMachine) -> None:
     table = {
-        "format": FORMAT,
+        "format": SERVICES_FORMAT,
         "paths": {"relayer": "/v1/send", "relayer-status": "/v1/{id}/state"},
         "bodies": {"relayer": {"sig": "$signature"}},
     }

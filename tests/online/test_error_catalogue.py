@@ -12,10 +12,10 @@ import airlock_online
 import airlock_rehearsal
 from airlock_online.cli.machine import DELIVERY_CHECKS, everything
 from airlock_online.cli.main import program
-from airlock_online.delivery.outcome import OrderOutcome, error_of
-from airlock_online.error_codes import ERROR_CODES, PLACES, SPEC, VENUES, known_code
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.cli.explain import named, nearest
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
@@ -81,7 +81,7 @@ def test_nothing_known_ends_a_command_with_done() -> None:
 
 def test_every_entry_says_what_it_means_and_what_to_do() -> None:
     for known in ERROR_CODES.values():
-        assert known.where in PLACES
+        assert known.where in CODE_PLACES
         assert known.meaning.endswith(".")
         assert known.do.endswith(".")
         assert "|" not in known.meaning + known.do  # they are cells of a table
@@ -101,14 +101,14 @@ def test_every_code_that_the_rehearsal_services_answer_is_known() -> None:
 def test_every_check_that_the_online_half_raises_is_explained() -> None:
     raised = {check for path in SOURCES.rglob("*.py") for check in RAISED.findall(path.read_text())}
     assert set(DELIVERY_CHECKS) <= raised
-    assert sorted(raised - set(CHECKS) - set(DELIVERY_CHECKS)) == []
+    assert sorted(raised - set(CHECKS_BY_ID) - set(DELIVERY_CHECKS)) == []
 
 
 # ---- explanations --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "name", [*ERROR_CODES, *CHECKS, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
+    "name", [*ERROR_CODES, *CHECKS_BY_ID, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
 )
 def test_everything_with_a_name_is_explained(name: str) -> None:
     assert named(everything(), name)
@@ -128,7 +128,7 @@ def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
 @pytest.mark.parametrize("state", list(OrderState))
 def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
     [item] = [item for item in named(everything(), state.value) if item.kind == "outcome"]
-    error = error_of(OrderOutcome("0x", state))
+    error = outcome_error(OrderOutcome("0x", state))
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 

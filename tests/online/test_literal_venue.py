@@ -23,11 +23,11 @@ from airlock_online.preparing.meta_forms import contracts_of, enums_of, one_spel
 from airlock_online.preparing.prepare import beside_lines, set_aside
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import FORMAT as SERVICES
 from airlock_online.speech.sections import REPLIES, SHIPPED
+from airlock_online.speech.sections import SERVICES_FORMAT as SERVICES
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
-from airlock_shared.venue.profile import FORMAT
+from airlock_shared.venue.profile import VENUE_FORMAT
 from online import transaction_steps as steps
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine, delivering_machine
@@ -90,7 +90,7 @@ OWN = {
 def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_signed(
     route: str, body: str, delivered: bool
 ) -> None:
-    profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
+    profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
     document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
     made = read_deployment(document)
     said = {"format": SERVICES, "bodies": {body: {"id": "$message.nonce", "sig": "$signature"}}} if body else None
@@ -107,7 +107,7 @@ def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_si
     ("name", "meant"), [("twap-MoveRek", "twap-MoveReq"), ("core-api-MoveReq", "core-api-TpSlReq")]
 )
 def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table: str, name: str, meant: str) -> None:
-    profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": "twap"}}, "calls": {}}
+    profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": "twap"}}, "calls": {}}
     made = read_deployment(add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode()))
     body = {"id": "$message.nonce", "sig": "$signature"}
     said: dict[str, dict[str, object]] = {
@@ -124,7 +124,7 @@ def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table
 def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"
-    for route in (core_api.ROUTE, twap.ROUTE):
+    for route in (core_api.CORE_API_ROUTE, twap.ROUTE):
         with pytest.raises(UsageError, match="no body of it is known"):
             route.parcel(delivery._replace(primary_type="MoveReq"), desk.world)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
 from airlock_online.delivery.routes.context import Delivery, Found
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
@@ -197,6 +197,6 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
     ],
 )
 def test_an_outcome_is_advised_on_by_its_code(state: OrderState, code: str, exit_code: ExitCode, advice: str) -> None:
-    error = error_of(OrderOutcome("0x", state, code=code))
+    error = outcome_error(OrderOutcome("0x", state, code=code))
     assert error is not None
     assert (error.exit_code, advice in error.do) == (exit_code, True)

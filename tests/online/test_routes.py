@@ -12,7 +12,7 @@ import pytest
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.submit import follow, submit
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError
@@ -24,8 +24,8 @@ from online.node import CHAIN_ID
 TX = "0x" + "ee" * 32
 CANCEL, STORE, REPLACE = "POST /twaps/cancel", "POST /price-triggers", "PUT /price-triggers/e-1"
 RELAY, RPC = "POST /v2/relay", "POST /rpc"
-APPROVAL = hash_of(order("relay", "https://venue.example"))
-INCREASE = hash_of(order("rpc", "https://venue.example"))
+APPROVAL = chain_hash(order("relay", "https://venue.example"))
+INCREASE = chain_hash(order("rpc", "https://venue.example"))
 RELAYED = f"GET /v2/relay/{APPROVAL}"
 TWAP_ID = 41
 

@@ -151,7 +151,9 @@ SINKS: dict[str, Callable[[str], None]] = {
     "show": console.show,
     "a document": lambda text: console.show_json({"x": text}),
     "rows": lambda text: console.show("\n".join(console.rows("label: ", text))),
-    "an error": lambda text: console.say(console.explain(Refusal("SIG-FORM", text, got=text, expected=text, do=text))),
+    "an error": lambda text: console.say(
+        console.explain_error(Refusal("SIG-FORM", text, got=text, expected=text, do=text))
+    ),
 }
 
 

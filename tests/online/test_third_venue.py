@@ -20,8 +20,8 @@ import pytest
 
 from airlock_online.clients.builder import shaped
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.outcome import error_of
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.outcome import outcome_error
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.routes.struct import body_of, executing_call
 from airlock_online.delivery.submit import submit
 from airlock_online.journal.order_states import OrderState
@@ -192,7 +192,7 @@ def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, 
     }  # fmt: skip
     with Node(answers) as asked:
         outcome, seen = relayed(tmp_path / "j", TAKEN, told, node=asked if node else None)
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert outcome.state is OrderState.ACCEPTED, outcome.reason
     assert error is not None
     assert "sign a new" not in error.do.lower()
@@ -304,7 +304,7 @@ def _stub(draw: random.Random) -> Iterator[tuple[str, list[tuple[str, str, bytes
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             seen.append((self.command, str(self.headers["host"]), body))
             document = {} if self.command in ("POST", "PUT") and b"coinSize" in body else told
-            named = {"hash": hash_of(order("relay", "https://venue.example"))} if b"rawTransaction" in body else {}
+            named = {"hash": chain_hash(order("relay", "https://venue.example"))} if b"rawTransaction" in body else {}
             data = json.dumps(document | named).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -360,7 +360,7 @@ def test_a_hostile_file_is_refused_or_sends_and_says_nothing_false(tmp_path: Pat
             except UsageError:  # a part that this struct does not have: before anything was sent
                 assert not any(method != "GET" for method, _, _ in seen), made
                 continue
-            error_told = error_of(outcome)
+            error_told = outcome_error(outcome)
             assert outcome.state in OPEN, (outcome, made)
             assert error_told is None or "sign a new" not in error_told.do, (outcome, made)
         sent = [body for method, _, body in seen if method != "GET"]

@@ -17,21 +17,21 @@ from airlock_online.clients.builder_reads import used_in
 from airlock_online.clients.reply_values import delegation_told, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, read_config
-from airlock_online.delivery.outcome import OrderOutcome, error_of
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.submit import submit
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
 from airlock_online.speech.forms import read_services, resolve_services
 from airlock_online.speech.sections import (
     BODIES,
-    FORMAT,
     KNOWN,
     MEANINGS,
     MEMBERS,
     OF_EVENTS,
     PATHS,
     REPLIES,
+    SERVICES_FORMAT,
     SHIPPED,
     Speech,
     may_mean,
@@ -44,7 +44,7 @@ from online.node import CHAIN_ID, Node
 from second_venue.other_speech import SERVICES
 
 TX = "0x" + "ee" * 32
-APPROVAL = hash_of(order("relay", "https://venue.example"))
+APPROVAL = chain_hash(order("relay", "https://venue.example"))
 FILE: dict[str, Any] = tomllib.loads(SERVICES)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 """What may be said while nothing is decided; REJECTED: the venue does not know the path, and has taken nothing."""
@@ -68,7 +68,9 @@ def test_every_member_is_told_in_the_reference_and_no_other() -> None:
 
 def test_what_ships_is_itself_a_good_file() -> None:
     paths = {name: path for name, path in PATHS.items() if path}
-    assert resolve_services({"format": FORMAT, "paths": paths, "bodies": BODIES, "replies": REPLIES}) == SHIPPED
+    assert (
+        resolve_services({"format": SERVICES_FORMAT, "paths": paths, "bodies": BODIES, "replies": REPLIES}) == SHIPPED
+    )
 
 
 def test_the_market_s_events_are_those_of_the_specification() -> None:
@@ -76,7 +78,7 @@ def test_the_market_s_events_are_those_of_the_specification() -> None:
 
 
 def test_without_a_difference_the_whole_is_what_ships() -> None:
-    assert resolve_services({"format": FORMAT}) == SHIPPED == OnlineConfig().speech
+    assert resolve_services({"format": SERVICES_FORMAT}) == SHIPPED == OnlineConfig().speech
     assert SHIPPED.differences == set()
 
 
@@ -93,7 +95,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_each_member_that_differs_changes_the_fingerprint(case: str) -> None:
-    speech = resolve_services({"format": FORMAT, **DIFFERENT[case]})
+    speech = resolve_services({"format": SERVICES_FORMAT, **DIFFERENT[case]})
     assert speech.fingerprint != SHIPPED.fingerprint
     assert len(speech.differences) == 1
 
@@ -114,7 +116,7 @@ def test_a_section_has_one_place(tmp_path: Path) -> None:
 
 def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        f'format = "{FORMAT}"\n[replies.relayer]\nid = "a..b"\nnothing = 1\n\n[limits]\nbuilder = -1\n[words]\n'
+        f'format = "{SERVICES_FORMAT}"\n[replies.relayer]\nid = "a..b"\nnothing = 1\n\n[limits]\nbuilder = -1\n[words]\n'
         'queued = "reverted"\n"\\u202e" = "pending"\n[switch_off]\nchecks = true\n[bodies.relayer]\n'
         'a = "$signatur"\n[paths]\ndelagate = "/v2/x"\n'
     )
@@ -246,7 +248,7 @@ BAD: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_what_a_services_file_may_not_say_is_refused_by_name(case: str) -> None:
     with pytest.raises(UsageError) as caught:
-        resolve_services({"format": FORMAT, **BAD[case]})
+        resolve_services({"format": SERVICES_FORMAT, **BAD[case]})
     assert "mistake" in caught.value.what
     assert caught.value.do
 
@@ -355,7 +357,7 @@ def test_a_word_for_failure_stops_the_asking_and_ends_nothing(
     tmp_path: Path, word: str, meaning: str, beside: dict[str, Any]
 ) -> None:
     outcome, seen = relayed(with_words(**{word: meaning}), tmp_path / "j", said(word, **beside))
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert (outcome.state, outcome.resumable, len(seen)) == (OrderState.ACCEPTED, True, 2)
     assert f"'{word}' at data.outcome.state, which the services file calls {meaning}" in outcome.reason
     assert error is not None
@@ -485,7 +487,7 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
 @pytest.mark.parametrize("method", ["GET", "DELETE", "post", "", 1, None, "POST "])
 def test_no_other_method_is_taken(method: object) -> None:
     with pytest.raises(UsageError, match=r"relayer: .* is not a path"):
-        resolve_services({"format": FORMAT, "paths": {"relayer": f"{method} /submit"}})
+        resolve_services({"format": SERVICES_FORMAT, "paths": {"relayer": f"{method} /submit"}})
 
 
 def test_a_relayer_that_takes_nothing_without_an_envelope_has_taken_nothing_that_we_know_of(tmp_path: Path) -> None:
@@ -559,7 +561,7 @@ def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_
 @pytest.mark.parametrize("path", ["/twaps", "/twaps/{id}/{id}", "twaps/{id}", "/twaps/{id}?x=1", 5, None])
 def test_the_read_of_a_twap_is_a_path_with_one_id(path: object) -> None:
     with pytest.raises(UsageError, match="twap-status"):
-        resolve_services({"format": FORMAT, "paths": {"twap-status": path}})
+        resolve_services({"format": SERVICES_FORMAT, "paths": {"twap-status": path}})
 
 
 @pytest.mark.parametrize(
@@ -656,7 +658,7 @@ def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None
 
 
 def _nothing_false(outcome: OrderOutcome, made: dict[str, Any], scene: str) -> None:
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert outcome.state in OPEN, (scene, outcome, json.dumps(made))
     assert error is None or "sign a new" not in error.do, (scene, made)
 

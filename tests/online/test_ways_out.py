@@ -10,9 +10,9 @@ import pytest
 
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block
-from airlock_online.delivery.chain_search import ENDED, search, settle_by_transaction
+from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.relayer import transaction_of
+from airlock_online.delivery.routes.relayer import transaction_on_chain
 from airlock_online.delivery.submit import follow
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
@@ -196,7 +196,7 @@ def log(kind: str, address: str = STORAGE, order_id: str = ORDER_ID) -> dict[str
 
 
 def topic(state: OrderState) -> str:
-    return "0x" + keccak256(next(name for name, ends in ENDED.items() if ends is state).encode()).hex()
+    return "0x" + keccak256(next(name for name, ends in ORDER_ENDS.items() if ends is state).encode()).hex()
 
 
 @pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.MARKET_DECLINED])
@@ -259,18 +259,18 @@ def test_a_tracking_id_whose_history_names_no_transaction_of_it_is_not_believed(
     record = desk.world.journal.get(lost(desk, "batched-market").digest).record
     record = record._replace(signed='{"trader": "0x1", "pairIndex": 0}')
     with Wire({"GET /tracking-id/t-1/status": [reply(200, document)]}) as wire, pytest.raises(ServiceError):
-        transaction_of(record._replace(url=wire.url), "t-1", desk.world)
+        transaction_on_chain(record._replace(url=wire.url), "t-1", desk.world)
 
 
 def test_a_tracking_id_leads_to_its_transaction(desk: DeliveringMachine) -> None:
     record = desk.world.journal.get(lost(desk, "batched-market").digest).record
     with Wire({"GET /tracking-id/t-1/status": [reply(200, history("t-1", transactionHash=TX))]}) as wire:
-        assert transaction_of(record._replace(url=wire.url), "t-1", desk.world) == TX
+        assert transaction_on_chain(record._replace(url=wire.url), "t-1", desk.world) == TX
     relayed = {"ok": True, "data": {"id": "r-1", "status": "confirmed", "transactionHash": TX}}
     with Wire({"GET /intents/r-1": [reply(200, relayed)]}) as wire:
-        assert transaction_of(record._replace(url=wire.url, route="relayer"), "r-1", desk.world) == TX
+        assert transaction_on_chain(record._replace(url=wire.url, route="relayer"), "r-1", desk.world) == TX
     with pytest.raises(UsageError):
-        transaction_of(record._replace(route="twap"), "t-1", desk.world)
+        transaction_on_chain(record._replace(route="twap"), "t-1", desk.world)
 
 
 @pytest.mark.parametrize("way", ["batched-market"])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.documents.transcript import read_entries
-from airlock_shared.report.evidence.timeline import KINDS
+from airlock_shared.report.evidence.timeline import ROW_KINDS
 from airlock_shared.report.page.front import is_of_chain, transaction_of
 from airlock_shared.report.page.html import text
 from airlock_shared.report.page.labels import LABELS, label
@@ -353,7 +353,7 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
 
 def test_every_kind_of_event_and_every_fact_of_an_outcome_has_its_label() -> None:
     facts = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
-    assert [key for key in (*KINDS[1:], *facts) if not is_known(key)] == []
+    assert [key for key in (*ROW_KINDS[1:], *facts) if not is_known(key)] == []
 
 
 def test_a_key_that_nobody_knows_stands_in_quotation_marks() -> None:

@@ -15,7 +15,7 @@ from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, holders, 
 from airlock_offline.preflight.isolation import kernel_lines
 from airlock_offline.preflight.ledger import RULE, udev_lines, udev_rule
 from airlock_offline.preflight.page import TRUST, as_rehearsal, installation_lines, system_libraries
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.nonces import Use, spent_by
 from airlock_shared.checks.times import advice, clock_of
 from airlock_shared.cli.explain import explain_command, of_checks, of_exit_codes
@@ -39,7 +39,7 @@ from airlock_shared.cli.terminal import INPUT, json_option, say
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import ExitCode
 from airlock_shared.host import machine
-from airlock_shared.host.files import LOOK, MAX_BYTES, MachineProbes, Observed, broken, current, fault, read_input
+from airlock_shared.host.files import LOOK, MAX_FILE_BYTES, MachineProbes, Observed, broken, current, fault, read_input
 from airlock_shared.host.machine import (
     LIBRARIES,
     Library,
@@ -50,7 +50,7 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.report.evidence.timeline import read_transcript
+from airlock_shared.report.evidence.timeline import parse_transcript
 from airlock_shared.report.facts import outcomes_told, standings
 from airlock_shared.text.safe import safe
 
@@ -98,7 +98,7 @@ explain = explain_command(
       airlock-offline explain DOMAIN-CHAIN
       airlock-offline explain 5
     """,
-    lambda: [*of_checks(CHECKS), *of_exit_codes()],
+    lambda: [*of_checks(CHECKS_BY_ID), *of_exit_codes()],
 )
 
 # ---- doctor ---------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
         say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {advice()}")
     states = {}
     if online_transcript is not None:
-        states = outcomes_told(read_transcript(read_input(online_transcript, max_bytes=MAX_BYTES)))
+        states = outcomes_told(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))
         say("The outcomes are what the online machine says; compare its transcript's head with its screen.")
     uses, _ = spent_by(entries)
     now = None if clock.uncertainty_ms is None else clock.now_ms

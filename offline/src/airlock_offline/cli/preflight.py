@@ -26,7 +26,7 @@ from airlock_shared.checks.times import CONTRADICTED, STATED, Uptime, advice, cl
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import (
-    FOLDER,
+    FOLDER_TYPE,
     INPUT,
     ask,
     finish,
@@ -205,7 +205,7 @@ _SLIPS = 3
 @click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
               help="How many seconds the watch may be wrong, including the time to type.")  # fmt: skip
 @click.option("--watch", is_flag=True, help="Ask for the time on your watch, which may be a minute wrong.")
-@click.option("--kit", "kit", type=FOLDER, metavar="DIR",
+@click.option("--kit", "kit", type=FOLDER_TYPE, metavar="DIR",
               help="Also examine the kit on its medium.")  # fmt: skip
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
 @click.option("--hardware-record", "record", type=INPUT, metavar="FILE",

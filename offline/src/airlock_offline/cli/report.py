@@ -25,12 +25,12 @@ from airlock_shared.cli.terminal import INPUT, json_option, plan_option
 from airlock_shared.host.files import require_new
 from airlock_shared.host.print_pdf import print_page
 from airlock_shared.report.evidence.artefacts import (
-    HTML,
-    PDF,
-    PLAN,
-    REQUESTS,
+    PLAN_FILE,
+    REPORT_HTML,
+    REPORT_PDF,
+    REQUESTS_FILE,
     SCREENS,
-    SIGNATURES,
+    SIGNATURES_FILE,
     TRANSCRIPTS,
     Evidence,
 )
@@ -79,7 +79,9 @@ def begin_printing(folder: Path) -> Callable[[Path, Path], str]:
     """Begin a process that can print the report of an evidence folder, and return what has it done."""
     process = child_process.start("airlock_offline.cli.report")
     assert process.stdin is not None  # noqa: S101 (it is a pipe)
-    process.stdin.write(json.dumps([str(folder.absolute() / name) for name in (HTML, PDF)]).encode() + b"\n")
+    process.stdin.write(
+        json.dumps([str(folder.absolute() / name) for name in (REPORT_HTML, REPORT_PDF)]).encode() + b"\n"
+    )
     process.stdin.flush()
 
     def printing(_html: Path, _pdf: Path) -> str:
@@ -147,13 +149,13 @@ def make_command(
         --signatures signatures.json -o evidence
     """
     require_new(folder)
-    given = {PLAN: plan_file, REQUESTS: requests_file, TRANSCRIPTS["online"]: online_transcript}
+    given = {PLAN_FILE: plan_file, REQUESTS_FILE: requests_file, TRANSCRIPTS["online"]: online_transcript}
     own = state.transcript.path
     files = read_artefacts(given | {TRANSCRIPTS["offline"]: own if own.exists() else None})
     add_deployment(files, state.pin_path("any").parent)
     if signatures_file is not None:
-        files |= read_artefacts({SIGNATURES: signatures_file})
-        files[SIGNATURES] = withhold(files[SIGNATURES], ())
+        files |= read_artefacts({SIGNATURES_FILE: signatures_file})
+        files[SIGNATURES_FILE] = withhold(files[SIGNATURES_FILE], ())
     if requests_file is not None and signatures_file is not None:
         evidence = read_evidence(files)
         model = model_of(evidence, read_config(state.settings_file).ledger.model)

@@ -49,10 +49,10 @@ from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, qr_option, require_output, restart_option
 from airlock_shared.cli.terminal import (
-    PATH,
+    PATH_TYPE,
     ask_yes,
     error_as_json,
-    explain,
+    explain_error,
     finish,
     json_option,
     led,
@@ -64,9 +64,9 @@ from airlock_shared.cli.terminal import (
     worst,
 )
 from airlock_shared.documents.deployment import valid_elsewhere
-from airlock_shared.documents.requests import FORMAT as REQUESTS
+from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import FORMAT as SIGNATURES
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
 from airlock_shared.documents.transcript import Entry, machine_of, proved
 from airlock_shared.errors import AirlockError, ExitCode
@@ -90,9 +90,9 @@ ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of 
 
 
 @click.command("sign")
-@click.argument("source", type=PATH)
+@click.argument("source", type=PATH_TYPE)
 @plan_option
-@click.option("-o", "--output", type=PATH, help="The signatures to write.")
+@click.option("-o", "--output", type=PATH_TYPE, help="The signatures to write.")
 @qr_option
 @restart_option
 @signing_device_options
@@ -225,7 +225,7 @@ def _hand_over(
 
         codes = outgoing(state.home, data, as_json=as_json)
     if stopped is not None:
-        say(explain(stopped))
+        say(explain_error(stopped))
     code = stopped.exit_code if stopped else worst([result.code for result in results])
     if as_json:
         names = {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
@@ -282,7 +282,7 @@ def _desk(
             listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
             five = list(deciding_lines(read[0]["decides"], _before(entries, case))) if case is not None else []
             on_screen.show(sections, five, list(listed))
-        say_all(() if on_screen else review.lines_of(sections))
+        say_all(() if on_screen else review.section_lines(sections))
 
     def confirm(question: str) -> None:
         try:

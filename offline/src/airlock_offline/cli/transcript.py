@@ -15,7 +15,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import Need, require_ready
-from airlock_offline.ledger.message_screens import MESSAGE, message_fields
+from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.guards import QUARANTINED, recovered_by
@@ -119,7 +119,7 @@ def _seal_once(
     seal = seal_of(entries, plan.id)
     say(f"entries {seal.entries}, sealed by {signer.name}")
     say_all(() if led() else (*hash_lines("head", seal.head), ""))  # where it is led, its digits are in the list alone
-    pages = review_pages(MESSAGE, message_fields(seal.text(), device.listed), device.listed)
+    pages = review_pages(MESSAGE_REVIEW, message_fields(seal.text(), device.listed), device.listed)
     say_all(screen_lines(pages, device.listed, device.version))
     ask_yes("Seal the transcript with this head?", piped=piped)
     address = require_ready(app(), need)

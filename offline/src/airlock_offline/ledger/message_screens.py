@@ -8,7 +8,7 @@ from __future__ import annotations
 from airlock_offline.ledger.models import Buttons, screen_of
 from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField, drawn
 
-MESSAGE = Review(
+MESSAGE_REVIEW = Review(
     Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False
 )
 

@@ -28,7 +28,7 @@ from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_item
 from airlock_shared.checks.model import Case, Check, IntentCase, Situation
-from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, UsedNonces, record_of, use_of
+from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING, UsedNonces, record_of, use_of
 from airlock_shared.checks.second_opinion import check_signature, compare, document_of
 from airlock_shared.checks.times import Clock, late_by, time_is_stated
 from airlock_shared.documents.requests import Request
@@ -256,7 +256,7 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     try:
         late = _late_by(case, station)
-        station.record(LATE if late else SIGNED, data)
+        station.record(SIGNED_LATE if late else SIGNED, data)
     except AirlockError as error:
         raise UsageError(
             f"the Ledger has signed step {signed.step}, but that is NOT on record: {error.what}. The signature is "

@@ -26,7 +26,7 @@ from airlock_online.clock import now_ms
 from airlock_online.delivery.chain_evidence import contracts_of, nonce_reader
 from airlock_online.delivery.deliveries import encoding_signed, match
 from airlock_online.delivery.event_lines import event_json, event_lines
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.home import OnlineHome
@@ -38,7 +38,7 @@ from airlock_online.readback.expectations import Expectation, expectation_lines,
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
-from airlock_shared.cli.terminal import INPUT, explain, led, rows, say, show
+from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
@@ -184,7 +184,7 @@ class Desk:
             outcome = deliver()
         except AirlockError as error:
             with self._writing:
-                say(explain(error))
+                say(explain_error(error))
                 self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
@@ -192,7 +192,7 @@ class Desk:
             return error.exit_code
         self._sleep(0)  # after an interrupt nothing is told: the journal has it
         expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
-        failure = _broken(expectations) or error_of(outcome)
+        failure = _broken(expectations) or outcome_error(outcome)
         with self._writing:
             self._tell(step, outcome, expectations, failure)
             self.journal.tell(digest, outcome.state)
@@ -253,7 +253,7 @@ class Desk:
         for anomaly in outcome.anomalies:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
         if error is not None:
-            say(explain(error))
+            say(explain_error(error))
 
     # ---- reading back -----------------------------------------------------------------------------------------------
 

@@ -12,10 +12,10 @@ from airlock_online.clients.connection import is_hash
 from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_chain
 from airlock_online.delivery.chain_search import search as search_blocks
 from airlock_online.delivery.chain_search import settle_by_transaction
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
 from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.relayer import transaction_of
+from airlock_online.delivery.routes.relayer import transaction_on_chain
 from airlock_online.delivery.submit import follow
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
@@ -59,7 +59,7 @@ def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, conte
                 f"it has the tracking id {safe(known.tracking_id)} already", do="follow it: airlock-online follow"
             )
         block = _block(record, desk, context)
-        told = transaction_of(record, ways["tracking_id"], context)
+        told = transaction_on_chain(record, ways["tracking_id"], context)
         tell(settle_by_transaction(record, told, block, context))
         desk.journal.name(record.digest, ways["tracking_id"])
     if "transaction" in ways:
@@ -156,12 +156,12 @@ def _resolve(
     reason = known.note
     try:
         outcome = follow(digest, context)
-        error, reason = error_of(outcome), outcome.reason
+        error, reason = outcome_error(outcome), outcome.reason
     except AirlockError as failure:
         error, reason = failure, failure.what
     now_known = desk.journal.get(digest)
     if now_known.state in FINAL:
-        error = error_of(OrderOutcome(digest, now_known.state, now_known.tracking_id, now_known.code, reason))
+        error = outcome_error(OrderOutcome(digest, now_known.state, now_known.tracking_id, now_known.code, reason))
     if now_known.state in OPEN and not any(entry["asked"].startswith("the builder: ") for entry in asked):
         asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.expectations(digest)]
     wait = open_outcome(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))

@@ -25,7 +25,7 @@ from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_opt
 from airlock_shared.cli.terminal import finish, json_option, led, say, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import FORMAT
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.services import AUTHORIZATION, RELAY, RPC
@@ -66,7 +66,7 @@ def submit(
     Example:
       airlock-online submit signatures.json
     """
-    data = incoming(home.folder, source, FORMAT, "submit", known=None, qr=qr, restart=restart)
+    data = incoming(home.folder, source, SIGNATURES_FORMAT, "submit", known=None, qr=qr, restart=restart)
     whole = read_signatures(home, data, requests_file)
     extra = presigned_texts(eip7702, whole)
     if any(signed.result == "signed" for _, signed in whole.pairs):

@@ -127,7 +127,7 @@ def descriptors(
       airlock-online descriptors --deployment mainnet --owner Venue -o erc7730
     """
     deployment = home.choose_deployment(name)
-    files = erc7730.descriptors(deployment, owner, url)
+    files = erc7730.make_descriptors(deployment, owner, url)
     make_folder(output)
     for file in files:
         require_new(output / file)

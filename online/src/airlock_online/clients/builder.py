@@ -18,7 +18,7 @@ from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of,
 from airlock_online.clients.pages import joined, read_pages
 from airlock_online.clients.reply_values import join, require_named, segment
 from airlock_online.error_codes import known_code
-from airlock_online.speech.sections import MARK, NEXT, NOT_SENT, PAGED, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, PLACEHOLDER, SHIPPED, Speech, is_part
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -160,7 +160,9 @@ class BuilderClient:
     def pages(self, name: str, fields: Fields | None = None) -> list[Any]:
         """Return every page of a read that may come in pages. Raises ``ServiceError`` where one may be missing."""
         path, members = self._speech.paths[name], self._speech.request(name)
-        marks = [source[len(MARK) :] for source in members.values() if str(source).startswith(MARK + NEXT)]
+        marks = [
+            source[len(PLACEHOLDER) :] for source in members.values() if str(source).startswith(PLACEHOLDER + NEXT)
+        ]
 
         def ask(which: dict[str, Any]) -> Any:
             return _data_of(*self._ask(path, {**(fields or {}), **which}, "GET", members))
@@ -224,9 +226,9 @@ def shaped(fields: Fields, members: Members) -> dict[str, Any]:
     for member, source in members.items():
         if not is_part(source):
             made[member] = source
-        elif source == MARK + NOT_SENT:
+        elif source == PLACEHOLDER + NOT_SENT:
             sent.pop(member, None)
-        elif (name := source[len(MARK) :]) in sent:
+        elif (name := source[len(PLACEHOLDER) :]) in sent:
             made[member] = sent.pop(name)
     return {**sent, **made}
 

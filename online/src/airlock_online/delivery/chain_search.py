@@ -26,7 +26,7 @@ REGISTERED = {
     "MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)",
     "IncreasePositionRequested(uint256,address,uint256,uint256,bool,bool,uint256,uint256,bool)",
 }
-ENDED = {
+ORDER_ENDS = {
     f"MarketOrderExecuted(uint256,bool,uint256,uint256,int256,uint256,bool,uint256,bool,{_TRADE})": OrderState.FILLED,
     f"PositionSizeIncreased(uint256,bool,uint256,bool,{_TRADE})": OrderState.FILLED,
     "MarketOrderCanceled(uint256,address,uint256)": OrderState.MARKET_DECLINED,
@@ -190,12 +190,12 @@ def _settle_order(
         return f"{found}, which registered it; how it ended is not found: give the venue's `--tracking-id`"
     number = int(order_id, 16)
     try:
-        logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ENDED)], order_id)
+        logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ORDER_ENDS)], order_id)
     except RpcError as error:
         return f"{found}, which registered order {number}; its end cannot be read: {error.what}"
     for log in logs:
         topics = _topics(log)
-        state = next((state for name, state in ENDED.items() if topics[:1] == [_topic(name)]), None)
+        state = next((state for name, state in ORDER_ENDS.items() if topics[:1] == [_topic(name)]), None)
         if state is not None and topics[1:2] == [order_id] and str(log.get("address")).lower() in ours:
             told = f"{found}, as order {number}, which ended in transaction {log.get('transactionHash')}: {state.value}"
             context.journal.move(record.digest, state, note=told)

@@ -165,7 +165,7 @@ def _by_node(record: Record, node: RpcClient, context: DeliveryContext) -> str:
         told = f"it is in block {receipt.block_number}; block {block.number} is confirmed"
         context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
         if receipt.block_number <= block.number:
-            rpc.take(receipt, block.number, record.primary_type, Tracker(record.digest, context))
+            rpc.take_receipt(receipt, block.number, record.primary_type, Tracker(record.digest, context))
         return told
     if count <= int(record.nonce):
         unused = f"no block has it, and the account's nonce {record.nonce} is unused in block {block.number}"

@@ -17,8 +17,8 @@ from airlock_online.delivery.chain_evidence import nonce_now, require_chain
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
-from airlock_online.delivery.routes.registry import MODULES, RouteModule
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.routes.registry import ROUTES, RouteModule
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, let_go, shown_holder
@@ -98,7 +98,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     if known and known.state not in before(OrderState.SENDING):
         return _not_again(known, f"was sent before and is {known.state}", context)
     check_time(delivery, context.clock_ms())
-    parcel = MODULES[delivery.route].parcel(delivery, context)
+    parcel = ROUTES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _beside_others(record, context)
     known = context.journal.prepare(record)
@@ -118,7 +118,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
 
 def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> OrderOutcome:
     try:
-        reason = MODULES[delivery.route].send(delivery, parcel, tracker, context)
+        reason = ROUTES[delivery.route].send(delivery, parcel, tracker, context)
         return _outcome(delivery.digest, context, reason)
     except JournalError as error:
         raise _unwritten(tracker, error) from error
@@ -220,7 +220,7 @@ def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOu
 
 
 def _route_of(known: Submission) -> RouteModule:
-    route = MODULES.get(known.record.route)
+    route = ROUTES.get(known.record.route)
     if route is None:
         raise JournalError(
             f"the journal has {known.record.digest} on the unknown route {safe(known.record.route, limit=40)}",
@@ -237,7 +237,7 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
         url=delivery.base_url,
         body_sha256=body_sha256,
         method=method,
-        transaction_hash=hash_of(delivery),
+        transaction_hash=chain_hash(delivery),
         old_entity_id=delivery.replaces,
     )
 

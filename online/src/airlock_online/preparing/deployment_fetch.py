@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import flag_of, whole
 from airlock_online.preparing.meta_forms import address, contracts_of, enums_of, missing, one_spelling
-from airlock_shared.documents.deployment import FORMAT, REHEARSAL_CHAINS, Deployment
+from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import shipped
@@ -36,7 +36,7 @@ def deployment_document(
     """
     told = _Told(meta, replies, {})
     document: dict[str, Any] = {
-        "format": FORMAT,
+        "format": DEPLOYMENT_FORMAT,
         "name": name,
         "rehearsal": (chain_id := told.part("chain_id", _integer, meta)) in REHEARSAL_CHAINS,
         **({} if test_network is None else {"test_network": test_network}),

@@ -16,7 +16,7 @@ from airlock_shared.venue.services import CORE_API, TWAP
 from airlock_shared.venue.structs import CATALOGUE, types_of_text
 from airlock_shared.wire.strict_json import parse_json, refuse_floats
 
-MAX_BYTES = 1 << 20
+MAX_PROFILE_BYTES = 1 << 20
 
 
 def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the profile") -> dict[str, Any]:
@@ -26,7 +26,7 @@ def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the pr
     what the codec raises.
     """
     try:
-        profile = parse_json(data, max_bytes=MAX_BYTES)
+        profile = parse_json(data, max_bytes=MAX_PROFILE_BYTES)
         refuse_floats(profile)
         return {**document, "signed": resolve(profile, document.get("contracts"))}
     except DocumentError as error:

@@ -17,7 +17,7 @@ from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions, hashes_
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Signed, read_item, write_signatures
+from airlock_shared.documents.signatures import Signed, read_signature, write_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, split_array
@@ -208,7 +208,7 @@ class WalletAnswers:
         """Return the answers that there are, by step. Raises ``DocumentError`` when a file is damaged."""
         paths = {request.step: self._path(request.step) for request in requests}
         return {
-            step: read_item(parse_json(read_input(path)), "answer kept")
+            step: read_signature(parse_json(read_input(path)), "answer kept")
             for step, path in paths.items()
             if path.exists()
         }

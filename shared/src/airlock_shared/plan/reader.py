@@ -33,8 +33,8 @@ from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
 from airlock_shared.wire.strict_json import check_depth, fingerprint
 from airlock_shared.wire.toml import parse_toml
 
-FORMAT = "airlock/plan@1"
-MAX_BYTES = 4 << 20
+PLAN_FORMAT = "airlock/plan@1"
+MAX_PLAN_BYTES = 4 << 20
 MAX_STEPS = 1000
 MAX_ROLES = 20
 _TEXTS = {"id": NAME, "title": LINE, "deployment": NAME}
@@ -70,8 +70,10 @@ def parse_plan(data: bytes) -> Plan:
 
 def read_toml(data: bytes) -> dict[str, Any]:
     """Return a plan's TOML as a table. Raises ``PlanError("PLAN-FORM")``."""
-    if len(data) > MAX_BYTES:
-        raise plan_error("PLAN-FORM", "the plan is too large", "", got=f"{len(data)} bytes", expected=f"<= {MAX_BYTES}")
+    if len(data) > MAX_PLAN_BYTES:
+        raise plan_error(
+            "PLAN-FORM", "the plan is too large", "", got=f"{len(data)} bytes", expected=f"<= {MAX_PLAN_BYTES}"
+        )
     try:
         table = parse_toml(data)
         check_depth(table)
@@ -87,7 +89,7 @@ def read_toml(data: bytes) -> dict[str, Any]:
 def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
     """Return the plan that a table holds. Tells ``PlanError``; a plan of which one was told is not to be used."""
     with telling:
-        if table.get("format") != FORMAT:
+        if table.get("format") != PLAN_FORMAT:
             raise _other_plan(table.get("format"))
     require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
     texts = dict.fromkeys(_TEXTS, "")
@@ -119,8 +121,8 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
 
 def _other_plan(found: object) -> PlanError:
     """Return the error of what is no plan of this form; of a newer one it says what to update."""
-    other = other_format(found, FORMAT, "not a ceremony plan", "correct the plan, and agree on it again")
-    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=FORMAT, do=other.do)
+    other = other_format(found, PLAN_FORMAT, "not a ceremony plan", "correct the plan, and agree on it again")
+    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=PLAN_FORMAT, do=other.do)
 
 
 def _read_table(table: dict[str, Any], name: str) -> dict[str, Any]:

@@ -15,13 +15,13 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import (
-    DEPLOYMENT,
+    DEPLOYMENT_FILE,
     FILES,
-    PLAN,
-    REQUESTS,
+    PLAN_FILE,
+    REQUESTS_FILE,
     REQUIRED,
     SCREENS,
-    SIGNATURES,
+    SIGNATURES_FILE,
     TIMELINE,
     TRANSCRIPTS,
     Evidence,
@@ -32,7 +32,7 @@ from airlock_shared.report.evidence.timeline import (
     Screens,
     parse_screens,
     parse_timeline,
-    read_transcript,
+    parse_transcript,
     write_screens,
 )
 from airlock_shared.report.model import artefact_rows, report_of
@@ -108,12 +108,12 @@ def read_evidence(files: Mapping[str, bytes]) -> Evidence:
     return Evidence(
         half="online" if TIMELINE in files else "offline",
         files={name: files[name] for name in FILES if name in files},
-        plan=parse_plan(files[PLAN]),
-        deployment=parse_deployment(files[DEPLOYMENT]),
-        requests=Requests(*parse_requests(files[REQUESTS])) if REQUESTS in files else None,
-        answers=parse_withheld(files[SIGNATURES]) if SIGNATURES in files else None,
+        plan=parse_plan(files[PLAN_FILE]),
+        deployment=parse_deployment(files[DEPLOYMENT_FILE]),
+        requests=Requests(*parse_requests(files[REQUESTS_FILE])) if REQUESTS_FILE in files else None,
+        answers=parse_withheld(files[SIGNATURES_FILE]) if SIGNATURES_FILE in files else None,
         screens=parse_screens(files[SCREENS]) if SCREENS in files else None,
-        transcripts={half: read_transcript(files[name]) for half, name in TRANSCRIPTS.items() if name in files},
+        transcripts={half: parse_transcript(files[name]) for half, name in TRANSCRIPTS.items() if name in files},
         timeline=parse_timeline(files[TIMELINE]) if TIMELINE in files else None,
     )
 
@@ -178,7 +178,7 @@ def verify(
     evidence = read_evidence(files)
     whole = evidence.answers
     if signatures is not None and whole is not None:
-        whole = with_bytes(whole, files[SIGNATURES], signatures)
+        whole = with_bytes(whole, files[SIGNATURES_FILE], signatures)
         judge(evidence._replace(answers=whole))
     made = _made(evidence, judge)
     if found := first_difference(told, made.value):

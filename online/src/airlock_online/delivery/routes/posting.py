@@ -14,7 +14,7 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Pa
 from airlock_online.delivery.routes.struct import request_of
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain
+from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain_letters
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import parse_json
@@ -341,7 +341,7 @@ def signs_of_failure(data: Mapping[str, Any], place: str) -> list[str]:
 
 def _is_no(status: object) -> bool:
     """Tell whether a receipt's status says that it was reverted, as a number, a flag or a word."""
-    if type(status) is str and plain(status) not in ("0", "0x0", "00"):
+    if type(status) is str and plain_letters(status) not in ("0", "0x0", "00"):
         return may_mean(status) <= {REVERTED, FAILED}
     return status in (0, "0", "0x0", "0x00")
 

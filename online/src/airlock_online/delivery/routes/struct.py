@@ -17,10 +17,10 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Pa
 from airlock_online.speech.sections import (
     AS_NUMBER,
     EXECUTING,
-    MARK,
     MESSAGE,
     OF_A_TRANSACTION,
     PARTS,
+    PLACEHOLDER,
     REPLACE,
     SHIPPED_LEAF,
     is_part,
@@ -140,7 +140,7 @@ def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
 def _filled(value: Any, delivery: Delivery) -> Any:
     if type(value) is dict:
         return body_of(value, delivery)
-    return _part_of(value[len(MARK) :], delivery) if is_part(value) else value
+    return _part_of(value[len(PLACEHOLDER) :], delivery) if is_part(value) else value
 
 
 def _part_of(name: str, delivery: Delivery) -> Any:

@@ -21,7 +21,7 @@ from airlock_shared.report.page.html import (
     told,
 )
 from airlock_shared.report.page.labels import label
-from airlock_shared.report.rows import Row, plain, warnings_of
+from airlock_shared.report.rows import Row, plain_text, read_warnings
 from airlock_shared.wire.strict_json import parse_json
 
 DECIDERS = {
@@ -66,7 +66,7 @@ def _members(value: str) -> Html | None:
         return None
     if not found or type(found) is not dict:
         return None
-    return listed((_said(key, plain(member)) for key, member in found.items()), css="dense")
+    return listed((_said(key, plain_text(member)) for key, member in found.items()), css="dense")
 
 
 def _before(step: Row) -> Iterator[Html]:
@@ -85,7 +85,7 @@ def _before(step: Row) -> Iterator[Html]:
         caption = f"Read at {read['at']['utc']}: what is known of the code {read['code']}"
         yield table(caption, (*heads.values(), "trouble"), seen)
         yield listed(read["code_rows"], css="dense")
-        yield from (bad(told(warning), "p") for warning in warnings_of(read))
+        yield from (bad(told(warning), "p") for warning in read_warnings(read))
 
 
 def _request(request: Row, device: Row | None) -> Iterator[Html]:
