@@ -16,7 +16,7 @@ from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
-from airlock_shared.cli.explain import named, nearest
+from airlock_shared.cli.explain import explanations_of, similar_names
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 
@@ -111,41 +111,41 @@ def test_every_check_that_the_online_half_raises_is_explained() -> None:
     "name", [*ERROR_CODES, *CHECKS_BY_ID, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
 )
 def test_everything_with_a_name_is_explained(name: str) -> None:
-    assert named(everything(), name)
+    assert explanations_of(everything(), name)
 
 
 def test_a_name_with_two_meanings_gives_both() -> None:
-    assert [item.kind for item in named(everything(), "3")] == ["rpc code", "exit code"]
+    assert [item.kind for item in explanations_of(everything(), "3")] == ["rpc code", "exit code"]
 
 
 @pytest.mark.parametrize(("check", "code"), [("DOC-JSON", 4), ("QR-CRC", 4), ("DOMAIN-CHAIN", 3), ("ROUTE-STRUCT", 3),
                                              ("REPORT-FIELD", 4), ("REPORT-MATCH", 3), ("SIGNER-DEVICE", 5)])  # fmt: skip
 def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
-    [item] = named(everything(), check)
+    [item] = explanations_of(everything(), check)
     assert item.exit_code == code
 
 
 @pytest.mark.parametrize("state", list(OrderState))
 def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
-    [item] = [item for item in named(everything(), state.value) if item.kind == "outcome"]
+    [item] = [item for item in explanations_of(everything(), state.value) if item.kind == "outcome"]
     error = outcome_error(OrderOutcome("0x", state))
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 
 def test_names_are_found_whatever_their_case() -> None:
-    assert [item.name for item in named(everything(), "wrongsl")] == ["WrongSl"]
-    assert [item.name for item in named(everything(), "domain-chain")] == ["DOMAIN-CHAIN"]
+    assert [item.name for item in explanations_of(everything(), "wrongsl")] == ["WrongSl"]
+    assert [item.name for item in explanations_of(everything(), "domain-chain")] == ["DOMAIN-CHAIN"]
 
 
 @pytest.mark.parametrize(
     ("unknown", "meant"), [("NOPRICE", "NO_PRICE"), ("DOMAIN_CHAIN", "DOMAIN-CHAIN"), ("HighSlip", "HighSlippage")]
 )
 def test_the_nearest_known_name_is_found(unknown: str, meant: str) -> None:
-    assert nearest(everything(), unknown)[0] == meant
+    assert similar_names(everything(), unknown)[0] == meant
 
 
 def test_a_name_like_no_other_has_no_nearest() -> None:
-    assert nearest(everything(), "\x1b]0;zzzzzzzzzz\x07") == []
+    assert similar_names(everything(), "\x1b]0;zzzzzzzzzz\x07") == []
 
 
 # ---- the command ---------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from airlock_online.delivery.routes import twap
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.deployment_fetch import deployment_document
-from airlock_online.preparing.meta_forms import contracts_of, enums_of, one_spelling
+from airlock_online.preparing.meta_forms import enums_of, named_contracts, one_spelling
 from airlock_online.preparing.prepare import beside_lines, set_aside
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.forms import resolve_services
@@ -265,7 +265,7 @@ A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
     ],
 )
 def test_contracts_may_stand_in_tables_within_tables(told: dict[str, Any], found: dict[str, str]) -> None:
-    assert contracts_of(told) == found
+    assert named_contracts(told) == found
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_contracts_may_stand_in_tables_within_tables(told: dict[str, Any], found
 )  # fmt: skip
 def test_a_contract_twice_or_without_an_address_is_refused(told: dict[str, Any]) -> None:
     with pytest.raises(ServiceError):
-        contracts_of(told)
+        named_contracts(told)
 
 
 PLAIN = {"fixed": 0, "percentage": 1}

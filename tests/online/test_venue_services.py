@@ -19,7 +19,7 @@ from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.rpc import chain_hash
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
 from airlock_online.speech.forms import read_services, resolve_services
@@ -344,7 +344,7 @@ def relayed(speech: Speech, tmp_path: Path, *told: dict[str, Any]) -> tuple[Orde
     }
     with delivering_machine(tmp_path) as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech, patience_s=3)
-        return submit(order("relay", wire.url), desk.world), wire.seen
+        return submit_delivery(order("relay", wire.url), desk.world), wire.seen
 
 
 def said(word: str, **more: Any) -> dict[str, Any]:
@@ -400,7 +400,7 @@ def test_the_word_that_was_said_is_in_the_journal(tmp_path: Path) -> None:
     }
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech)
-        submit(order("relay", wire.url), desk.world)
+        submit_delivery(order("relay", wire.url), desk.world)
         assert desk.events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
 
 
@@ -431,7 +431,7 @@ def test_the_operator_s_node_outweighs_a_word_for_confirmed(tmp_path: Path, foun
         ) as node,
     ):
         desk.world = desk.world._replace(speech=speech, patience_s=2, node=RpcClient(node.url, desk.world.http))
-        outcome = submit(order("relay", wire.url), desk.world)
+        outcome = submit_delivery(order("relay", wire.url), desk.world)
     assert (outcome.state is OrderState.CONFIRMED) is confirmed, outcome.reason
     assert outcome.state in (OrderState.CONFIRMED, OrderState.ACCEPTED)
 
@@ -440,7 +440,7 @@ def relayer(speech: Speech, path: Path, taken: Answer, told: object) -> OrderOut
     script = {"POST /submit": [taken], "GET /submissions/r-1": [reply(200, told)]}
     with delivering_machine(path) as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech, patience_s=3)
-        return submit(order("relayer", wire.url), desk.world)
+        return submit_delivery(order("relayer", wire.url), desk.world)
 
 
 TAKEN = reply(200, {"requestId": "r-1", "state": "queued"})
@@ -479,7 +479,7 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
     script = {f"{method} /submit": [TAKEN], "GET /submissions/r-1": [reply(503, {})] * 9}
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech, patience_s=1)
-        states = [submit(order("relayer", wire.url), desk.world).state for _ in range(2)]
+        states = [submit_delivery(order("relayer", wire.url), desk.world).state for _ in range(2)]
         assert [seen.method for seen in wire.seen if seen.method != "GET"] == [method]
     assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED]
 
@@ -516,7 +516,7 @@ def test_a_cancellation_that_is_only_queued_stays_open(
 ) -> None:
     with delivering_machine(tmp_path / "j") as desk, Wire({"POST /twaps/cancel": [reply(status, told)]}) as wire:
         desk.world = desk.world._replace(speech=resolve_services(FILE))
-        outcome = submit(order("twap", wire.url), desk.world)
+        outcome = submit_delivery(order("twap", wire.url), desk.world)
     assert outcome.state is state
 
 
@@ -553,7 +553,7 @@ def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_
             return used if any(seen.method == "POST" for seen in wire.seen) else False
 
         desk.world = desk.world._replace(speech=resolve_services(file), nonce_used=read, patience_s=3)
-        outcome = submit(order("twap", wire.url), desk.world)
+        outcome = submit_delivery(order("twap", wire.url), desk.world)
         assert outcome.state is state, outcome.reason
         assert [seen.method for seen in wire.seen].count("POST") == 1
 
@@ -572,7 +572,7 @@ def test_a_trigger_s_id_may_be_a_whole_number(tmp_path: Path, told: dict[str, An
     script = {"POST /price-triggers": [reply(200, {"trigger": told})]}
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=resolve_services(FILE))
-        outcome = submit(order("core-api-post", wire.url), desk.world)
+        outcome = submit_delivery(order("core-api-post", wire.url), desk.world)
         assert desk.world.journal.get(outcome.digest).entity_id == entity
     assert outcome.state is (OrderState.CONFIRMED if entity else OrderState.UNKNOWN)
 
@@ -688,4 +688,4 @@ def test_after_a_word_for_failure_the_chain_has_the_last_word(tmp_path: Path, ok
         desk.world = desk.world._replace(
             speech=resolve_services(FILE), node=RpcClient(node.url, desk.world.http), patience_s=2
         )
-        assert submit(order("relay", wire.url), desk.world).state is state
+        assert submit_delivery(order("relay", wire.url), desk.world).state is state

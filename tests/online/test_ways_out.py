@@ -13,7 +13,7 @@ from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.relayer import transaction_on_chain
-from airlock_online.delivery.submit import follow
+from airlock_online.delivery.submit import follow_submission
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import keccak256
@@ -74,7 +74,7 @@ def test_what_executed_an_intent_is_found_in_the_block_that_marked_its_nonce(
     delivery = lost(desk, way)
     noise = Mined(OTHER, KEEPER, 0, "0x1234")
     with chain_with(delivery, noise, carrier(delivery), block=block, spent=block).node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, f"{TX} in block {block}" in outcome.reason) == (OrderState.CONFIRMED, True)
 
 
@@ -92,7 +92,7 @@ def test_a_transaction_that_reverted_or_carries_something_else_executed_nothing(
 ) -> None:
     delivery = lost(desk, way)
     with chain_with(delivery, carrier(delivery, **mined)).node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert outcome.state is OrderState.UNKNOWN
     assert why in outcome.reason + " ".join(desk.notices)
 
@@ -102,7 +102,7 @@ def test_an_attempt_that_was_reverted_does_not_hide_the_one_that_was_not(desk: D
     delivery = lost(desk, way)
     reverted = carrier(delivery, tx_hash=OTHER, ok=False)
     with chain_with(delivery, reverted, carrier(delivery)).node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, TX in outcome.reason) == (OrderState.CONFIRMED, True)
 
 
@@ -111,7 +111,7 @@ def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(des
     chain = chain_with(delivery, carrier(delivery), block=6, spent=4)
     with chain.node() as node:
         context = world(desk, delivery, node.url)
-        assert follow(delivery.digest, context).state is OrderState.UNKNOWN
+        assert follow_submission(delivery.digest, context).state is OrderState.UNKNOWN
         with pytest.raises(ServiceError, match="another block"):
             by_hash(delivery, context)
 
@@ -165,7 +165,7 @@ def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMach
     chain.pruned_before = 7
     with chain.node() as node:
         context = world(desk, delivery, node.url)
-        assert follow(delivery.digest, context).state is OrderState.UNKNOWN
+        assert follow_submission(delivery.digest, context).state is OrderState.UNKNOWN
         known = desk.world.journal.get(delivery.digest)
         assert context.node is not None
         block = confirmed_block(context.node, context)
@@ -205,7 +205,7 @@ def test_a_market_order_is_found_with_its_id_and_its_end(desk: DeliveringMachine
     chain = chain_with(delivery, carrier(delivery, logs=(log(REGISTERED),)))
     chain.mine(7, Mined(OTHER, KEEPER, 2, logs=(log(topic(state)),)))
     with chain.node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, "as order 7" in outcome.reason, OTHER in outcome.reason) == (state, True, True)
 
 
@@ -228,7 +228,7 @@ def test_without_its_own_orders_end_a_registered_order_is_not_filled(
     chain = chain_with(delivery, carrier(delivery, logs=tuple(registered)))
     chain.mine(block, Mined(OTHER, KEEPER, 2, logs=tuple(ended)))
     with chain.node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, TX in outcome.reason) == (OrderState.ACCEPTED, True)
 
 

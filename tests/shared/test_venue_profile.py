@@ -25,7 +25,7 @@ from airlock_shared.venue.calldata import decode_call, encode_call
 from airlock_shared.venue.calls import CALLS, selector_of, selectors
 from airlock_shared.venue.kinds import LEAF_KINDS, leaf
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
-from airlock_shared.venue.profile_words import profile_words, resolve, text_of
+from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from airlock_shared.venue.structs import CATALOGUE, leaves_of, types_of
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
@@ -60,7 +60,7 @@ def with_call(name: str, signature: str, **leaves: str) -> dict[str, Any]:
 
 def deployed(profile: dict[str, Any]) -> Deployment:
     """Return the deployment of the vectors with a profile's result, as it is read from its file."""
-    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(profile)}
+    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(profile)}
     return parse_deployment(to_bytes(document))
 
 
@@ -86,7 +86,7 @@ def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_a
     assert (kinds["until"], kinds["trader"], kinds["tnc"]) == ("expiry", "trader", "terms")
     assert venue.structs["DelegateReq"].abi_order == ()
     with pytest.raises(DocumentError, match="not every leaf once"):
-        resolve({"format": VENUE_FORMAT, "structs": {"DelegateReq": {"encode_type": renamed}}})
+        resolve_profile({"format": VENUE_FORMAT, "structs": {"DelegateReq": {"encode_type": renamed}}})
 
 
 def test_a_call_says_only_what_differs() -> None:
@@ -195,7 +195,7 @@ def test_a_leaf_has_the_name_of_the_plan_s_member_that_decides_it_and_five_kinds
 @pytest.mark.parametrize("old", ["order-price", "trigger-price", "collateral", "pair", "deadline", "opened"])
 def test_a_name_beside_the_plan_s_is_no_kind(old: str) -> None:
     with pytest.raises(DocumentError, match="no kind of the list"):
-        resolve(with_struct("DelegateReq", leaves={**_LEAVES, "expiry": old}))
+        resolve_profile(with_struct("DelegateReq", leaves={**_LEAVES, "expiry": old}))
 
 
 def test_a_price_that_the_plan_leaves_open_is_zero_where_a_plan_may_leave_it_open_alone() -> None:
@@ -444,7 +444,7 @@ BAD: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_what_a_profile_may_not_say_is_refused_by_name(case: str) -> None:
     with pytest.raises(DocumentError) as caught:
-        resolve(BAD[case])
+        resolve_profile(BAD[case])
     assert caught.value.check in ("DOC-VENUE", "DOC-FIELD")
     assert caught.value.do or caught.value.check == "DOC-FIELD"
 
@@ -453,7 +453,7 @@ def test_what_a_profile_may_not_say_is_refused_by_name(case: str) -> None:
     "case", [case for case in BAD if case not in ("another format", "no difference", "nothing at all")]
 )
 def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_hand(case: str) -> None:
-    whole = resolve(PROFILE)
+    whole = resolve_profile(PROFILE)
     for part in ("structs", "calls"):
         for name, entry in BAD[case].get(part, {}).items():
             if entry != PROFILE[part].get(name):
@@ -474,7 +474,7 @@ def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None
         assert len(venue_of(deployed(profile).signed).structs["CancelReq"].fields) == 200
         return
     with pytest.raises(DocumentError, match="too many leaves"):
-        resolve(profile)
+        resolve_profile(profile)
 
 
 @pytest.mark.parametrize("never", NEVER)
@@ -483,7 +483,7 @@ def test_a_function_that_moves_money_or_power_is_never_a_venue_s_form_of_a_call(
     function = never.partition("(")[0]
     for signature in (never, f"{function}()", f"{function}(address delegate,uint256 expiry)"):
         with pytest.raises(DocumentError):
-            resolve(with_call(name, signature, delegate="delegate", expiry="expiry"))
+            resolve_profile(with_call(name, signature, delegate="delegate", expiry="expiry"))
 
 
 @pytest.mark.parametrize("other", [*NEVER, *(call.signature for call in CALLS.values())])
@@ -494,7 +494,7 @@ def test_a_signature_that_somebody_searched_for_has_no_selector_of_another_funct
     found = "zz1f3a9(address delegate,uint32 expiry)"
     monkeypatch.setattr(profiles, "selector_of", lambda text: selector_of(other if text == found else text))
     with pytest.raises(DocumentError, match="selector of another function"):
-        resolve(with_call("setDelegate", found, delegate="delegate", expiry="expiry"))
+        resolve_profile(with_call("setDelegate", found, delegate="delegate", expiry="expiry"))
 
 
 # ---- 300 mutations of a good profile --------------------------------------------------------------------------------

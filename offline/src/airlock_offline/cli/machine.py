@@ -17,7 +17,7 @@ from airlock_offline.preflight.ledger import RULE, udev_lines, udev_rule
 from airlock_offline.preflight.page import TRUST, as_rehearsal, installation_lines, system_libraries
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.nonces import Use, spent_by
-from airlock_shared.checks.times import advice, clock_of
+from airlock_shared.checks.times import clock_of, time_advice
 from airlock_shared.cli.explain import explain_command, of_checks, of_exit_codes
 from airlock_shared.cli.kept_signatures import (
     KeptCopy,
@@ -105,7 +105,7 @@ explain = explain_command(
 # What ``doctor`` looks at beside the lines that it shares with ``preflight``: can the program work here at all.
 
 
-config_line = partial(machine.config_line, read=read_config)
+offline_config_line = partial(machine.config_line, read=read_config)
 _REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
 
 
@@ -124,7 +124,7 @@ def health_lines(
     yield home_line(state.home)
     yield disk_line(state.home, world)
     yield from as_rehearsal(kernel_lines(state.confinement))  # nothing is signed here
-    yield config_line(state.settings_file)
+    yield offline_config_line(state.settings_file)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)
     yield from library_lines(world, libraries or LIBRARIES)
@@ -207,7 +207,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     entries = state.transcript.entries()
     clock = clock_of(entries, now_ms(), uptime())
     if clock.uncertainty_ms is None:
-        say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {advice()}")
+        say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {time_advice()}")
     states = {}
     if online_transcript is not None:
         states = outcomes_told(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))

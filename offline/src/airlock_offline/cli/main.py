@@ -83,7 +83,7 @@ def _read_elsewhere(sources: Sequence[str], tell: Callable[[str], None]) -> Iter
     """Read pictures in another process, for whichever command is given some."""
     from airlock_offline.scanning import pictures_process
 
-    return pictures_process.texts_of(sources, tell)
+    return pictures_process.texts_by_child(sources, tell)
 
 
 def confine_command(context: click.Context) -> None:
@@ -123,6 +123,6 @@ def program(context: click.Context, home: Path | None) -> None:
 
 def main() -> None:
     """Run the program and leave with its exit code."""
-    airgap.install()
+    airgap.install_airgap()
     program.before = confine_command
     sys.exit(run(program))

@@ -18,18 +18,18 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data_screens import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
-from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
+from airlock_offline.signing.device_pages import device_pages, need_of, told_of, typed_data_of
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review_groups import groups_of
 from airlock_offline.signing.rows import proof_lines, replacement_rows
 from airlock_offline.signing.sign_item import (
     ItemResult,
     SigningDesk,
-    error_of,
     first_to_sign,
     judged,
     left_behind,
     sign_item,
+    signing_error,
     to_sign,
 )
 from airlock_shared.ceremony.sections import (
@@ -332,7 +332,7 @@ def _sign_all(
                     "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
                 )
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
-            return results, error_of(error, item.step)
+            return results, signing_error(error, item.step)
         if results[-1].signed.result == "signed" and groups.answers.get(digest):
             if before is None:
                 left = groups.signed(len(examined) - len(results))
@@ -352,7 +352,7 @@ def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]],
     if case is None:
         return [], []
     by_hashes = case.step.signer.show == "hashes"
-    pages = pages_of(case, model, by_hashes=by_hashes)
+    pages = device_pages(case, model, by_hashes=by_hashes)
     if by_hashes or not isinstance(case, IntentCase):
         return pages, []  # the review's own notes say so
     told = told_of(case)

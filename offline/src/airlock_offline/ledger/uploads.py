@@ -22,7 +22,7 @@ from airlock_offline.ledger.typed_data import (
     streamed_structs,
     values_of,
 )
-from airlock_offline.ledger.typed_data_screens import FILTERED, Page, ScreenField, notes_of, review_pages, shown_value
+from airlock_offline.ledger.typed_data_screens import FILTERED, Page, ScreenField, notes_of, raw_value, review_pages
 from airlock_shared.documents.ledger_metadata import (
     AMOUNT_FORMAT,
     AT_THE_CONTRACT,
@@ -138,7 +138,7 @@ class ToldMessage(NamedTuple):
             if each is None:
                 continue
             if each.token is None:
-                value = _time(leaf) if each.format == DATETIME_FORMAT else shown_value(leaf, model)
+                value = _time(leaf) if each.format == DATETIME_FORMAT else raw_value(leaf, model)
                 fields.append(ScreenField(each.label, value))
                 continue
             if each.format == AMOUNT_FORMAT:

@@ -16,7 +16,7 @@ from airlock_shared.qr.scan import CAMERA, texts_of
 
 def main() -> None:
     """Write a record for each picture, with the named files and cameras as all that it may open."""
-    airgap.install()
+    airgap.install_airgap()
     sources = json.loads(sys.stdin.buffer.read())
     cameras = [match for source in sources if (match := CAMERA.fullmatch(source))]
     files = [Path(source).absolute() for source in sources if not CAMERA.fullmatch(source)]

@@ -23,8 +23,8 @@ from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.delivery.chain_evidence import contracts_of, nonce_reader
-from airlock_online.delivery.deliveries import encoding_signed, match
+from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_reader
+from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.context import DeliveryContext, Found
@@ -271,7 +271,7 @@ class Desk:
 
     def _contracts(self, record: Record) -> frozenset[str]:
         deployment = self.home.deployment_of(record.deployment)
-        return contracts_of(deployment) if deployment else frozenset()
+        return deployed_contracts(deployment) if deployment else frozenset()
 
     def _read_back(self, digest: str) -> list[Expectation]:
         for left in reversed(range(READS_AT_MOST)):
@@ -368,7 +368,7 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     deployment = home.require_deployment(header.deployment_name)
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
-    pairs = match(answer, signed, header, items, fingerprint)
+    pairs = match_answers(answer, signed, header, items, fingerprint)
     home.note_signing_head(answer, now_ms())
     return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
 

@@ -12,7 +12,7 @@ import click
 from airlock_online.cli.preparing import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import join
+from airlock_online.clients.reply_values import join_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.device_metadata import MAX_LIST_BYTES, add_device_metadata
@@ -88,7 +88,7 @@ def fetch(
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
     for url in urls.values():
-        join(url, "/v2")  # what carries a password would be carried to the other machine
+        join_address(url, "/v2")  # what carries a password would be carried to the other machine
     with connections(home) as http:
         client = BuilderClient(builder, http, config.speech)
         document, meta = fetch_document(client, config.speech, name, urls, test_network)

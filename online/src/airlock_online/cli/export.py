@@ -60,9 +60,9 @@ def export(
     prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
     with open_desk(home, 0, as_json=as_json, make=True) as desk:
         for delivery in deliveries:
-            submit.check(delivery)
+            submit.check_admission(delivery)
         for delivery in deliveries:
-            submit.export(delivery, desk.context(delivery.step, delivery.digest))
+            submit.export_delivery(delivery, desk.context(delivery.step, delivery.digest))
     digests = [delivery.digest for delivery in deliveries]
     facts = {"ceremony": whole.header.ceremony, "signatures": whole.signatures, "digests": digests}
     home.transcript.record("exported", facts, now_ms())

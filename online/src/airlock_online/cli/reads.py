@@ -35,7 +35,7 @@ from airlock_online.clients.builder_reads import (
 )
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_told, hashes_named, named, require_named, status_word
+from airlock_online.clients.reply_values import delegation_told, hashes_named, reply_names, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
@@ -147,7 +147,7 @@ def _compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[s
     Raises ``ServiceError`` when it names something else.
     """
     require_named(what, reply, **asked, **also)
-    if named(reply, **asked) is None:
+    if reply_names(reply, **asked) is None:
         asked_about = ", ".join(asked)
         say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
 

@@ -15,8 +15,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of, reason_text, unexpected
-from airlock_online.clients.pages import joined, read_pages
-from airlock_online.clients.reply_values import join, require_named, segment
+from airlock_online.clients.pages import join_pages, read_pages
+from airlock_online.clients.reply_values import join_address, require_named, segment
 from airlock_online.error_codes import known_code
 from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, PLACEHOLDER, SHIPPED, Speech, is_part
 from airlock_shared.errors import ServiceError, UsageError
@@ -152,7 +152,7 @@ class BuilderClient:
             pages = self.pages(name, fields)
             for page in pages[1:]:
                 require_named(PAGED[name], page, **{member: str(value) for member, value in (fields or {}).items()})
-            return joined(pages, self.named(name))
+            return join_pages(pages, self.named(name))
         path = self._speech.paths[name]
         path = path.replace("{id}", segment(asked)) if asked else path
         return _data_of(*self._ask(path, fields or {}, "GET", self._speech.request(name)))
@@ -202,7 +202,7 @@ class BuilderClient:
                 raise UsageError(
                     f"the field {name} is a {type(value).__name__}", do="give a decimal text or an integer"
                 )
-        url = join(self.base_url, path)
+        url = join_address(self.base_url, path)
         named = shaped(_as_sent(fields, method), members)
         if method == "GET":
             call = HttpCall("GET", url, named)

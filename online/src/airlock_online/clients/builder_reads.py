@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import flag_of, named
+from airlock_online.clients.reply_values import flag_of, reply_names
 from airlock_online.speech.sections import REPLIES
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
@@ -229,8 +229,8 @@ def used_in(
     compared where it is named. What ships is read beside the venue's own places; where two of them contradict each other,
     nothing is told.
     """
-    beside = (named(reply, trader=account), named(reply, space=space))
-    if named(reply, **to_name(nonce, space)) is not True or False in beside:
+    beside = (reply_names(reply, trader=account), reply_names(reply, space=space))
+    if reply_names(reply, **to_name(nonce, space)) is not True or False in beside:
         return None
     return flag_told(reply, places)
 

@@ -1,7 +1,7 @@
 """Opening the journal's database: SQLite in a file of mode 0600 by default, PostgreSQL or another one by URL.
 
 What a transaction needs is said by the connection's ``airlock`` option: ``STATE`` for what must be on the disk before
-anything else happens, ``EVENT`` for what the service tells again when asked, ``READ_ONLY``. A file of SQLite is then
+anything else happens, ``EVENT`` for what the service tells again when asked, ``READING``. A file of SQLite is then
 synced, not synced, or not locked; other databases treat them alike.
 """
 
@@ -110,8 +110,8 @@ _WAIT = (
 _MAKING = 0x6169726C6F636B  # PostgreSQL's advisory lock while tables are made
 
 ACCESS = "airlock"
-STATE, EVENT, READ_ONLY = "state", "event", "read"
-_SQLITE_SYNC = {STATE: "FULL", EVENT: "NORMAL", READ_ONLY: "NORMAL"}
+STATE, EVENT, READING = "state", "event", "read"
+_SQLITE_SYNC = {STATE: "FULL", EVENT: "NORMAL", READING: "NORMAL"}
 
 
 class JournalError(UsageError):
@@ -353,7 +353,7 @@ def _begin(connection: Connection) -> None:
     try:
         cursor.execute(f"PRAGMA synchronous = {_SQLITE_SYNC[access]}")  # FULL: on the disk before a byte is sent
         # Writers queue at the door, and never deadlock inside; readers need not wait.
-        cursor.execute("BEGIN" if access == READ_ONLY else "BEGIN IMMEDIATE")
+        cursor.execute("BEGIN" if access == READING else "BEGIN IMMEDIATE")
     finally:
         cursor.close()
 

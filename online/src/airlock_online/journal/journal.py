@@ -23,7 +23,7 @@ from sqlalchemy.exc import IntegrityError
 from airlock_online.journal.engine import (
     ACCESS,
     EVENT,
-    READ_ONLY,
+    READING,
     STATE,
     Cutter,
     JournalError,
@@ -85,7 +85,7 @@ class Journal:
     def __init__(self, engine: Engine, clock_ms: Callable[[], int], identity: Identity = Identity("", "")) -> None:  # noqa: B008
         self._engine = engine
         self.journal_id, self._copied = identity
-        self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READ_ONLY)}
+        self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READING)}
         # Threads wait here in turn; in SQLite itself they would ask again and again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
         self._cutter = Cutter()
@@ -111,7 +111,7 @@ class Journal:
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with journal_errors("read"), bounded(self._for[READ_ONLY], READ_ONLY, self._cutter) as connection:
+        with journal_errors("read"), bounded(self._for[READING], READING, self._cutter) as connection:
             yield connection
 
     # ---- states ---------------------------------------------------------------------------------------------------

@@ -178,14 +178,14 @@ def prepare_step(
 ) -> Prepared:
     """Ask the builder for a step's payload and examine it; ``asked`` stands in for the action's documented endpoint.
 
-    Raises as :func:`require_known`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
+    Raises as :func:`require_known_action`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
-    require_known(step, situation)
+    require_known_action(step, situation)
     asked = asked or planned_ask(step, situation, sources.config.speech)
     return examine(step, situation, sources, used, asked, ask_for(asked, sources))
 
 
-def require_known(step: Step, situation: Situation) -> None:
+def require_known_action(step: Step, situation: Situation) -> None:
     """Raise ``UsageError`` for a step whose struct or call is neither of the catalogue nor of the deployment's profile."""
     known = situation.deployment.structs.keys() | situation.deployment.calls.by_name.keys()
     if step.action.name == CUSTOM and step.action.result not in known:

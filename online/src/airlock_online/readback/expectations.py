@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.reply_values import named, whole
+from airlock_online.clients.reply_values import reply_names, whole
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.cli.terminal import rows
@@ -78,7 +78,7 @@ class Scene(NamedTuple):
     def ask_about(self, read: str, fields: Mapping[str, str]) -> ReadReply:
         """Return a read by the builder, and whether its reply names what was asked for."""
         data = self.builder.read_or_error(read, fields)
-        return read_of(data, named(data, **fields), ", ".join(fields))
+        return read_of(data, reply_names(data, **fields), ", ".join(fields))
 
     def last(self, kind: str) -> OrderEvent | None:
         """Return the last event of a type, or None."""
@@ -189,8 +189,8 @@ def is_about(read: dict[str, Any], trader: str) -> bool | None:
     entries = [
         e.get(kind) if type(e) is dict else e for kind, told in members for e in (told if type(told) is list else [])
     ]
-    whose = [named(entry, trader=trader) for entry in entries]
-    itself = named(read, trader=trader)
+    whose = [reply_names(entry, trader=trader) for entry in entries]
+    itself = reply_names(read, trader=trader)
     if False in (*whose, itself):
         return False
     return True if itself is True or (whose and None not in whose) else None

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.clients.reply_values import named
+from airlock_online.clients.reply_values import reply_names
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, ReferralViews
 from airlock_online.readback.delegates import ContractViews
@@ -76,7 +76,7 @@ def from_builder(builder: BuilderClient, code: bytes, trader: str = "") -> Refer
     troubles = [_why(read)]
     if trader:
         read = builder.read_or_error("referral", {"trader": trader})
-        if type(read) is dict and named(read, trader=trader) is False:
+        if type(read) is dict and reply_names(read, trader=trader) is False:
             read = ServiceError(f"the reply names another trader than {trader}, which was asked for")
         seen = seen._replace(adopted=code_in(read))
         troubles.append(_why(read))

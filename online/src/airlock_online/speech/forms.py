@@ -38,7 +38,7 @@ from airlock_online.speech.sections import (
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.toml_positions import TomlPosition, nearest, places
+from airlock_shared.plan.toml_positions import TomlPosition, innermost_position, places
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.services import CORE_API, RELAY, RELAYER, TWAP
@@ -351,7 +351,7 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]
 
 def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:
     """Return where a member stands: the line of it, or of the table that it is missing in, and its name."""
-    line = f"line {nearest(found, f'{section}.{name}'.strip('.'))[1].name.line}: " if found else ""
+    line = f"line {innermost_position(found, f'{section}.{name}'.strip('.'))[1].name.line}: " if found else ""
     return line + (f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} ")
 
 

@@ -124,7 +124,7 @@ def sign_request(request: Request, deployment: Deployment, master_fingerprint: i
     )
 
 
-def take(answer: Signature, header: Header, requests: Iterable[Request], deployment: Deployment) -> Signed:
+def take_answer(answer: Signature, header: Header, requests: Iterable[Request], deployment: Deployment) -> Signed:
     """Return the other wallet's answer as the signature of its step.
 
     Raises ``Refusal``: ``SIG-REQUESTS`` when no step of the document has its id, ``SIG-SIGNER`` for another key,
@@ -158,7 +158,7 @@ def _signables(requests: Iterable[Request], deployment: Deployment) -> list[tupl
     return [(request, signable_of(request, deployment)) for request in requests]
 
 
-def choose_step(requests: list[Request], answered: Mapping[str, Signed], step: str | None) -> Request:
+def request_to_answer(requests: list[Request], answered: Mapping[str, Signed], step: str | None) -> Request:
     """Return the request of a step, or the first that has no answer yet. Raises ``UsageError``."""
     if step is None:
         waiting = [request for request in requests if request.step not in answered]
@@ -172,7 +172,7 @@ def choose_step(requests: list[Request], answered: Mapping[str, Signed], step: s
     return found[0]
 
 
-def document_of(
+def signatures_document(
     header: Header, requests: list[Request], answered: Mapping[str, Signed], fingerprint: str, now_ms: int
 ) -> bytes | None:
     """Return the signatures document of requests that are all answered, otherwise None."""

@@ -164,7 +164,7 @@ def parse_proofs(data: bytes) -> list[Proof]:
     return found
 
 
-def read_signature(text: str) -> bytes:
+def read_seal(text: str) -> bytes:
     """Return the bytes of a signature in 0x-hex. Raises ``Refusal("SIG-LENGTH")`` for what is no such text."""
     digits = text.removeprefix("0x")
     if text[:2] != "0x" or len(digits) != 130 or not set(digits) <= set("0123456789abcdefABCDEF"):

@@ -243,10 +243,10 @@ def time_is_stated(clock: Clock) -> Finding:
     if clock.uncertainty_ms is not None and last is not None:
         got = f"stated {utc_text(last.at_ms)}, within {span_text(clock.uncertainty_ms // 1000)}"
         return Finding(True, got, expected)
-    what = f"{_REFUSAL}; {advice()}"
+    what = f"{_REFUSAL}; {time_advice()}"
     if last is not None and clock.gap_ms is not None and clock.was_set:
         got = f"stated at {utc_text(last.at_ms)}; since then it was set {span_text(abs(clock.gap_ms) // 1000)} "
-        what = f"the clock of this machine was moved since you compared it: compare it again; {advice()}"
+        what = f"the clock of this machine was moved since you compared it: compare it again; {time_advice()}"
         return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
     if last is None:
         return Finding(None, "no statement of the time", expected, "", what)
@@ -255,6 +255,6 @@ def time_is_stated(clock: Clock) -> Finding:
     return Finding(None if last.event == STATED else False, got, expected, "", what)
 
 
-def advice() -> str:
+def time_advice() -> str:
     """Return the command by which a person states the time."""
     return f"read the time from a watch and run: {COMMAND.format(now='YYYY-MM-DDTHH:MM:SSZ')}"

@@ -78,7 +78,7 @@ MachineFaults = Callable[[Any, Plan], list[PlanError] | None]
 """What a half refuses in a plan whatever comes, from the command's context object; None without the plan's deployment."""
 
 
-def check_command(machine_faults: MachineFaults) -> click.Command:
+def plan_check_command(machine_faults: MachineFaults) -> click.Command:
     """Return ``plan check``, which also tells what ``machine_faults`` finds in a plan without another mistake."""
 
     @click.command("check")
@@ -253,4 +253,6 @@ def plan_group(does: str, deployments: Callable[[Any], list[Deployment]], machin
     def begin(context: click.Context) -> None:
         context.meta[DEPLOYMENTS] = deployments
 
-    return click.Group("plan", commands=[show_plan, check_command(machine_faults), new_plan], help=does, callback=begin)
+    return click.Group(
+        "plan", commands=[show_plan, plan_check_command(machine_faults), new_plan], help=does, callback=begin
+    )

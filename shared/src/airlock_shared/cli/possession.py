@@ -13,7 +13,7 @@ from airlock_shared.ceremony.seals import (
     check_claim,
     choose_step,
     parse_proofs,
-    read_signature,
+    read_seal,
     write_proofs,
 )
 from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, plan_option, say, say_all, show, show_json
@@ -103,7 +103,7 @@ def proved_keys(
         asked = challenge_of(plan, deployment, choose_step(plan, step_id or _step_of(proof, plan)))
         try:
             check_claim(proof, asked)
-            check_possession(asked, read_signature(proof.signature))
+            check_possession(asked, read_seal(proof.signature))
         except Refusal as refusal:
             if len(proofs) > 1:
                 refusal.at(f"step {asked.step}")

@@ -33,7 +33,7 @@ from airlock_shared.report.evidence.artefacts import (
     REQUESTS_FILE,
 )
 from airlock_shared.report.rows import Row, headline
-from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, make, verify
+from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, report_of_artefacts, verify_report
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.text.words import spoken
 
@@ -77,7 +77,7 @@ def make_report(
     folder: Path, files: Mapping[str, bytes], judge: Judge, printing: Printing | None, *, as_json: bool
 ) -> None:
     """Write the evidence folder, print it when it is to be, and tell of it. Raises as ``make`` and ``write_folder``."""
-    report = make(files, judge)
+    report = report_of_artefacts(files, judge)
     write_folder(folder, report, files)
     printed = printing is not None and _printed(folder, printing)
     lines = () if led() else rows("Wrote ", safe(str(folder)))  # where it is led, its end says where everything is
@@ -106,7 +106,7 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
     def verify_folder(folder: Path, signatures_file: Path | None, as_json: bool) -> None:
         report, html, files = read_folder(folder)
         whole = read_input(signatures_file) if signatures_file is not None else None
-        found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
+        found = verify_report(report, html, files, judge, signatures=whole, screens_of=screens_of)
         pdf = (folder / REPORT_PDF).exists()
         lines = ["The report matches its artefacts: every field, and every byte of the page."]
         for sentence in found.open:

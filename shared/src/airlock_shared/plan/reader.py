@@ -21,7 +21,7 @@ from airlock_shared.plan.values import (
     read_address,
     read_amount,
     read_values,
-    require_known,
+    require_known_members,
     utc_form,
     value_faults,
 )
@@ -91,13 +91,13 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
     with telling:
         if table.get("format") != PLAN_FORMAT:
             raise _other_plan(table.get("format"))
-    require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
+    require_known_members(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
     texts = dict.fromkeys(_TEXTS, "")
     roles: tuple[str, ...] = ()
     witness = ""
     with telling:
         ceremony = _read_table(table, "ceremony")
-        require_known(ceremony, "ceremony", (*_TEXTS, "roles", "witness"), telling)
+        require_known_members(ceremony, "ceremony", (*_TEXTS, "roles", "witness"), telling)
         for name, pattern in _TEXTS.items():
             with telling:
                 texts[name] = read_text(ceremony, "ceremony", name, pattern)
@@ -188,7 +188,7 @@ def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
 
 def read_limits(table: Any, telling: Telling = AT_ONCE) -> Limits:
     """Return the limits, in raw integers. Tells ``PlanError`` naming the limit."""
-    require_known(table, "limits", _LIMITS, telling)
+    require_known_members(table, "limits", _LIMITS, telling)
     raw: list[Any] = [*Limits()]
     for position, (name, unit) in enumerate(_LIMITS.items()):
         if name in table:
@@ -209,7 +209,7 @@ def _span_ms(table: dict[str, Any], name: str) -> int:
 def read_signer(name: str, table: Any, telling: Telling = AT_ONCE) -> Signer:
     """Return a signer of the plan. Tells ``PlanError`` naming the member."""
     where = f"signers.{name}"
-    require_known(table, where, ("address", "path", "show", "delegate_of"), telling)
+    require_known_members(table, where, ("address", "path", "show", "delegate_of"), telling)
     address, path, show, delegate_of = b"", "", table.get("show", "fields"), table.get("delegate_of")
     with telling:
         if not NAME.fullmatch(name):
@@ -244,7 +244,7 @@ def _read_step(
     step: Any, where: str, taken: dict[str, str], signers: dict[str, Signer], limits: Limits, telling: Telling
 ) -> Step:
     """Return a step with what its fields decide. ``taken``: the ids and digests of the steps before, and whose each is."""
-    require_known(step, where, ("id", "action", "signer", "fields", "replaces"), telling)
+    require_known_members(step, where, ("id", "action", "signer", "fields", "replaces"), telling)
     step_id = replaced = ""
     signer = _UNREAD
     with telling:
@@ -271,7 +271,7 @@ def _read_step(
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
                          expected=f"one of {list(ACTIONS)}")  # fmt: skip
-    require_known(fields, place, _FIELDS[name], telling)
+    require_known_members(fields, place, _FIELDS[name], telling)
     values = read_values(action, fields, place, telling)
     for fault in value_faults(values, limits, place):
         with telling:

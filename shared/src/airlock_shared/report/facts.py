@@ -27,7 +27,7 @@ _NOTHING = SignaturesHeader("", "", False, "", 0)
 _Found = bool | str
 
 
-def match(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
+def compare_evidence(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
     """Return every comparison and its result: ``holds``, ``not given``, ``not yet`` or ``not on record``.
 
     Raises ``Refusal("REPORT-MATCH")`` for the first that does not hold.

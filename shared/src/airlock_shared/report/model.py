@@ -19,7 +19,7 @@ from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
-from airlock_shared.report.facts import ELSEWHERE, alive_row, match
+from airlock_shared.report.facts import ELSEWHERE, alive_row, compare_evidence
 from airlock_shared.report.rows import (
     SIGN_BEGUN,
     UNWITNESSED,
@@ -134,7 +134,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     """
     plan, deployment = evidence.plan, evidence.deployment
     offline, marks = evidence.transcripts.get("offline"), evidence.marks()
-    matches, steps = match(evidence, judged), step_rows(evidence, judged)
+    matches, steps = compare_evidence(evidence, judged), step_rows(evidence, judged)
     report: Row = {
         "format": _FORMAT,
         "airlock": version("airlock-shared"),

@@ -36,7 +36,7 @@ from airlock_shared.report.evidence.timeline import (
     write_screens,
 )
 from airlock_shared.report.model import artefact_rows, report_of
-from airlock_shared.report.page.page import page
+from airlock_shared.report.page.page import report_page
 from airlock_shared.report.rows import Judged, Row, report_text
 from airlock_shared.wire.strict_json import parse_json
 
@@ -146,7 +146,7 @@ class Verified(NamedTuple):
     open: tuple[str, ...]
 
 
-def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
+def report_of_artefacts(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
     """Return the report of artefacts, by name. Raises as ``read_evidence``, ``judge`` and ``report_of``."""
     return _made(read_evidence(files), judge)
 
@@ -154,10 +154,10 @@ def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
 def _made(evidence: Evidence, judge: Judge) -> MadeReport:
     text = report_text(report_of(evidence, judge(evidence)))
     value = parse_json(text)  # as it will be read
-    return MadeReport(value, text, page(value))
+    return MadeReport(value, text, report_page(value))
 
 
-def verify(
+def verify_report(
     report: bytes,
     html: bytes,
     files: Mapping[str, bytes],

@@ -142,7 +142,7 @@ def text_of(signed: Mapping[str, Any]) -> str:
     return json.dumps(signed, sort_keys=True, separators=(",", ":"))
 
 
-def resolve(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[str, Any]:
+def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return what is pinned: a profile's differences within everything that ships.
 
     A leaf that has the name of a shipped one, and of which the profile says nothing, is of its kind. ``contracts`` are the

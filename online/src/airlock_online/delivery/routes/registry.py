@@ -75,7 +75,7 @@ class RouteModule(Protocol):
         """Ask what became of it, by reading alone. Return why that stopped, empty when it is final."""
 
 
-ROUTES: Mapping[str, RouteModule] = {
+ROUTE_MODULES: Mapping[str, RouteModule] = {
     services.BATCHED_MARKET: batched,
     services.RELAYER: relayer.ROUTE,
     services.CORE_API: CORE_API_ROUTE,

@@ -12,7 +12,7 @@ from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import block_number, hashes_named, status_word
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
+from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.batched import read_history
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
@@ -88,7 +88,7 @@ def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient, context: DeliveryC
     Raises ``ServiceError`` unless that transaction, in a confirmed block, has executed this very intent.
     """
     record = context.journal.get(tracker.digest).record
-    require_chain(node, record)
+    require_recorded_chain(node, record)
     return settle_by_transaction(record, tx_hash, confirmed_block(node, context), context)
 
 

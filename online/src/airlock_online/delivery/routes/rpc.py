@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
+from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import PollAnswer, settled, until_final
+from airlock_online.delivery.routes.posting import PollAnswer, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import ServiceError, UsageError
@@ -110,7 +110,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
             _refused(delivery, error, tracker, node)
             return None
 
-    named = settled(post, tracker)
+    named = settle_post(post, tracker)
     if named is None:
         return ""
     sent(chain_hash(delivery), named).write(tracker)
@@ -152,7 +152,7 @@ def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcC
     def ask() -> PollAnswer:
         if node.receipt(tx_hash) is None:
             return PollAnswer("in no block", False)
-        require_chain(node, record)
+        require_recorded_chain(node, record)
         block = confirmed_block(node, context)
         receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
         if receipt is None:

@@ -53,8 +53,9 @@ from airlock_shared.cli.ceremony.waits import (
     place_of_other,
     short,
 )
-from airlock_shared.cli.ceremony.workflow import FOLDER_TYPE, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.workflow import GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.terminal import (
+    FOLDER_TYPE,
     INPUT,
     LED,
     ask,

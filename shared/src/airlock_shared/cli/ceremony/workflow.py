@@ -30,7 +30,7 @@ from airlock_shared.ceremony.workflow import (
 from airlock_shared.checks.times import SIGN_AGE_AT_MOST_MS, clock_of
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.waits import names_in
-from airlock_shared.cli.terminal import INPUT, json_option, rows, show, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
@@ -46,8 +46,6 @@ from airlock_shared.venue.kinds import SIGNED_AT, leaf, path_of
 
 GIVEN = "handed-over"
 """In the ceremony's folder: an empty file for each document that was handed over."""
-
-FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
 
 
 def ceremony_folder(plan_file: Path) -> Path:

@@ -17,7 +17,7 @@ from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import ReceivedDocument, received
-from airlock_shared.qr.scan import CAMERA, Reader, ScanReport, scan, texts_of
+from airlock_shared.qr.scan import CAMERA, Reader, ScanReport, scan_pictures, texts_of
 from airlock_shared.text.safe import safe_again, wrapped
 from airlock_shared.ur.decode import Decoder, Message
 
@@ -46,7 +46,7 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
         say("Point the camera at the other screen. Ctrl-C loses nothing: run the same command to continue.")
     context = click.get_current_context(silent=True)
     reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
-    return scan(reader(sources, _remark), Decoder(), _Screen().tell, kept=kept, read=list)
+    return scan_pictures(reader(sources, _remark), Decoder(), _Screen().tell, kept=kept, read=list)
 
 
 def _remark(text: str) -> None:

@@ -193,7 +193,7 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
     from airlock_shared.qr import pictures
 
     if how == "page":
-        write_new(path, pictures.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
+        write_new(path, pictures.qr_page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
     elif how == "png":
         pictures.write_sequence(transfer, path, version)
     elif how == "gif":
