@@ -141,7 +141,7 @@ def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None
     """The libraries are replaced by one that tries what they may not: it could only run after the filter."""
     script = (
         "import sys, ctypes, types, socket\n"
-        "from airlock_offline import airgap\nairgap.install = lambda: None\n"
+        "from airlock_offline import airgap\nairgap.install_airgap = lambda: None\n"
         "from airlock_offline.signing import opinion_child\n"
         "class Stand:\n"
         "    def find_spec(self, name, *_):\n"
@@ -197,7 +197,7 @@ def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import sys, time\n"
         "from airlock_offline import child_process\n"
-        "child = child_process.start('probe_child')\n"
+        "child = child_process.start_child('probe_child')\n"
         "print(child.stdout.readline().decode(), flush=True); time.sleep(600)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}

@@ -361,7 +361,7 @@ def _guarded(script: str) -> str:
 
 def test_the_guard_is_installed_for_the_rest_of_the_process() -> None:
     assert "AIRGAP-SOCKET" in _guarded(
-        "import socket\nfrom airlock_offline import airgap\nairgap.install()\nsocket.socket()"
+        "import socket\nfrom airlock_offline import airgap\nairgap.install_airgap()\nsocket.socket()"
     )
 
 

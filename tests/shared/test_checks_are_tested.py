@@ -31,7 +31,7 @@ RAISED = re.compile(
 
 BAD = [*vectors("requests/bad"), *vectors("transactions/bad"), *vectors("authorizations/bad")]
 FAMILIES = {
-    judge_module: ("BEFORE_MESSAGE", "AFTER_MESSAGE"),
+    judge_module: ("CHECKS_BEFORE_MESSAGE", "CHECKS_AFTER_MESSAGE"),
     agreement: ("STEP_CHECKS", "PLAN_CHECKS", "TEXT_CHECKS"),
     times: ("EXPIRY_CHECKS",),
     transaction: ("CHECKS",),

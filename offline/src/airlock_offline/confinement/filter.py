@@ -174,13 +174,8 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal; select and paste on
 # ``Documentation/userspace-api/seccomp_filter.rst``, ``linux/filter.h``, ``linux/seccomp.h``.
 
 
-LOAD, AND, EQUAL, GREATER_OR_EQUAL, RETURN = (
-    0x20,
-    0x54,
-    0x15,
-    0x35,
-    0x06,
-)  # BPF_LD|W|ABS, ALU|AND|K, JMP|JEQ|K, JMP|JGE|K, RET|K
+# BPF_LD|W|ABS, ALU|AND|K, JMP|JEQ|K, JMP|JGE|K, RET|K
+LOAD, AND, EQUAL, GREATER_OR_EQUAL, RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 NUMBER_AT, MACHINE_AT, ARGUMENTS_AT = 0, 4, 16  # of struct seccomp_data; both machines are little-endian
 KILL, ERRNO, ALLOW = 0x80000000, 0x00050000, 0x7FFF0000  # SECCOMP_RET_KILL_PROCESS, _ERRNO, _ALLOW
 REFUSE = ERRNO | errno.EPERM

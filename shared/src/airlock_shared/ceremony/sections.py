@@ -12,18 +12,12 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
-CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, EXCEPTION, CEREMONY_ENDED = (
-    "ceremony-begun",
-    "station-confirmed",
-    "exception",
-    "ceremony-ended",
-)
+CEREMONY_BEGUN, CEREMONY_ENDED = "ceremony-begun", "ceremony-ended"
+CHECKPOINT_CONFIRMED, EXCEPTION = "station-confirmed", "exception"
 PAGE_CONFIRMED = "page-confirmed"  # a Yes to a page of steps of one form, with the digest of each
 WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on that paper, or that screen
-BY_PAPER, BY_WORDS = (
-    "paper",
-    "words",
-)  # of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn
+# Words of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn.
+BY_PAPER, BY_WORDS = "paper", "words"
 NO_PAPER = "no-paper"
 HOW = {
     BY_PAPER: "compared with paper",

@@ -166,7 +166,9 @@ def advice(error: AirlockError) -> str:
     """Return what to do about an error: its own advice, else that of its check."""
     if error.do or not isinstance(error, Refusal):
         return error.do
-    described = import_module("airlock_shared.checks.catalogue").CHECKS  # every check: paid for when one has refused
+    described = import_module(
+        "airlock_shared.checks.catalogue"
+    ).CHECKS_BY_ID  # every check: paid for when one has refused
     return described[error.check].do if error.check in described else ""
 
 
