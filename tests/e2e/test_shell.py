@@ -158,7 +158,7 @@ def test_no_source_colours_anything() -> None:
     coloured = [path.name for path in sources if colours.search(path.read_text())]
     assert sorted(coloured) == [
         "review_pages.py",  # a mark in the margin says it too: never by colour alone (ADR 34)
-        "terminal.py",  # a QR code is dark on white, whatever the terminal: it is a picture, not a signal
+        "transfer.py",  # a QR code is dark on white, whatever the terminal: it is a picture, not a signal
     ]
 
 
