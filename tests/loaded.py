@@ -10,11 +10,13 @@ import atexit
 import fcntl
 import json
 import os
+import random
 import select
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import termios
 import threading
 import traceback
@@ -76,7 +78,11 @@ class LoadedProgram:
         with theirs:
             words = [python, __file__, str(theirs.fileno()), str(script)]
             self._process = subprocess.Popen(words, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
-        atexit.register(self._ours.close)  # it ends when nobody can ask it for anything
+        atexit.register(self._end)
+
+    def _end(self) -> None:
+        self._ours.close()  # it ends when nobody can ask it for anything
+        self._process.wait(20)
 
     def begin(
         self,
@@ -183,6 +189,8 @@ def _be_the_command(
         os.environ.clear()
         os.environ.update(env)
         os.chdir(cwd)
+        tempfile.tempdir = None
+        random.seed()
         sys.argv = [str(script), *words]
         sys.orig_argv[:] = [sys.executable, *sys.argv]
         import_module(STARTS[script.name]).main()
