@@ -203,7 +203,6 @@ import resource, sys
 from pathlib import Path
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import TranscriptFile
-from draws import repeatable
 transcript = TranscriptFile(Path(sys.argv[1]))
 transcript.record("started", {}, 1)
 resource.setrlimit(resource.RLIMIT_FSIZE, (transcript.path.stat().st_size + 10, resource.RLIM_INFINITY))
