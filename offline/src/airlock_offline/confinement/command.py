@@ -47,7 +47,7 @@ UNCONFINED = Confinement(False, "no filter was requested", 0, "no filter was req
 # ---- confine --------------------------------------------------------------------------------------------------------
 
 
-LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
+_LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 READ_ONLY = ("/etc", "/sys", "/proc", "/run/udev", "/var/lib/dpkg/status")
 DEVICES = ("/dev",)  # as a folder: a Ledger that is plugged in again, or whose app opens, is another file in it
 
@@ -110,7 +110,7 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
         return 0, NOT_ASKED
     if (threads := len(os.listdir("/proc/self/task"))) != 1:  # noqa: PTH208 (names alone)
         return 0, f"{threads} threads run already, and it would apply to only one of them"
-    runs = (sys.prefix, sys.base_prefix, *sys.path, *LIBRARIES)
+    runs = (sys.prefix, sys.base_prefix, *sys.path, *_LIBRARIES)
     looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
     paths = [
         *((Path(path), files.RUN) for path in dict.fromkeys(runs) if path),
@@ -143,7 +143,7 @@ def own_temporary_folder() -> Path:
 # What a command line needs of the machine, read from its parameters before the command begins.
 
 
-EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
+_EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
 KEEP_NOTHING = frozenset(
     {"doctor", "digest", "verify", "config", "completion", "explain", "report", "plan", "transcript show",
      "transcript verify", "delegate challenge", "ceremony show", "ceremony course"}
@@ -180,7 +180,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
         reads=(*(path.absolute() for path in inputs), *(() if keeps else (home.absolute(),))),
         writes=(*((home.absolute(),) if keeps else ()), *(path.absolute().parent for path in outputs)),
         connect=words.get("emulator_port"),
-        files=command not in EVERYWHERE,
+        files=command not in _EVERYWHERE,
     )
 
 
