@@ -318,7 +318,9 @@ def test_a_no_to_the_second_attempt_says_nothing_of_the_first() -> None:
     other = SIGNED._replace(digest=INSTEAD.digest)
     assert _found(other, _begun(*lost)) == {"NONCE-USED", "NONCE-PENDING"}
     assert _found(SIGNED, _begun(*lost)) == set()
-    assert _found(other, _begun(*lost, ("not-signed", SIGNED))) == set()  # not of this program: each no closes one attempt
+    assert (
+        _found(other, _begun(*lost, ("not-signed", SIGNED))) == set()
+    )  # not of this program: each no closes one attempt
 
 
 def test_a_refusal_later_does_not_free_what_was_signed() -> None:

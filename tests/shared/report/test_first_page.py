@@ -241,7 +241,8 @@ def test_what_was_confirmed_again_does_not_read_as_an_alteration() -> None:
     row["stations"] = [*row["stations"], {**first}]
     first["holds"] = False
     told = answers(value)["requests"]
-    assert told[0].startswith("before it was made again: ") and "\N{CHECK MARK}" in told[0]
+    assert told[0].startswith("before it was made again: ")
+    assert "\N{CHECK MARK}" in told[0]
     assert "does not count" not in " ".join(told)
 
 

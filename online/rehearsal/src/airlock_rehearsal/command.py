@@ -83,7 +83,9 @@ def rehearse(
 
     unattended = yes or not sys.stdin.isatty()
     if channel == "qr" and not unattended:
-        raise UsageError("people rehearse by files: two cameras need two machines", do="add YES=1 for CHANNEL=qr: it runs unattended")
+        raise UsageError(
+            "people rehearse by files: two cameras need two machines", do="add YES=1 for CHANNEL=qr: it runs unattended"
+        )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     require_new(folder)
     online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)

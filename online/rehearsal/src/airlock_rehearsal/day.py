@@ -81,8 +81,8 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     known = ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=True)
     for half in ("online", "offline"):
         write_new(day.folder / half / day.plan, next(each.plan for each in known if each.id == day.ceremony).encode())
-    words = [Path(sys.argv[0]).absolute(), "rehearse", "air-gapped", day.folder, "--model", day.model, "--ceremony", day.ceremony,
-             "--offline-command", day.offline]  # fmt: skip
+    words = [Path(sys.argv[0]).absolute(), "rehearse", "air-gapped", day.folder, "--model", day.model,
+             "--ceremony", day.ceremony, "--offline-command", day.offline]  # fmt: skip
     second = day.folder / SECOND
     write_new(second, f"#!/bin/sh\nexec {shlex.join(map(str, words))}\n".encode())
     if day.ceremony == "delegate-key":
