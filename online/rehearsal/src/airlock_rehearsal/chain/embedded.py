@@ -18,7 +18,6 @@ from eth_utils.exceptions import ValidationError
 from airlock_rehearsal.chain.evm import (
     BLOCK_GAS,
     CHAIN_ID,
-    PRIORITY_FEE,
     EvmBlock,
     EvmReceipt,
     EvmTransaction,
@@ -34,7 +33,7 @@ _NO_HASH = b"\0" * 32
 
 
 class EmbeddedEvm:
-    """An ``Evm`` in memory. ``now_s`` is the clock: unix seconds. Raises as ``Evm`` says."""
+    """A chain in memory; what it takes is mined at once. ``now_s`` is the clock: unix seconds."""
 
     def __init__(self, now_s: Callable[[], int]) -> None:
         self._now_s = now_s
@@ -44,10 +43,6 @@ class EmbeddedEvm:
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
 
-    def chain_id(self) -> int:
-        """Return the chain id."""
-        return CHAIN_ID
-
     def block_number(self) -> int:
         """Return the number of the latest block."""
         return len(self._blocks) - 1
@@ -56,10 +51,6 @@ class EmbeddedEvm:
         """Return a block that is there."""
         header, hashes = self._blocks[number]
         return EvmBlock(int(header.timestamp), hashes)
-
-    def pass_time(self) -> None:
-        """Mine a block without transactions."""
-        self.send_together([])
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
@@ -91,10 +82,6 @@ class EmbeddedEvm:
     def base_fee(self) -> int:
         """Return the next block's base fee, in wei a gas."""
         return int(self._chain.header.base_fee_per_gas)
-
-    def priority_fee(self) -> int:
-        """Return a priority fee that will do, in wei a gas."""
-        return PRIORITY_FEE
 
     def fee_history(self, count: int) -> dict[str, Any]:
         """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""

@@ -1,4 +1,4 @@
-"""The rehearsal's JSON-RPC: an ``Evm`` spoken to as a node. Source: the Ethereum JSON-RPC specification, EIP-1474."""
+"""The rehearsal's JSON-RPC: the chain spoken to as a node. Source: the Ethereum JSON-RPC specification, EIP-1474."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from eth_utils.address import is_address, to_checksum_address
 
-from airlock_rehearsal.chain.evm import EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.deploy import Evm
+    from airlock_rehearsal.chain.embedded import EmbeddedEvm
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -39,13 +39,13 @@ class RpcFault(Exception):
 class JsonRpc:
     """The methods that Airlock asks a node for, and no others."""
 
-    def __init__(self, evm: Evm) -> None:
+    def __init__(self, evm: EmbeddedEvm) -> None:
         self._evm = evm
         self._methods: dict[str, tuple[int, int, Callable[..., Any]]] = {  # parameters at least and at most
-            "eth_chainId": (0, 0, lambda: hex(evm.chain_id())),
+            "eth_chainId": (0, 0, lambda: hex(CHAIN_ID)),
             "eth_blockNumber": (0, 0, lambda: hex(evm.block_number())),
-            "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + evm.priority_fee())),
-            "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(evm.priority_fee())),
+            "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + PRIORITY_FEE)),
+            "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(PRIORITY_FEE)),
             "eth_feeHistory": (2, 3, self._fee_history),
             "eth_getBalance": (1, 2, self._balance),
             "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
@@ -77,7 +77,7 @@ class JsonRpc:
         """Return a block; before the newest is told, time passes as it does on a chain."""
         newest = self._evm.block_number()
         if which in _BLOCKS and self._evm.timestamp() - self._evm.block(newest).timestamp > BLOCK_S:
-            self._evm.pass_time()
+            self._evm.send_together([])
         number = self._number_of(which)
         if number is None:
             return None
@@ -135,7 +135,7 @@ class JsonRpc:
         if not 1 <= blocks <= MOST_BLOCKS:
             raise RpcFault(BAD_PARAMS, f"1 to {MOST_BLOCKS} blocks are told of")
         history, wanted = self._evm.fee_history(blocks), len(cast("list[object]", percentiles))
-        reward = [[hex(self._evm.priority_fee())] * wanted for _ in history["gasUsedRatio"]]
+        reward = [[hex(PRIORITY_FEE)] * wanted for _ in history["gasUsedRatio"]]
         return history | ({"reward": reward} if wanted else {})
 
     def _receipt(self, transaction_hash: object) -> dict[str, object] | None:

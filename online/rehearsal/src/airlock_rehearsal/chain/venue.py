@@ -24,7 +24,7 @@ from airlock_rehearsal.chain.interface import (
 )
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.deploy import Evm
+    from airlock_rehearsal.chain.embedded import EmbeddedEvm
 
 SEEDING_GAS = 1_000_000
 
@@ -66,7 +66,7 @@ class CallOutcome(NamedTuple):
 class ChainVenue:
     """The venue's contracts on a chain, and the operator who runs it."""
 
-    def __init__(self, evm: Evm, contracts: Contracts) -> None:
+    def __init__(self, evm: EmbeddedEvm, contracts: Contracts) -> None:
         self.evm, self.contracts = evm, contracts
         self.operator: Sender = derived("operator")
         self._addresses: Mapping[str, str] = {
@@ -77,7 +77,7 @@ class ChainVenue:
         }
 
     @classmethod
-    def deployed(cls, evm: Evm, *, trading_name: str, referral_name: str) -> ChainVenue:
+    def deployed(cls, evm: EmbeddedEvm, *, trading_name: str, referral_name: str) -> ChainVenue:
         """Put the venue on a chain; the names are those of its two signing domains."""
         return cls(evm, deploy(evm, derived("operator"), trading_name=trading_name, referral_name=referral_name))
 

@@ -23,7 +23,6 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from airlock_rehearsal.chain.deploy import Evm
 from airlock_rehearsal.scenarios import service_words
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
@@ -136,10 +135,9 @@ class _Server(uvicorn.Server):
 class RehearsalServices(Runtime):
     """The services on one port of 127.0.0.1; a context manager that starts and stops them.
 
-    ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run;
-    ``evm`` is an outside chain, where none is given there is one in memory. ``posts`` counts the POSTs and PUTs that each
-    service received, per nonce or hash; ``relay`` apart from ``builder``. Raises ``UsageError`` for a real chain id, an
-    unknown execution mode, a wrong address, or a chain that has a rehearsal's venue already.
+    ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run.
+    ``posts`` counts the POSTs and PUTs that each service received, per nonce or hash; ``relay`` apart from ``builder``.
+    Raises ``UsageError`` for a real chain id, an unknown execution mode, or a wrong address.
     """
 
     def __init__(
@@ -149,9 +147,8 @@ class RehearsalServices(Runtime):
         settings: RehearsalSettings = RehearsalSettings(),  # noqa: B008  (immutable)
         now_ms: Callable[[], int] = wall_clock_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
-        evm: Evm | None = None,
     ) -> None:
-        state = set_up(settings, checked(settings, trader), now_ms, evm)
+        state = set_up(settings, checked(settings, trader), now_ms)
         super().__init__(state, Mempool(state.venue.evm), faults)
         self.posts = state.posts
         self._running: tuple[_Server, threading.Thread] | None = None

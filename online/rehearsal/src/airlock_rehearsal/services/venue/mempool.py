@@ -14,9 +14,10 @@ from eth_utils.exceptions import ValidationError
 from hexbytes import HexBytes
 from rlp.exceptions import RLPException
 
-from airlock_rehearsal.chain.deploy import Evm
+from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.evm import (
     BLOCK_GAS,
+    CHAIN_ID,
     EvmReceipt,
     EvmTransaction,
     NotTaken,
@@ -88,7 +89,7 @@ GAS_MONEY = 100 * 10**18
 class Mempool:
     """The transactions on their way, before one chain."""
 
-    def __init__(self, evm: Evm) -> None:
+    def __init__(self, evm: EmbeddedEvm) -> None:
         self._evm = evm
         self._waiting: dict[str, tuple[EvmTransaction, bytes]] = {}
         self._seen: set[str] = set()
@@ -124,8 +125,8 @@ class Mempool:
     def _check(self, transaction: EvmTransaction) -> None:
         if transaction.hash in self._waiting or self._evm.receipt(transaction.hash) is not None:
             raise NotTaken("already known")
-        if transaction.chain_id != (chain_id := self._evm.chain_id()):
-            raise NotTaken(f"invalid chain id for signer: have {transaction.chain_id} want {chain_id}")
+        if transaction.chain_id != CHAIN_ID:
+            raise NotTaken(f"invalid chain id for signer: have {transaction.chain_id} want {CHAIN_ID}")
         expected = self.transaction_count(transaction.sender)
         if transaction.nonce != expected:
             low = "low" if transaction.nonce < expected else "high"
