@@ -216,6 +216,10 @@ class BuildFields(dict[str, Any]):
             raise bad("deadlineMs", "is over")
         return int(given)
 
+    def timed(self, space: str = "trading", trader: str = "trader") -> dict[str, int]:
+        """Return the deadline and the nonce with which most messages end."""
+        return {"_deadline": self.deadline, "_nonce": self.nonce(space, trader)}
+
     @property
     def slippage(self) -> int:
         """The slippage asked for, or one per cent."""

@@ -84,10 +84,10 @@ def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults:
         arguments = _altered_arguments(arguments)
     if told("call-swapped"):
         call, arguments = "setDelegate", {"delegate": STRANGER, "expiry": NEVER_S}
-    to, data = CALLS[call].contract, encode_call(call, arguments)
+    to, data = CALLS[call].address, encode_call(call, arguments)
     if draft.delegate is not None:
         to = TRADING_ROUTER
-        data = encode_call("delegatedAction", {"trader": draft.account, "call": "0x" + data.hex()})
+        data = encode_call("delegatedAction", {"trader": draft.account, "call": data})
     if told("to-crossed"):
         to = {TRADING_ROUTER: REFERRAL, REFERRAL: USDC, USDC: TRADING_ROUTER}[to]
     return {
