@@ -9,7 +9,7 @@ import pytest
 
 from airlock_rehearsal.chain.deploy import created_at, transact_together
 from airlock_rehearsal.chain.evm import EvmCall, Log, Reverted
-from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, decode_log, encode_call, revert_name
+from airlock_rehearsal.chain.interface import REFERRAL, decode_log, encode_call, revert_name
 from airlock_rehearsal.chain.venue import OperatorCall
 from online.chain.ground import NOW_S, STRANGER, TREASURY_SENDER, Clock, Ground, code
 from online.chain.marks import EmbeddedEvm
@@ -63,9 +63,7 @@ def test_an_action_that_reverts_among_others_is_told(ground: Ground) -> None:
 def test_the_contracts_are_where_they_were_said_to_be(ground: Ground) -> None:
     operator = ground.venue.operator.address
     assert tuple(ground.venue.contracts) == tuple(created_at(operator, nonce) for nonce in range(4))
-    assert ground.venue.whitelist() == frozenset(ground.venue.contracts)
     assert all(ground.evm.code(address) for address in ground.venue.contracts)
-    assert "fulfil" in ground.venue.functions(STORAGE)
 
 
 def test_the_embedded_chain_goes_back_to_its_own_marks_alone() -> None:

@@ -82,12 +82,9 @@ def rehearse(
             software_ledger(offline, ["--model", model]) as port,
             software_ledger(offline, ["--model", model, "--blind-signing"]) as blind_port,
         ):
-
-            def ledger(blind: bool) -> int:
-                return blind_port if blind else port
-
             on_chain = ChainRecord(services.state, (DELEGATE,)).since
-            rows = play_all(Play(folder, online, offline, services.urls, ledger, model, show, channel, on_chain))
+            ports = {False: port, True: blind_port}.__getitem__
+            rows = play_all(Play(folder, online, offline, services.urls, ports, model, show, channel, on_chain))
     for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmCall, EvmReceipt, NotTaken
+from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import creation_code, reverted
 
 # ---- sending --------------------------------------------------------------------------------------------------------
@@ -32,14 +32,14 @@ def derived(name: str) -> Sender:
 def transact(evm: EmbeddedEvm, sender: Sender, to: str, data: bytes) -> EvmReceipt:
     """Send a transaction, once a simulation has gone through; return its receipt. Raises ``Reverted`` and ``NotTaken``."""
     call = EvmCall(to, data, evm.estimate_gas(sender.address, to, data))
-    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, call))])[0]
+    return transact_together(evm, sender, [call])[0]
 
 
 def transact_together(evm: EmbeddedEvm, sender: Sender, calls: Sequence[EvmCall]) -> list[EvmReceipt]:
     """Send transactions in one block, so that the chain's clock moves once; return their receipts. Raises ``NotTaken``."""
     first = evm.transaction_count(sender.address)
     raws = [signed(evm, sender, call, first + place) for place, call in enumerate(calls)]
-    return _receipts(evm, evm.send_together(raws))
+    return [receipt for sent in evm.send_together(raws) if (receipt := evm.receipt(sent))]
 
 
 def required(receipts: Sequence[EvmReceipt]) -> None:
@@ -66,16 +66,6 @@ def signed(evm: EmbeddedEvm, sender: Sender, call: EvmCall, nonce: int | None = 
     if call.to:
         unsigned["to"] = call.to
     return bytes(Account.sign_transaction(unsigned, sender.key).raw_transaction)
-
-
-def _receipts(evm: EmbeddedEvm, hashes: Sequence[str]) -> list[EvmReceipt]:
-    receipts = []
-    for transaction_hash in hashes:
-        receipt = evm.receipt(transaction_hash)
-        if receipt is None:
-            raise NotTaken(f"{transaction_hash} was not mined: the block may be full")
-        receipts.append(receipt)
-    return receipts
 
 
 # ---- deploy ---------------------------------------------------------------------------------------------------------

@@ -27,8 +27,6 @@ from airlock_rehearsal.chain.evm import (
 )
 from airlock_rehearsal.chain.interface import reverted
 
-_FAUCET = bytes(range(20))
-_FAUCET_WEI = 10**30
 _NO_HASH = b"\0" * 32
 
 
@@ -54,10 +52,7 @@ class EmbeddedEvm:
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
-        return max(self._now_s(), self._parent_s() + 1)
-
-    def _parent_s(self) -> int:
-        return int(self._chain.get_block_header_by_hash(self._chain.header.parent_hash).timestamp)
+        return max(self._now_s(), int(self._blocks[-1][0].timestamp) + 1)
 
     def _vm(self, block: int | None = None) -> Any:
         if block is not None:
@@ -125,11 +120,12 @@ class EmbeddedEvm:
                 self._chain.header = before
                 raise
             block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
-            used, told = 0, [_transaction(transaction) for transaction, _, _ in applied]
-            for sent, (_, receipt, computation) in zip(told, applied, strict=True):
+            used, hashes = 0, []
+            for transaction, receipt, computation in applied:
+                sent = _transaction(transaction)
                 self._mined[sent.hash] = sent, _receipt(block, sent, receipt, computation, receipt.gas_used - used)
                 used = receipt.gas_used
-            hashes = [sent.hash for sent in told]
+                hashes.append(sent.hash)
             self._blocks.append((block.header, tuple(hashes)))
             return hashes
 
@@ -159,7 +155,6 @@ class EmbeddedEvm:
     def fund(self, account: str, wei: int) -> None:
         """Give an account wei, for gas: from the next block on, without a transaction."""
         with self._changing() as state:
-            state.delta_balance(_FAUCET, -wei)
             state.delta_balance(to_canonical_address(account), wei)
 
     def set_code(self, account: str, code: bytes) -> None:
@@ -212,8 +207,7 @@ def _new_chain(genesis_s: int) -> Any:
         "gas_limit": BLOCK_GAS,
         "timestamp": genesis_s,
     }
-    state: dict[Any, Any] = {_FAUCET: {"balance": _FAUCET_WEI, "nonce": 0, "code": b"", "storage": {}}}
-    return RehearsalChain.from_genesis(get_db_backend(), genesis, state)
+    return RehearsalChain.from_genesis(get_db_backend(), genesis)
 
 
 def _hex(value: bytes) -> str:

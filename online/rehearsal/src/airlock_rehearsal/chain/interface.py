@@ -7,13 +7,14 @@ what is encoded may also have numbers in decimal and bytes in hex.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
 from eth_abi import abi
 from eth_abi.exceptions import DecodingError
+from eth_utils.abi import abi_to_signature, collapse_if_tuple
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -25,7 +26,7 @@ ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral",
 
 _ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
 
-Entry = Mapping[str, Any]
+Entry = Any
 """One row of a JSON ABI."""
 
 
@@ -42,19 +43,6 @@ def artifacts() -> dict[str, Any]:
     return dict(json.loads(ARTIFACTS.read_text())["contracts"])
 
 
-def type_of(entry: Entry) -> str:
-    """Return the canonical type of an ABI parameter: a struct as the tuple of its members."""
-    kind: str = entry["type"]
-    if not kind.startswith("tuple"):
-        return kind
-    return f"({','.join(map(type_of, entry['components']))}){kind.removeprefix('tuple')}"
-
-
-def signature_of(entry: Entry) -> str:
-    """Return the signature that a selector or a topic is made of."""
-    return f"{entry['name']}({','.join(map(type_of, entry['inputs']))})"
-
-
 @cache
 def _entries(contract: str, kind: str) -> dict[str, Entry]:
     return {entry["name"]: entry for entry in artifacts()[contract]["abi"] if entry["type"] == kind}
@@ -63,12 +51,7 @@ def _entries(contract: str, kind: str) -> dict[str, Entry]:
 @cache
 def selector(contract: str, name: str) -> bytes:
     """Return the four bytes of a function."""
-    return bytes(keccak(signature_of(_entries(contract, "function")[name]).encode())[:4])
-
-
-def function_names(contract: str) -> list[str]:
-    """Return the functions of a contract."""
-    return list(_entries(contract, "function"))
+    return bytes(keccak(abi_to_signature(_entries(contract, "function")[name]).encode())[:4])
 
 
 def encode_call(contract: str, name: str, *arguments: Any) -> bytes:
@@ -131,13 +114,13 @@ def reverted(data: bytes) -> Reverted:
 def _by_hash(kind: str, length: int) -> dict[bytes, Entry]:
     """Return all events or errors by so many first bytes of their signature's hash."""
     rows = (entry for name in artifacts() for entry in _entries(name, kind).values())
-    return {bytes(keccak(signature_of(entry).encode())[:length]): entry for entry in rows}
+    return {bytes(keccak(abi_to_signature(entry).encode())[:length]): entry for entry in rows}
 
 
 def encode(inputs: Iterable[Entry], arguments: Iterable[Any]) -> bytes:
     """Return ``abi.encode`` of arguments."""
     parts = list(zip(inputs, arguments, strict=True))
-    return bytes(abi.encode([type_of(part) for part, _ in parts], [_plain(*part) for part in parts]))
+    return bytes(abi.encode([collapse_if_tuple(part) for part, _ in parts], [_plain(*part) for part in parts]))
 
 
 def _plain(entry: Entry, value: Any) -> Any:
@@ -152,7 +135,7 @@ def _plain(entry: Entry, value: Any) -> Any:
 def decode(outputs: Iterable[Entry], data: bytes) -> list[Any]:
     """Return what was encoded. Raises as eth-abi does."""
     parts = list(outputs)
-    values = abi.decode([type_of(part) for part in parts], data)
+    values = abi.decode(list(map(collapse_if_tuple, parts)), data)
     return [_named(part, value) for part, value in zip(parts, values, strict=True)]
 
 

@@ -14,7 +14,7 @@ from starlette.routing import Route
 
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.builder.fields import integer
-from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object, request_fields
+from airlock_rehearsal.services.envelope import Json, Read, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import another_hash, served
 from airlock_rehearsal.services.venue.eip712_peer import Message
@@ -46,15 +46,13 @@ def read_trigger(state: VenueState, body: Read) -> SignedIntent:
     message = _accounted(body) | {"buy": body["buy"]}
     if type(body["buy"]) is not bool:
         raise Refused("buy must be a boolean")
-    for name in _TRIGGER_NUMBERS:
-        if type(body[name]) is not int:
-            raise Refused(f"{name} must be a number")
-        message[name] = _uint(name, body[name])
-    for name in _TRIGGER_TEXTS:
-        if not isinstance(body[name], str):
-            raise Refused(f"{name} must be a string")
-        sign = "-" if name == "percentage" and body[name].startswith("-") else ""
-        message[name] = sign + _uint(name, body[name].removeprefix(sign))
+    for name in _TRIGGER_NUMBERS + _TRIGGER_TEXTS:
+        kind, what = (int, "number") if name in _TRIGGER_NUMBERS else (str, "string")
+        if type(body[name]) is not kind:
+            raise Refused(f"{name} must be a {what}")
+        text = str(body[name])
+        sign = "-" if name == "percentage" and text.startswith("-") else ""
+        message[name] = sign + _uint(name, text.removeprefix(sign))
     _check_trigger(state, message)
     signed = verified(state, "TpSlReq", message, body["signedMessage"])
     try:
@@ -96,9 +94,9 @@ def _uint(name: str, value: object) -> str:
         raise Refused(f"{name} is {error}") from error
 
 
-def nonce_in(body: bytes) -> str:
-    """Return the nonce that a POST or PUT is counted by. Raises ``Refused``."""
-    return str(parse_object(body).get("nonce", "unreadable"))[:80]
+def nonce_in(fields: Read) -> str:
+    """Return the nonce that a POST or PUT is counted by."""
+    return str(fields.get("nonce", "unreadable"))[:80]
 
 
 def store(state: VenueState, signed: SignedIntent) -> str:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import is_address
 
-from airlock_rehearsal.services.envelope import Read, Refused, parse_object
+from airlock_rehearsal.services.envelope import Read, Refused
 from airlock_rehearsal.services.venue.eip712_peer import Message, decode, digest_of, recover, types_of
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
@@ -96,9 +96,8 @@ def _order_type(code: object) -> OrderType:
     return row
 
 
-def nonce_of_order(body: bytes) -> str:
+def nonce_of_order(order: Read) -> str:
     """Return the nonce in a batched body, by which it is counted."""
-    order = parse_object(body)
     erc712 = order.get("erc712")
     if not isinstance(erc712, dict):
         raise Refused("erc712 is not an object")
