@@ -29,7 +29,7 @@ from airlock_rehearsal.services.delivery.relayer import relay_routes
 from airlock_rehearsal.services.delivery.twap_core import core_routes, twap_routes
 from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.faults import FAULTS, SERVICES, Faults
-from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings, Runtime, checked
+from airlock_rehearsal.services.runtime import CHAIN_ID, DEFAULT_TRADER, RehearsalSettings, Runtime, checked
 from airlock_rehearsal.services.transport import without_cuts
 from airlock_rehearsal.services.venue.mempool import Mempool
 from airlock_rehearsal.services.venue.order_lifecycle import Market
@@ -135,7 +135,7 @@ class RehearsalServices(Runtime):
 
     ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run.
     ``posts`` counts the POSTs and PUTs that each service received, per nonce or hash; ``relay`` apart from ``builder``.
-    Raises ``UsageError`` for a real chain id, an unknown execution mode, or a wrong address.
+    Raises ``UsageError`` for an unknown execution mode, or a wrong address.
     """
 
     def __init__(
@@ -222,7 +222,7 @@ def serve_forever(services: RehearsalServices, *, port: int) -> None:
         click.echo(BANNER, err=True)
         services.start(port)
         ready = {"simulator": True, "url": services.url, "services": services.urls}
-        ready |= {"chainId": services.settings.chain_id, "trader": services.state.trader}
+        ready |= {"chainId": CHAIN_ID, "trader": services.state.trader}
         click.echo(json.dumps(ready))
         words = " ".join(service_words(services.urls))
         click.echo(f"Pin it:\n  airlock-online deployment fetch --name rehearsal {words} -o deployment.json", err=True)

@@ -66,8 +66,13 @@ async def _padding() -> AsyncIterator[bytes]:
 
 
 def another_hash(transaction_hash: str) -> str:
-    """Return a hash that is not the transaction's: the fault ``wrong-hash``."""
+    """Return a hash that is not the transaction's."""
     return transaction_hash[:-1] + format(int(transaction_hash[-1], 16) ^ 1, "x")
+
+
+def told_hash(runtime: Runtime, place: str, transaction_hash: str) -> str:
+    """Return a transaction's hash as a service tells it: another one under the fault ``wrong-hash``."""
+    return another_hash(transaction_hash) if runtime.faults.has("wrong-hash", place) else transaction_hash
 
 
 async def dribbled(chunks: AsyncIterator[bytes], pause_s: float) -> AsyncIterator[bytes]:

@@ -220,6 +220,18 @@ class BuildFields(dict[str, Any]):
         return {"_deadline": self.deadline, "_nonce": self.nonce(space, trader)}
 
     @property
+    def expiry(self) -> int:
+        """The expiry asked for a delegate, who is somebody else, in unix seconds."""
+        expiry_s = int(self["expirySeconds"])
+        if expiry_s >= SECONDS_AT_MOST:
+            raise bad("expirySeconds", "looks like milliseconds; unix seconds are wanted")
+        if expiry_s <= self.state.now_s:
+            raise bad("expirySeconds", "is over")
+        if self["delegate"] == self["trader"]:
+            raise bad("delegate", "is the trader")
+        return expiry_s
+
+    @property
     def slippage(self) -> int:
         """The slippage asked for, or one per cent."""
         given = self["slippagePercent"]

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from airlock_rehearsal.services.builder.fields import (
     OPEN_ORDER_TYPES,
-    SECONDS_AT_MOST,
     TRIGGER_ORDER_TYPES,
     TRIGGER_TYPES,
     BuildFields,
@@ -163,13 +162,7 @@ def twap_cancel(asked: BuildFields) -> Draft:
 
 def delegate(asked: BuildFields) -> Draft:
     """``/v2/intents/delegate``: the expiry is in unix seconds; the venue's terms are part of what is signed."""
-    expiry_s = asked["expirySeconds"]
-    if expiry_s >= SECONDS_AT_MOST:
-        raise bad("expirySeconds", "looks like milliseconds; unix seconds are wanted")
-    if expiry_s <= asked.state.now_s:
-        raise bad("expirySeconds", "is over")
-    if asked["delegate"] == asked["trader"]:
-        raise bad("delegate", "is the trader")
+    expiry_s = asked.expiry
     message: Message = {
         "trader": asked["trader"],
         "delegate": asked["delegate"],

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from airlock_rehearsal.chain import interface
 from airlock_rehearsal.services.builder import message_drafts
-from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, BuildFields, bad
+from airlock_rehearsal.services.builder.fields import BuildFields, bad
 from airlock_rehearsal.services.builder.message_drafts import COINS
 from airlock_rehearsal.services.runtime import REFERRAL, TRADING_ROUTER, TRADING_STORAGE, USDC
 from airlock_rehearsal.services.venue.eip712_peer import Message
@@ -151,13 +151,8 @@ def close_trade(asked: BuildFields) -> TransactionDraft:
 
 def set_delegate(asked: BuildFields) -> TransactionDraft:
     """``/v2/delegate/set``: the expiry is in unix seconds."""
-    expiry_s = asked["expirySeconds"]
-    if not asked.state.now_s < expiry_s < SECONDS_AT_MOST:
-        raise bad("expirySeconds", "is over, or looks like milliseconds; unix seconds are wanted")
-    if asked["delegate"] == asked["trader"]:
-        raise bad("delegate", "is the trader")
-    arguments: Message = {"delegate": asked["delegate"], "expiry": expiry_s}
-    meta: Message = {"delegate": asked["delegate"], "expirySeconds": expiry_s}
+    arguments: Message = {"delegate": asked["delegate"], "expiry": asked.expiry}
+    meta: Message = {"delegate": asked["delegate"], "expirySeconds": asked.expiry}
     return _draft(asked, "setDelegate", arguments, "Register a delegate", meta)
 
 

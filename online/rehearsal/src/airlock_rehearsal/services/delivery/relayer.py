@@ -18,7 +18,7 @@ from airlock_rehearsal.chain.interface import revert_name
 from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, bad
 from airlock_rehearsal.services.envelope import Read, Refused, done, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, served
+from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.mempool import hash_of, read_transaction, sent, settle
 from airlock_rehearsal.services.venue.submission import (
     SignedIntent,
@@ -133,8 +133,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         except NotTaken as error:
             raise Refused(str(error), "TX_REJECTED", details=target) from error
         runtime.spawn(settle(runtime, transaction.hash, "relay", runtime.faults))
-        wrong = runtime.faults.has("wrong-hash", "relay")
-        return done({"hash": another_hash(transaction.hash) if wrong else transaction.hash})
+        return done({"hash": told_hash(runtime, "relay", transaction.hash)})
 
     async def status(request: Request) -> Response:
         asked = request.path_params["hash"]

@@ -22,7 +22,7 @@ from airlock_rehearsal.chain.json_rpc import (
 )
 from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, served
+from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.mempool import hash_of, settle
 
 UNREADABLE, INVALID_REQUEST = -32700, -32600
@@ -61,7 +61,7 @@ class Node(JsonRpc):
     def _send(self, raw: object) -> str:
         sent = self._mempool.send_raw(hex_bytes(raw))
         self._runtime.spawn(settle(self._runtime, sent, "rpc", self._runtime.faults))
-        return another_hash(sent) if self._runtime.faults.has("wrong-hash", "rpc") else sent
+        return told_hash(self._runtime, "rpc", sent)
 
     def _transaction(self, transaction_hash: object) -> dict[str, Any] | None:
         waiting = self._mempool.waiting(hex_hash(transaction_hash))

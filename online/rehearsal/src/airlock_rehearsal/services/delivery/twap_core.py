@@ -16,7 +16,7 @@ from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.builder.fields import integer
 from airlock_rehearsal.services.envelope import Json, Read, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, served
+from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.mempool import check, submitted
 from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
@@ -116,10 +116,8 @@ def twap_routes(runtime: Runtime) -> list[Route]:
             receipt = submitted(runtime.state, signed).receipt
         except Reverted as error:
             raise Refused(error.name) from error
-        wrong = runtime.faults.has("wrong-hash", "twap")
-        told = {"transactionHash": another_hash(receipt.hash) if wrong else receipt.hash}
-        body = {"twapId": int(signed.message["twapId"]), **told, "blockNumber": receipt.block_number}
-        return Json(body, status_code=201)
+        told = {"twapId": int(signed.message["twapId"]), "transactionHash": told_hash(runtime, "twap", receipt.hash)}
+        return Json(told | {"blockNumber": receipt.block_number}, status_code=201)
 
     return [served(runtime, "twap", "POST /twaps/cancel", cancel, key_of=nonce_in)]
 
