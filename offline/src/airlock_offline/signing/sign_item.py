@@ -255,16 +255,16 @@ def _recorded(case: Case, signed: Signed, desk: SigningDesk) -> ItemResult:
     try:
         late = _late_by(case, desk)
         desk.record(SIGNED_LATE if late else SIGNED, data)
+        desk.used.add(use_of(case))
+        if late is None:
+            desk.state.keep_signed(signed)
+            return ItemResult(signed, ExitCode.DONE)
     except AirlockError as error:
         raise UsageError(
-            f"the Ledger has signed step {signed.step}, but that is NOT on record: {error.what}. The signature is "
-            f"not given out, and the step counts as signed",
+            f"the Ledger has signed step {signed.step}, but that is NOT on record as a whole: {error.what}. The "
+            f"signature is not given out, and the step counts as signed",
             do="make the disk writable, then run the same command again: it asks the Ledger for the same signature",
         ) from error
-    desk.used.add(use_of(case))
-    if late is None:
-        desk.state.keep_signed(signed)
-        return ItemResult(signed, ExitCode.DONE)
     desk.tell(f"{late.id}: the Ledger signed too late. That is on record; the signature is not given out.")
     desk.record("refused", {"step": signed.step, "checks": [late.id]})
     return ItemResult(Signed(signed.step, "refused", late.id), ExitCode.EXPIRED)
