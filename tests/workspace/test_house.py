@@ -113,7 +113,7 @@ COMMANDS = frozenset(
 ONE_FORM = frozenset("CALL_CHECKS CHECKS MODULES ROUTE complete parcel read_call".split())
 TWIN_HALVES = frozenset("HOME_VARIABLE default_home now_ms read_config".split())
 """What may stand in several files: a command in each half, what modules of one form are asked for, a half's own home."""
-SHARED_WITH_THE_REHEARSAL_AT_MOST = 72
+SHARED_WITH_THE_REHEARSAL_AT_MOST = 44
 """The venue's peer and the software Ledger say the same things in their own code: endpoints, standards, constants."""
 
 
