@@ -1,6 +1,6 @@
 """``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs.
 
-The kernel's is next: when a command's words are read, and before it reads anything else.
+The kernel's is next: when a command's words are read, and before it reads anything else but our own ``config.toml``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import FOLDER_TYPE
 
 # heading -> name -> its line in the list of commands; its module is imported only when it is used
-_STATIONS = {
+_HEADINGS = {
     "Days before": {
         "plan": "Write, check, show or draft a ceremony plan.",
     },
@@ -75,7 +75,7 @@ class OfflineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_offline.cli"
-    stations: ClassVar = _STATIONS
+    headings: ClassVar = _HEADINGS
     modules: ClassVar = MODULES
 
 
