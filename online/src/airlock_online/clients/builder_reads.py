@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import flag_of, named
+from airlock_online.clients.reply_values import PNL_ALLOWED, named, pnl_of
 from airlock_online.speech.sections import REPLIES
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
@@ -170,16 +170,16 @@ def pair_rows(catalogue: Iterable[object], names: Mapping[str, str], deployment:
 
 
 def _pair_row(pair: Mapping[str, Any], names: Mapping[str, str], deployment: Deployment) -> PairRow:
-    index, label, pnl = pair.get(names["id"]), pair.get(names["name"]), flag_of(pair, names["pnl"])
+    index, label, pnl = pair.get(names["id"]), pair.get(names["name"]), pnl_of(pair, names["pnl"])
     number = int(_digits(index) or -1)
     pinned = deployment.pairs.get(number)
-    same = pinned is not None and pinned.name == label and pinned.pnl == (pnl is True)
+    same = pinned is not None and pinned.name == label and pinned.pnl == (None if pnl == PNL_ALLOWED else pnl is True)
     remarks = ["not listed"] if pair.get("isPairListed") is False else []
     remarks += ["close only"] if pair.get("closeOnly") is True else []
     return PairRow(
         str(number) if number >= 0 else NOT_TOLD,
         safe(label, limit=40) if type(label) is str else NOT_TOLD,
-        ("PnL" if pnl else "ordinary") if type(pnl) is bool else NOT_TOLD,
+        {"True": "PnL", "False": "ordinary", PNL_ALLOWED: PNL_ALLOWED}.get(str(pnl), NOT_TOLD),
         _leverages(pair.get("leverages")),
         ", ".join(remarks),
         same,

@@ -13,7 +13,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient, Method
-from airlock_online.clients.reply_values import delegation_told, require_named, whole
+from airlock_online.clients.builder_reads import entries
+from airlock_online.clients.reply_values import delegation_told, named, pnl_of, require_named, whole
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
@@ -23,11 +24,12 @@ from airlock_online.speech.sections import ACCOUNT, MARK, SHIPPED, Speech, is_pa
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.documents.deployment import Pair
 from airlock_shared.documents.requests import Request, read_item
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import Transaction
-from airlock_shared.plan.decisions import replaced_trigger, request_fields, wanted_value
+from airlock_shared.plan.decisions import market_orders, replaced_trigger, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
@@ -264,7 +266,7 @@ def _request(
 ) -> Request:
     """Return a payload as a request whose form is right; a transaction's filling is a stand-in yet."""
     intent = None if step.action.call else _known_struct(step, situation)
-    order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation)
+    order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation, sources)
     request = Request(
         step=step.id,
         action=step.action.name,
@@ -321,8 +323,12 @@ def fields_to_send(step: Step, situation: Situation) -> dict[str, str]:
     return fields
 
 
-def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int | None, str]:
-    """Return the batched market's order type for a step, and why; ``(None, "")`` for what is no market order."""
+def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sources) -> tuple[int | None, str]:
+    """Return the batched market's order type for a step, and why; ``(None, "")`` for what is no market order.
+
+    Of a pair that does not tell its kind, the position's own flag does, where the venue has one. Raises ``UsageError`` where
+    neither these nor the plan tell, and where they contradict each other.
+    """
     if intent.order_types is None:
         return None, ""
     wanted = wanted_value("pairIndex", step, situation.deployment)
@@ -332,11 +338,39 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
         raise UsageError(
             f"step {step.id}: the deployment has no pair {number}", do="correct the plan, or fetch it again"
         )
-    order_type = intent.order_types[pair.pnl]
-    if order_type < 0:
+    types, reason = market_orders(intent, pair, step)
+    if not types:
         raise UsageError(f"step {step.id}: {pair.name} is a PnL pair; it has no increase", do="correct the plan")
-    kind = "a PnL pair" if pair.pnl else "an ordinary pair"
-    return order_type, f"{intent.name} on {pair.name}, {kind} of the pinned deployment"
+    told = _kind_of_position(step, pair, sources) if pair.pnl is None else None
+    if told is None and len(types) == 1:
+        return types[0], reason
+    if told is None:
+        raise UsageError(
+            f"step {step.id}: neither {pair.name} nor its position tells whether it is by PnL, and the plan does not either",
+            do='ask the venue, and state orderType in the step\'s fields: "market", or "market_pnl"',
+        )
+    if intent.order_types[told] not in types:
+        kind = "a PnL position" if told else "no PnL position"
+        raise UsageError(f"step {step.id}: the venue says that it is {kind}", do="correct the plan")
+    return intent.order_types[told], f"{intent.name} on {pair.name}, by the position's own flag"
+
+
+def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
+    """Return whether a step's position is by PnL, as the venue's read of it tells; None where it does not."""
+    speech = sources.config.speech
+    if "tradeIndex" not in step.values or not speech.paths["positions"]:
+        return None
+    fields = {"trader": step.address("trader")}
+    read = sources.answered(partial(sources.builder.read, "positions", fields))
+    require_named("positions read", read, **fields)
+    for entry in entries(read, "trades") or ():
+        trade = entry.get("trade") if type(entry) is dict else None
+        if type(trade) is not dict or named(trade, **fields) is False:
+            continue
+        if (whole(trade.get("pairIndex")), whole(trade.get("index"))) == (pair.number, step.raw("tradeIndex")):
+            flags = [pnl_of(each, speech.replies["positions"]["pnl"]) for each in (entry, trade)]
+            return next((flag for flag in flags if type(flag) is bool), None)
+    return None
 
 
 def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, Any] | None:

@@ -30,7 +30,8 @@ from airlock_shared.venue.actions import KINDS, SIDES
 from airlock_shared.venue.kinds import OPENED_MS, Field, leaf
 
 if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.documents.deployment import Deployment, Pair
+    from airlock_shared.venue.structs import Intent
 
 
 MAX_TERMS_CHARACTERS = 20_000
@@ -98,6 +99,26 @@ def _pair_by_name(step: Step, deployment: Deployment) -> Exact:
     name = step.values["pair"].text
     pair = deployment.pair_named(name)
     return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
+
+
+MARKET_ORDERS = ("market", "market_pnl")
+"""A plan's ``orderType`` on an ordinary pair, and on a PnL pair."""
+
+
+def market_orders(intent: Intent, pair: Pair, step: Step | None) -> tuple[list[int], str]:
+    """Return the batched market's order types that fit a struct on a pair, and the reason for the request.
+
+    The pair decides. Where the venue does not tell of it, the plan's ``orderType`` does; where that is silent too, both
+    kinds fit. Empty: none does. Source: the specification, "Supported order types".
+    """
+    said = step.values["orderType"].text if step and "orderType" in step.values else ""
+    told = MARKET_ORDERS[pair.pnl] if pair.pnl is not None else said
+    why = "by the plan's orderType"
+    if pair.pnl is not None:
+        why = f"{'a PnL' if pair.pnl else 'an ordinary'} pair of the pinned deployment"
+    kinds = [kind for kind, word in enumerate(MARKET_ORDERS) if told == word or told not in MARKET_ORDERS]
+    types = [intent.order_types[kind] for kind in kinds] if intent.order_types else []
+    return [each for each in types if each >= 0], f"{intent.name} on {pair.name}, {why}"
 
 
 def choices_of(parameter: str, deployment: Deployment) -> Mapping[str, int]:
