@@ -164,9 +164,10 @@ MAX_REVIEW_MINUTES = 240
 
 
 class LedgerSettings(NamedTuple):
-    """The Ledger of this machine: its model, with which the one that is found is compared; empty: any is taken.
+    """A Ledger of another ``model`` is refused; empty: any is taken. A command's ``--model`` goes before it.
 
-    ``review_minutes``: how long people may read on the device before the command gives up.
+    ``review_minutes``: how long people may read on the device before the command gives up, 1 to 240; a deadline of the
+    payload ends it sooner.
     """
 
     model: str = ""

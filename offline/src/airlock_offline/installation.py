@@ -83,7 +83,7 @@ def write_all(packages: Path) -> int:
 
 MANIFEST, INSTALLED, DESCRIPTION, FINGERPRINT = "MANIFEST", "INSTALLED", "KIT", "FINGERPRINT"
 PAPERS = "share/airlock-offline"
-INTERPRETER, ENVIRONMENT = "bin/python3", "pyvenv.cfg"
+INTERPRETER, _ENVIRONMENT = "bin/python3", "pyvenv.cfg"
 PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
 """The files of a kit that may be run."""
 
@@ -201,10 +201,10 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]
             if not finding:
                 yield from _examine_bytecode(root, path, place, place in tree.files)
     papers = {f"{PAPERS}/{name}" for name in (MANIFEST, INSTALLED, FINGERPRINT)}
-    yield from tree.unlisted({*listed, *compiled, *papers, ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
+    yield from tree.unlisted({*listed, *compiled, *papers, _ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
     interpreter = tree.links.get(INTERPRETER, "")
-    if _bytes(root / ENVIRONMENT) != environment(interpreter).encode():
-        yield KitFinding("KIT-INSTALLED", ENVIRONMENT, "not the Python environment that was installed")
+    if _bytes(root / _ENVIRONMENT) != environment(interpreter).encode():
+        yield KitFinding("KIT-INSTALLED", _ENVIRONMENT, "not the Python environment that was installed")
     if not interpreter.startswith("/") or PurePosixPath(interpreter).is_relative_to(root):
         yield KitFinding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
 

@@ -106,7 +106,7 @@ explain = explain_command(
 
 
 config_line = partial(machine.config_line, read=read_config)
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
+_REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
 
 
 def health_lines(
@@ -119,7 +119,7 @@ def health_lines(
     """Yield every line of ``doctor``, without changing anything and without talking to a Ledger."""
     yield program_line("airlock-offline")
     if not installation.from_a_kit:  # there every file is compared
-        yield closure_line(REQUIREMENTS)
+        yield closure_line(_REQUIREMENTS)
     yield from installation_lines(installation)
     yield home_line(state.home)
     yield disk_line(state.home, world)

@@ -18,7 +18,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import FOLDER
 
 # heading -> name -> its line in the list of commands; its module is imported only when it is used
-STATIONS = {
+_STATIONS = {
     "Days before": {
         "plan": "Write, check, show or draft a ceremony plan.",
     },
@@ -75,7 +75,7 @@ class OfflineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_offline.cli"
-    stations: ClassVar = STATIONS
+    stations: ClassVar = _STATIONS
     modules: ClassVar = MODULES
 
 

@@ -241,7 +241,7 @@ def _choice(name: str, raw: object, deployment: Deployment) -> str:
 # ---- plan -----------------------------------------------------------------------------------------------------------
 
 
-def machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
+def _machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
     """Return what this machine refuses in a plan whatever comes; None when its deployment is not pinned."""
     deployment = state.pinned(agreed.deployment)
     if deployment is None:
@@ -267,7 +267,7 @@ def ledger_faults(known: Situation) -> list[PlanError]:
 
 
 plan = plan_group(
-    "Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins(), machine_faults
+    "Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins(), _machine_faults
 )
 
 

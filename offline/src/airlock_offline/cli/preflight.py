@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 # of a ceremony, and no name of a machine or a person, so that sending it tells nobody who holds what.
 
 
-FORMAT = "airlock/hardware-record@1"
+_FORMAT = "airlock/hardware-record@1"
 LEDGER_VENDOR_ID = "2c97"
 PROVEN = "proven on"
 
@@ -118,7 +118,7 @@ def _record(
         "release": f"{plugged.release:04x}",
     }
     return {
-        "format": FORMAT,
+        "format": _FORMAT,
         "simulator": software,
         "date": datetime.fromtimestamp(now_ms() / 1000, UTC).date().isoformat(),
         "model": model,

@@ -84,7 +84,7 @@ _RESULTS_AT_MOST = 20  # of which each is named; of more, those that are not sig
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 REVIEWED = "reviewed"
 """The transcript's event: what the page that decides said of a step, and which sections were opened beside it."""
-RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
+_RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
 RAW_MESSAGES_OFF = "Raw messages must be off; it cannot be read. On, the Ledger shows other pages: reject there."
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
 
@@ -258,7 +258,7 @@ def _desk(
     def look(case: Case) -> None:
         need = need_of(case)
         device.look(app, need)
-        setting = RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
+        setting = _RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
         if setting and setting not in told[-1:]:
             told.append(setting)
             say(setting)

@@ -17,7 +17,7 @@ from airlock_offline.confinement.filter import call
 
 CREATE, ADD, RESTRICT = 444, 445, 446  # system calls, the same on every machine
 ASK_VERSION = 1
-BENEATH, PORT = 1, 2  # kinds of rules
+BENEATH, _PORT = 1, 2  # kinds of rules
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
@@ -64,7 +64,7 @@ def restrict(abi: int, paths: Iterable[tuple[Path, int]], *, connect: int | None
         for path, rights in paths:
             _allow_beneath(ruleset, path, rights & handled(abi)[0])
         if abi >= 4 and connect is not None:
-            call(ADD, ruleset, PORT, ctypes.c_char_p(struct.pack("<QQ", CONNECT_TCP, connect)), 0)
+            call(ADD, ruleset, _PORT, ctypes.c_char_p(struct.pack("<QQ", CONNECT_TCP, connect)), 0)
         call(RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)

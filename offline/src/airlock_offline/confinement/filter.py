@@ -159,7 +159,7 @@ ioctl                 16    29
 STARTING = ("fork", "vfork", "execve", "execveat")
 """What only a process that starts others is left; ``clone`` is left to every one for its threads."""
 
-LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
+_LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
 """What a rehearsal's loopback connection takes."""
 
 AF_INET, SOCK_STREAM, IPPROTO_TCP = 2, 1, 6
@@ -193,7 +193,7 @@ Step = tuple[int, int, int, int]
 Test = tuple[int, int, int, bool]
 """An argument's place, a mask, a value, and whether the argument's lower 32 bits under the mask have to equal it."""
 
-Rule = tuple[int, int, tuple[Test, ...]]
+_Rule = tuple[int, int, tuple[Test, ...]]
 """A system call's number, its answer, and tests: without any it always gets that answer, with some unless all hold."""
 
 ALL_BITS = 0xFFFFFFFF
@@ -209,13 +209,13 @@ _TCP: tuple[Test, ...] = (
 )
 
 
-def rules_for(machine: Machine, *, loopback: bool = False, starting: bool = True) -> list[Rule]:
+def rules_for(machine: Machine, *, loopback: bool = False, starting: bool = True) -> list[_Rule]:
     """Return the rules of a machine; in a rehearsal (``loopback``) TCP sockets are made, to connect.
 
     Without ``starting`` no other process and no other program is begun, threads are.
     """
-    allowed = LOOPBACK if loopback else ()
-    rules: list[Rule] = []
+    allowed = _LOOPBACK if loopback else ()
+    rules: list[_Rule] = []
     for name, numbers in NUMBERS.items():
         number = numbers[machine.column]
         if number == ABSENT or (name in allowed and name != "socket") or (name in STARTING and starting):
@@ -227,7 +227,7 @@ def rules_for(machine: Machine, *, loopback: bool = False, starting: bool = True
     return rules
 
 
-def assemble(machine: Machine, rules: Iterable[Rule]) -> list[Step]:
+def assemble(machine: Machine, rules: Iterable[_Rule]) -> list[Step]:
     """Return the program: a call of another machine or ABI ends the process, a rule refuses, the rest is allowed."""
     steps: list[Step] = [(LOAD, 0, 0, MACHINE_AT), (EQUAL, 1, 0, machine.audit_arch), (RETURN, 0, 0, KILL)]
     steps.append((LOAD, 0, 0, NUMBER_AT))

@@ -247,7 +247,7 @@ def _too_large(what: str, limit: str) -> TooLargeForDevice:
 # the same. No newer release was measured: each is taken to do as 1.22.0 does until one was.
 
 
-Structs = Mapping[str, tuple[Member, ...]]
+_Structs = Mapping[str, tuple[Member, ...]]
 
 FAULTS_DO = (
     'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
@@ -268,7 +268,7 @@ def _base(member: Member) -> str:
     return member.type.partition("[")[0]
 
 
-def _reached(structs: Structs, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+def _reached(structs: _Structs, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return the structs that a struct holds, itself only when it is within itself."""
     for member in structs[name]:
         if (base := _base(member)) in structs and base not in seen:
@@ -276,7 +276,7 @@ def _reached(structs: Structs, name: str, seen: frozenset[str] = frozenset()) ->
     return seen
 
 
-def type_faults(structs: Structs, primary: str) -> list[str]:
+def type_faults(structs: _Structs, primary: str) -> list[str]:
     """Return a sentence for each fault that the types alone bring."""
     within = sorted(_reached(structs, primary))
     every = sorted({primary, *within})
@@ -310,7 +310,7 @@ _HIT = {("none", "struct"), ("none", "element"), ("element", "none")}
 
 
 def _steps(
-    structs: Structs, type_name: str, value: Value, where: str, *, element: bool = False
+    structs: _Structs, type_name: str, value: Value, where: str, *, element: bool = False
 ) -> Iterator[tuple[str, str]]:
     """Yield what the app meets, in its order: a ``struct``, an array's ``element`` that is one, ``none`` for no elements."""
     if array := split_array(type_name):

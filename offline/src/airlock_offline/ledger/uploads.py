@@ -75,7 +75,7 @@ class ToldMessage(NamedTuple):
         values.append(_filter(P2_MESSAGE, _signed(message, self.filters.signature)))
         values += root_of(typed_data.primary_type)
         places: set[int | None] = {None}
-        for leaf in members_of(typed_data):
+        for leaf in _members_of(typed_data):
             if each := self._filter_of(leaf):
                 token = None if each.token in places else self._token_at(each.token, typed_data)
                 values += [ethereum_apdu(Ins.TOKEN, 0, 0, token.record)] if token else []
@@ -110,7 +110,7 @@ class ToldMessage(NamedTuple):
             _SETTING,
             f'The labels are Ledger\'s. "{self.filters.label}" stands for the contract that this is signed for.',
         ]
-        for leaf in members_of(typed_data):
+        for leaf in _members_of(typed_data):
             each, path = self._filter_of(leaf), leaf.path
             if each is None:
                 notes.append(f"The Ledger does NOT SHOW {path}: read it here.")
@@ -133,7 +133,7 @@ class ToldMessage(NamedTuple):
         fields += [ScreenField("Network", network(chain_id))] if chain_id != 1 else []
         amounts: dict[int, ScreenField] = {}
         came: list[int] = []
-        for leaf in members_of(typed_data):
+        for leaf in _members_of(typed_data):
             each = self._filter_of(leaf)
             if each is None:
                 continue
@@ -157,11 +157,11 @@ class ToldMessage(NamedTuple):
         address = typed_data.domain["verifyingContract"]
         if place != AT_THE_CONTRACT:
             path = next(each.path for each in self.filters.fields if (each.token, each.format) == (place, TOKEN))
-            address = next(leaf.value for leaf in members_of(typed_data) if leaf.path == path)
+            address = next(leaf.value for leaf in _members_of(typed_data) if leaf.path == path)
         return self.token if self.token is not None and self.token.address == address else None
 
 
-def members_of(typed_data: TypedData) -> Iterator[Leaf]:
+def _members_of(typed_data: TypedData) -> Iterator[Leaf]:
     """Yield each leaf of a message without lists, in hashing order."""
     for leaf in leaves(typed_data, typed_data.primary_type):
         if not isinstance(leaf, Leaf):

@@ -63,7 +63,7 @@ def clock_lines(machine_ms: int, statement: dict[str, Any] | None, valid_ms: int
 
 
 FINDINGS_SHOWN = 5
-AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
+_AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
 FROM_SOURCE = "install from a kit (docs/reference/kit.md): without a kit, nobody can check these files"
 
 
@@ -108,10 +108,10 @@ def installation_as_json(found: Installation) -> dict[str, Any]:
 def _findings(findings: Sequence[KitFinding]) -> Iterator[Observed]:
     for finding in findings[:FINDINGS_SHOWN]:
         found = f"{finding.what}: {safe(finding.path)}"
-        yield Observed("installed", "files", found, REFUSED, AGAIN, finding.check, ExitCode.REFUSED)
+        yield Observed("installed", "files", found, REFUSED, _AGAIN, finding.check, ExitCode.REFUSED)
     if len(findings) > FINDINGS_SHOWN:
         more = f"and {len(findings) - FINDINGS_SHOWN} more; the transcript has them all"
-        yield Observed("installed", "files", more, REFUSED, AGAIN, findings[0].check, ExitCode.REFUSED)
+        yield Observed("installed", "files", more, REFUSED, _AGAIN, findings[0].check, ExitCode.REFUSED)
 
 
 # ---- page -----------------------------------------------------------------------------------------------------------

@@ -275,7 +275,7 @@ def _path(state: OfflineHome, requests_fingerprint: str) -> Path:
 # The answer that a hot wallet waits for: the signature over what it asked, in the form that it takes.
 
 
-ORIGIN = "Airlock"
+_ORIGIN = "Airlock"
 
 
 def answer_of(asked: WalletRequest, header: SignaturesHeader, signed: list[Signed]) -> Signature:
@@ -300,4 +300,4 @@ def answer_of(asked: WalletRequest, header: SignaturesHeader, signed: list[Signe
     by_parity = asked.data_type == DataType.TYPED_TRANSACTION
     v = rsv[64] - 27 if by_parity else rsv[64]
     request_id = uuid.UUID(asked.request_id) if asked.request_id else None
-    return Signature(rsv[:64] + bytes([v]), request_id, ORIGIN)
+    return Signature(rsv[:64] + bytes([v]), request_id, _ORIGIN)

@@ -28,7 +28,7 @@ from airlock_shared.text.words import spoken
 from airlock_shared.venue.services import BUILDER, SERVICES
 from airlock_shared.wire.strict_json import to_json
 
-F = TypeVar("F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @click.group("deployment")
@@ -36,7 +36,7 @@ def deployment() -> None:
     """Fetch a venue's deployment, to be pinned on the air-gapped machine."""
 
 
-def _service_options(command: F) -> F:
+def _service_options(command: _F) -> _F:
     """Add an option for the address of each service; only the builder's is required."""
     for service in reversed([service for service in SERVICES.values() if service.asked_for]):
         command = click.option(service.option, required=service is BUILDER, help=service.asked_for)(command)

@@ -193,7 +193,7 @@ def node_line(url: str, deployments: list[Deployment], http: Http, group: str) -
 # ---- doctor ---------------------------------------------------------------------------------------------------------
 
 
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
+_REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
 FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"
 PATIENCE = Timeouts(connect=5.0, silence=10.0, total=20.0)
 
@@ -220,7 +220,7 @@ def doctor(home: OnlineHome, as_json: bool) -> None:
 def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     world = MachineProbes()
     yield program_line("airlock-online")
-    yield closure_line(REQUIREMENTS)
+    yield closure_line(_REQUIREMENTS)
     yield home_line(home.folder)
     yield disk_line(home.folder, world)
     yield config_line(home.folder / FILE, lambda _: home.config())

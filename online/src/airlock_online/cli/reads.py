@@ -141,7 +141,7 @@ def reading(command: Callable[..., None]) -> click.Command:
     return click.command(command.__name__)(asked)
 
 
-def compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:
+def _compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:
     """Compare what a reply names with what was asked, and say it where it leaves one out; ``also`` is seldom named.
 
     Raises ``ServiceError`` when it names something else.
@@ -159,7 +159,7 @@ def show_rows(told: Iterable[ToldValue]) -> None:
             show(line)
 
 
-def account_of(text: str) -> str:
+def _account_of(text: str) -> str:
     """Return an account that was typed, in EIP-55. Raises ``UsageError`` for what is no address."""
     try:
         return checksum_address(parse_address(text))
@@ -257,7 +257,7 @@ def positions(at: VenueRead, trader: str) -> None:
     Example:
       airlock-online positions 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D
     """
-    account = account_of(trader)
+    account = _account_of(trader)
     reply = at.ask("positions", {"trader": account})
     trades, orders = entries(reply, "trades"), entries(reply, "orders")
     if trades is None and orders is None:
@@ -295,9 +295,9 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     """
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
         raise UsageError("the nonce is not a whole number below 2^256", do="give it in decimal digits")
-    trader = account_of(account)
+    trader = _account_of(account)
     reply = at.ask("nonce", question_of(trader, nonce, space))
-    compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
+    _compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
     read = {"used": flag_told(reply, at.config.speech.replies["nonce"])}
     at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE, read)
 
@@ -313,9 +313,9 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
       airlock-online delegation 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D \
         0x52908400098527886E0F7030069857D2E4169EE7
     """
-    fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
+    fields = {"trader": _account_of(trader), "delegate": _account_of(delegate)}
     reply = at.ask("delegation", fields)
-    compare("delegation read", reply, fields)
+    _compare("delegation read", reply, fields)
     told = delegation_told(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
     beside = at.on_chain(fields)
@@ -336,7 +336,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
     Example:
       airlock-online referral TREASURY --trader 0x…
     """
-    wanted, account = _read_code(code), "" if trader is None else account_of(trader)
+    wanted, account = _read_code(code), "" if trader is None else _account_of(trader)
     with at.builder() as builder, connections(at.home) as http:
         seen = look(builder, at.deployment, at.config, rpc, http, wanted, account)
     apart, known = disagreements(seen), settled(seen)
@@ -403,7 +403,7 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     speech, members = at.config.speech, reply if type(reply) is dict else {}
     places = speech.replies["relay"]
     about = {"hash": next(iter(hashes_named(members, places["transaction"])), None), **members}
-    compare("relay's read", about, {"hash": asked})
+    _compare("relay's read", about, {"hash": asked})
     at.show_one(f"transaction {asked}", reply, relayed(places), reply)
     told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:

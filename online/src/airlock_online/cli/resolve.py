@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _NOTE_AT_MOST, _NAME_AT_MOST = 500, 80
 
 
-def take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, context: DeliveryContext) -> None:
+def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, context: DeliveryContext) -> None:
     """Take what was given for one submission: ``tracking_id``, ``transaction``, ``search``, and a ``note`` with its author.
 
     Raises ``UsageError`` for one that has ended and for a wrong form, ``ServiceError`` for what fails to verify.
@@ -146,7 +146,7 @@ def _resolve(
     if as_json:
         context = context._replace(on_event=lambda event: events.append(desk.event_as_json(digest, event)))
     if ways:
-        take(ways, by, known, desk, context)
+        _take(ways, by, known, desk, context)
         known = desk.journal.get(digest)
     context = context._replace(
         on_asked=lambda question, answer: asked.append({"asked": question, "answered": answer}),

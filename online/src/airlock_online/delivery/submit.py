@@ -39,7 +39,7 @@ RESTORED = (
     "this machine's transcript has a sending of it that the journal does not know: the journal was deleted, emptied or "
     "restored"
 )
-USED = "its nonce is used already, so another sender may have been first; nothing was sent"
+_USED = "its nonce is used already, so another sender may have been first; nothing was sent"
 
 
 class SendingMarks(Protocol):
@@ -59,7 +59,7 @@ def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
     """
     if context.marks is not None and context.marks.begun(known.record.digest) > known.claims:
         return RESTORED
-    return USED if _nonce_is_used(known.record, context) else ""
+    return _USED if _nonce_is_used(known.record, context) else ""
 
 
 def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:

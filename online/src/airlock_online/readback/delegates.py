@@ -15,7 +15,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, span_text, utc_text
 
 
-def registered(scene: Scene) -> list[Expectation]:
+def _registered(scene: Scene) -> list[Expectation]:
     """Expect that the delegate is enabled until the moment that was signed, may sign intents, and may send calls."""
     asked = scene.request.fields
     what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
@@ -112,7 +112,7 @@ def _moment(unix_s: int | None, now_ms: int) -> str:
     return f"{utc_text(unix_s * 1000)} ({'in ' + span if unix_s * 1000 > now_ms else span + ' ago'}; raw {unix_s})"
 
 
-READ_BACK: ReadBack = {"delegate": registered, "delegate-set": registered, "delegate-remove": removed}
+READ_BACK: ReadBack = {"delegate": _registered, "delegate-set": _registered, "delegate-remove": removed}
 """By action."""
 
 # ---- contract views -------------------------------------------------------------------------------------------------

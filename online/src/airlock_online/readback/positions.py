@@ -32,8 +32,8 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
 from airlock_shared.venue.kinds import OPENED, PAIR
 
-EXECUTED, INCREASED, STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
-PENDING = "pending: the transaction stored an order that is filled later"
+_EXECUTED, INCREASED, _STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
+_PENDING = "pending: the transaction stored an order that is filled later"
 
 
 class _Slot(NamedTuple):
@@ -58,11 +58,11 @@ class _Slot(NamedTuple):
         return None
 
 
-def opened(scene: Scene) -> list[Expectation]:
+def _opened(scene: Scene) -> list[Expectation]:
     """Return the expectation of an open: a position of its side, in the slot that the event tells."""
     pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("side"), scene.signed("trader")
     promised = f"a {'long' if buy else 'short'} position"
-    told = _told(scene, EXECUTED)
+    told = _told(scene, _EXECUTED)
     if told is None or told.pair != pair:
         what, read = f"a position on pair {pair}", _positions(scene, trader)
         trades = trades_in(read.data)
@@ -83,7 +83,7 @@ def closed(scene: Scene) -> list[Expectation]:
     asked, place = scene.request.fields, _signed_place(scene)
     in_usdc = asked.get("collateralToCloseUsdc")
     promised = f"{safe(in_usdc)} USDC closed" if in_usdc else f"{safe(asked['coinExposure'])} coins closed"
-    told = _result(scene, EXECUTED, place)
+    told = _result(scene, _EXECUTED, place)
 
     def judge(mine: Trade | None) -> _Judged:
         if mine is None:
@@ -137,7 +137,7 @@ def _told_by(told: int | None) -> str:
 def trigger(scene: Scene) -> list[Expectation]:
     """Return what is expected of a trigger: its id told, the one that it replaces named, its position there."""
     place = _signed_place(scene)
-    event = scene.last(STORED)
+    event = scene.last(_STORED)
     new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
     expectations = [Expectation("the trigger", "stored, with its entity id", _entity(new), _is_entity(new))]
     if replaced := scene.request.replaces:
@@ -164,7 +164,7 @@ def pending(scene: Scene) -> list[Expectation]:
     what = place.name if place.slot is not None else f"a position on pair {place.pair}"
     trades = trades_in(_positions(scene, place.trader).data)
     now = f"; now: {trade_text(place.among(trades))}" if trades is not None and place.slot is not None else ""
-    return [Expectation(what, f"{scene.request.action}, when the order is filled", f"{PENDING}{now}", None)]
+    return [Expectation(what, f"{scene.request.action}, when the order is filled", f"{_PENDING}{now}", None)]
 
 
 def limit_updated(scene: Scene) -> list[Expectation]:
@@ -220,7 +220,7 @@ def _result(scene: Scene, kind: str, place: _Slot) -> int | None:
 
 
 READ_BACK: ReadBack = {
-    "open": opened, "open-coin": opened, "close": closed, "close-coin": closed,
+    "open": _opened, "open-coin": _opened, "close": closed, "close-coin": closed,
     "increase": increased, "increase-coin": increased, "tpsl-partial": trigger, "limit-update": limit_updated,
     "position-increase": pending, "position-increase-coin": pending, "trade-open": pending, "trade-close": pending,
 }  # fmt: skip

@@ -226,7 +226,7 @@ def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     return by_builder + by_chain
 
 
-def registered(scene: Scene) -> list[Expectation]:
+def _registered(scene: Scene) -> list[Expectation]:
     """Expect that who registered the code owns it; what was signed is in the message, whatever the fields' names."""
     return _owners(scene, code_bytes(scene.signed("code")), owner=scene.signed("referrer"))
 
@@ -237,7 +237,7 @@ def transferred(scene: Scene) -> list[Expectation]:
     return _owners(scene, code_bytes(asked["code"]), owner=asked["caller"], pending=asked["newOwner"])
 
 
-def accepted(scene: Scene) -> list[Expectation]:
+def _accepted(scene: Scene) -> list[Expectation]:
     """Expect that the caller owns the code, and that nobody is nominated any more."""
     asked = scene.request.fields
     return _owners(scene, code_bytes(asked["code"]), owner=asked["caller"], pending=NOBODY)
@@ -255,15 +255,15 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     return [each for source in zip(*rows, strict=True) for row in source for each in row]
 
 
-Told = TypeVar("Told", str, bytes)
+_Told = TypeVar("_Told", str, bytes)
 
 
 def _by_both(
-    what: str, wanted: Told, read: Read, by_builder: Told | None, by_chain: Told | None
+    what: str, wanted: _Told, read: Read, by_builder: _Told | None, by_chain: _Told | None
 ) -> tuple[list[Expectation], list[Expectation]]:
     """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
 
-    def judged(source: str, found: Told | None) -> list[Expectation]:
+    def judged(source: str, found: _Told | None) -> list[Expectation]:
         if found is None:
             return []
         same = found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
@@ -288,6 +288,6 @@ def _text(value: str | bytes) -> str:
 READ_BACK: ReadBack = {
     "referral-set-code": partial(adopted, account="referee"),
     "referral-set-code-tx": partial(adopted, account="caller"),
-    "referral-register": registered, "referral-transfer": transferred, "referral-accept": accepted,
+    "referral-register": _registered, "referral-transfer": transferred, "referral-accept": _accepted,
 }  # fmt: skip
 """By action."""

@@ -295,14 +295,14 @@ IN_TABLE: Mapping[str, Callable[[str, Any, Tables], Iterable[str]]] = {
 # machine.
 
 
-MAX_BYTES = 64 << 10
+_MAX_BYTES = 64 << 10
 _MISTAKES_SHOWN = 40
 
 
 def read_services(file: Path) -> Speech:
     """Return how services speak with a file. Raises ``UsageError`` that names every mistake at once."""
     try:
-        data = read_input(file, max_bytes=MAX_BYTES)
+        data = read_input(file, max_bytes=_MAX_BYTES)
         table = parse_toml(data)
     except ValueError as error:
         raise UsageError(f"{safe(str(file))} is not TOML: {error}", do="correct the file") from error

@@ -200,10 +200,10 @@ SHIPPED = Speech()
 # (:mod:`airlock_online.delivery.routes.posting`).
 
 
-PENDING, CONFIRMED, REVERTED, FAILED = "pending", "confirmed", "reverted", "failed"
+_PENDING, CONFIRMED, REVERTED, FAILED = "pending", "confirmed", "reverted", "failed"
 
 MEANINGS = {
-    PENDING: "the service has it, and nothing is decided: it is asked again",
+    _PENDING: "the service has it, and nothing is decided: it is asked again",
     CONFIRMED: "its transaction is in a block. It counts with its transaction and its block in the same reply, without a "
     "sign of failure beside it, and where a node of the operator's is configured, with that node's receipt",
     REVERTED: "its transaction failed in a block. By itself this ends nothing: the chain, or the deadline, does",
@@ -211,7 +211,7 @@ MEANINGS = {
 }
 """The closed list, and what follows from each."""
 
-KNOWN = {PENDING: PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
+KNOWN = {_PENDING: _PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
 """The words that are known without any file."""
 
 OF_EVENTS = frozenset(
@@ -226,8 +226,8 @@ _PLAIN = {
     "fail|revert|error|reject|drop|expire|abort|declin|invalid|denied|timeout|timedout|unsuccess|notconfirm|notexecut"
     "|replaced": frozenset({REVERTED, FAILED}),
     "pending|queue|submit|sent|sending|broadcast|processing|progress|wait|accept|receiv|schedul|mempool|unconfirm|unmined"
-    "|notyet|notmined|inflight": frozenset({PENDING}),
-    "success|succeed|confirm|complet|execut|finali|mined|done": frozenset({CONFIRMED, PENDING}),
+    "|notyet|notmined|inflight": frozenset({_PENDING}),
+    "success|succeed|confirm|complet|execut|finali|mined|done": frozenset({CONFIRMED, _PENDING}),
 }
 """What a word plainly says in English, by a part of it; the first row that fits decides what it may mean."""
 

@@ -19,7 +19,7 @@ from airlock_shared.venue.calls import DELEGATED_ACTION, Call
 from airlock_shared.venue.kinds import Field
 from airlock_shared.venue.structs import Intent, is_custom
 
-SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
+_SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
 OWNER_CHARACTERS = 22
 URL_CHARACTERS = 26
 LABEL_CHARACTERS = 20
@@ -163,7 +163,7 @@ def _of_contract(
 
 
 def _document(context: dict[str, Any], metadata: dict[str, Any], formats: dict[str, Any]) -> dict[str, Any]:
-    return {"$schema": SCHEMA, "context": context, "metadata": metadata, "display": {"formats": formats}}
+    return {"$schema": _SCHEMA, "context": context, "metadata": metadata, "display": {"formats": formats}}
 
 
 def label_of(field: Field) -> str:

@@ -65,7 +65,7 @@ def _plain(kind: str, value: Any, structs: Mapping[str, tuple[Member, ...]]) -> 
 # ---- requests -------------------------------------------------------------------------------------------------------
 
 
-ORIGIN = "Airlock"
+_ORIGIN = "Airlock"
 WALLET = "another wallet"
 """What a signatures document says of the app. There is no offline half's transcript: its head is all zeros."""
 
@@ -120,7 +120,7 @@ def sign_request(request: Request, deployment: Deployment, master_fingerprint: i
         deployment.chain_id,
         signable.request_id,
         parse_address(request.signer),
-        ORIGIN,
+        _ORIGIN,
     )
 
 

@@ -108,7 +108,7 @@ CHECKS = (
 
 # ---- before the ceremony --------------------------------------------------------------------------------------------
 
-MISSING = (
+_MISSING = (
     "for this contract an authorization cannot be made here: a release of the Ledger's Ethereum app that has it on its list "
     "is missing. Another wallet may make the eip7702 transaction, and submit --eip7702 relays it"
 )
@@ -123,7 +123,7 @@ def plan_faults(plan: Plan) -> Iterator[PlanError]:
         if isinstance(contract, Exact) and contract.raw not in LEDGER_CONTRACTS:
             known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
             what = "the Ledger signs no authorization for this contract"
-            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=MISSING)
+            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=_MISSING)
         order = plan.steps.get(name)
         intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
         if intent is None or intent.order_types is None:

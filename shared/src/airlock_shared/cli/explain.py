@@ -120,7 +120,7 @@ def explain_command(text: str, everything: Callable[[], list[Explanation]]) -> c
         if as_json:
             show_json([as_object(item) for item in found])
         elif code is None:
-            show_all(listed(found))
+            show_all(_listed(found))
         else:
             for item in found:
                 show_all(explained(item))
@@ -147,7 +147,7 @@ def explained(item: Explanation) -> Iterator[str]:
         yield f"  source    {item.source}"
 
 
-def listed(known: list[Explanation]) -> Iterator[str]:
+def _listed(known: list[Explanation]) -> Iterator[str]:
     """Yield every name with the first sentence of its meaning, by kind, in lines of 80 columns."""
     for kind, items in groupby(known, key=lambda item: item.kind):
         yield f"{kind}:"

@@ -30,14 +30,14 @@ from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.text.words import spoken
 
 ARTEFACTS = "artefacts"
-MAX_BYTES = 256 << 20  # of one file: a transcript may be as long
+_MAX_BYTES = 256 << 20  # of one file: a transcript may be as long
 folder_option = click.option("-o", "--output", "folder", type=PATH, required=True, help="The evidence folder to write.")
 signatures_option = click.option("--signatures", "signatures_file", type=INPUT, help="The signatures document.")
 
 
 def read_artefacts(given: Mapping[str, Path | None]) -> dict[str, bytes]:
     """Return the bytes of the files that were given, by artefact. Raises as ``read_input``."""
-    return {name: read_input(path, max_bytes=MAX_BYTES) for name, path in given.items() if path is not None}
+    return {name: read_input(path, max_bytes=_MAX_BYTES) for name, path in given.items() if path is not None}
 
 
 def add_deployment(files: dict[str, bytes], pins: Path) -> None:
@@ -189,8 +189,8 @@ def read_folder(folder: Path) -> tuple[bytes, bytes, dict[str, bytes]]:
     for path in sorted(inside.iterdir()):
         if path.name not in FILES:
             raise _stray(path)
-        files[path.name] = read_input(path, max_bytes=MAX_BYTES)
-    read = [read_input(folder / name, max_bytes=MAX_BYTES) for name in (JSON, HTML)]
+        files[path.name] = read_input(path, max_bytes=_MAX_BYTES)
+    read = [read_input(folder / name, max_bytes=_MAX_BYTES) for name in (JSON, HTML)]
     return read[0], read[1], files
 
 

@@ -38,10 +38,10 @@ plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, hel
 
 LED = "AIRLOCK_LED"
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def output_option(text: str) -> Callable[[Command], Command]:
+def output_option(text: str) -> Callable[[_Command], _Command]:
     """Return ``--output``, the path of what a command writes."""
     return click.option("-o", "--output", type=PATH, required=True, help=text)
 

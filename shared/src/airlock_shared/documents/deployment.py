@@ -31,7 +31,7 @@ from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, r
 from airlock_shared.wire.strict_json import fingerprint, parse_json, refuse_floats, to_json
 
 FORMAT = "airlock/deployment@1"
-MAX_BYTES = 4 << 20
+_MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
 
@@ -157,7 +157,7 @@ def parse_deployment(data: bytes) -> Deployment:
     Raises ``DocumentError``, ``DOC-VENUE`` for a profile that Airlock does not take, or ``Refusal("MSG-ADDRESS")`` for a
     wrong address.
     """
-    return read_deployment(parse_json(data, max_bytes=MAX_BYTES))
+    return read_deployment(parse_json(data, max_bytes=_MAX_BYTES))
 
 
 def read_deployment(value: Any) -> Deployment:

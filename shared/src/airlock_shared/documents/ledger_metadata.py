@@ -152,10 +152,10 @@ def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
 # LedgerHQ/app-ethereum. The signature is the device's to judge: here only its form is read.
 
 
-MAX_BYTES = 255  # of a command to the device
+_MAX_BYTES = 255  # of a command to the device
 _MAX_TICKER = 50  # MAX_TICKER_LEN of the device's SDK, less its end
 _FIXED = 20 + 4 + 4
-_HEX = re.compile(rf"0x(?:[0-9a-f]{{2}}){{1,{MAX_BYTES}}}", re.ASCII)
+_HEX = re.compile(rf"0x(?:[0-9a-f]{{2}}){{1,{_MAX_BYTES}}}", re.ASCII)
 _TICKER = re.compile(rb"[!-~]{1,50}")
 
 
@@ -173,7 +173,7 @@ def read_token_metadata(record: bytes) -> TokenMetadata:
     """Read a signed record. Raises ``DocumentError("DOC-FIELD")`` for another form, or more than 255 bytes."""
     length = record[0] if record else 0
     ticker, rest = record[1 : 1 + length], record[1 + length :]
-    if len(record) > MAX_BYTES or length > _MAX_TICKER or not _TICKER.fullmatch(ticker) or len(rest) < _FIXED:
+    if len(record) > _MAX_BYTES or length > _MAX_TICKER or not _TICKER.fullmatch(ticker) or len(rest) < _FIXED:
         raise _no_record(record)
     if not is_signature(rest[_FIXED:]):
         raise _no_record(record)
@@ -189,7 +189,7 @@ def read_pinned_token(value: Any, chain_id: int, contract: bytes | None) -> Toke
     """
     where = "device_metadata.usdc"
     text = read_members(value, "device_metadata", {"usdc": str})["usdc"]
-    read_matching(text, where, _HEX, f"a record of at most {MAX_BYTES} bytes in hex")
+    read_matching(text, where, _HEX, f"a record of at most {_MAX_BYTES} bytes in hex")
     try:
         token = read_token_metadata(bytes.fromhex(text[2:]))
     except DocumentError as error:

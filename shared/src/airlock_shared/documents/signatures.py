@@ -13,7 +13,7 @@ from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_member
 from airlock_shared.wire.strict_json import read_batch, to_json
 
 FORMAT = "airlock/signatures@1"
-LIST = "signatures"
+_LIST = "signatures"
 
 _HEADER = {
     "count": int, "ceremony": str, "requests": str, "rehearsal": bool, "transcript_head": str, "created_ms": int,
@@ -95,7 +95,7 @@ def _read_item(value: Any) -> Signed:
 
 def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Signed], str]:
     """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
-    header, items, fingerprint = read_batch(data, format_name=FORMAT, list_name=LIST)
+    header, items, fingerprint = read_batch(data, format_name=FORMAT, list_name=_LIST)
     read = [read_item(item, f"item {n}") for n, item in enumerate(items, start=1)]
     steps = [item.step for item in read]
     if len(set(steps)) != len(steps):
@@ -109,6 +109,6 @@ def write_signatures(header: SignaturesHeader, items: list[Signed]) -> bytes:
         {
             "format": FORMAT,
             "header": {"count": len(items), **header.as_json()},
-            LIST: [item.as_json() for item in items],
+            _LIST: [item.as_json() for item in items],
         }
     )

@@ -25,7 +25,7 @@ Value = Any
 """A canonical value: int, bool, bytes (address, bytesN, bytes), str, list of values, or dict of values (a struct)."""
 
 MAX_ARRAY_LENGTH = 4096
-MAX_DEPTH = 16
+_MAX_DEPTH = 16
 MAX_JSON_INTEGER = 2**53 - 1  # above it, a JSON number has passed through a double somewhere and may be another number
 
 _DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,77}", re.ASCII)
@@ -94,8 +94,8 @@ class Definitions:
         depth = 0
         while array := split_array(type_name):
             type_name, depth = array[0], depth + 1
-        if depth > MAX_DEPTH:
-            raise Refusal("TYPES-FORM", f"arrays nested more than {MAX_DEPTH} deep").at(where)
+        if depth > _MAX_DEPTH:
+            raise Refusal("TYPES-FORM", f"arrays nested more than {_MAX_DEPTH} deep").at(where)
         if atomic_kind(type_name) is None and type_name not in self.structs:
             raise Refusal(
                 "TYPES-UNDEFINED",
@@ -153,8 +153,8 @@ class Definitions:
                 raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {name}")
             if list(value) != names and set(value) != set(names):
                 raise _wrong_members(name, set(value), set(names))
-            if depth >= MAX_DEPTH:
-                raise Refusal("MSG-STRUCT", f"structs nested more than {MAX_DEPTH} deep")
+            if depth >= _MAX_DEPTH:
+                raise Refusal("MSG-STRUCT", f"structs nested more than {_MAX_DEPTH} deep")
             depth += 1
             member_name = ""
             try:

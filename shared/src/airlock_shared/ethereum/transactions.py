@@ -13,22 +13,22 @@ from airlock_shared.ethereum.signatures import checksum_address, keccak256, pars
 # Source: Ethereum yellow paper, appendix B; its rules are the vectors of tests/shared/test_rlp.py.
 
 
-Item = bytes | int | Sequence["Item"]
+_Item = bytes | int | Sequence["_Item"]
 
-STRING, LIST = 0x80, 0xC0  # the first byte of the empty string and of the empty list
+_STRING, _LIST = 0x80, 0xC0  # the first byte of the empty string and of the empty list
 SHORT = 55  # the longest content whose length is in the first byte
 
 
-def encode(item: Item) -> bytes:
+def encode(item: _Item) -> bytes:
     """Return the encoding of bytes, of a number (without leading zeros, zero as the empty string) or of a list of these.
 
     Raises ``TypeError`` for anything else, truth values and texts included, ``ValueError`` for a number below zero.
     """
     if isinstance(item, bytes):
-        return item if len(item) == 1 and item[0] < STRING else _header(len(item), STRING) + item
+        return item if len(item) == 1 and item[0] < _STRING else _header(len(item), _STRING) + item
     if isinstance(item, (list, tuple)):
         content = b"".join(map(encode, item))
-        return _header(len(content), LIST) + content
+        return _header(len(content), _LIST) + content
     if type(item) is int:  # a bool is no number here
         return encode(_shortest(item))
     message = f"{type(item).__name__} has no RLP"
@@ -129,10 +129,10 @@ def transaction_hash(raw: bytes) -> bytes:
 # EIP-7702, "Set EOA account code": the hash by which an account gives itself to a contract.
 
 
-MAGIC = b"\x05"  # what stands before the RLP that is signed
+_MAGIC = b"\x05"  # what stands before the RLP that is signed
 NONCE_BELOW = 2**64 - 1
 
 
 def authorization_hash(chain_id: int, contract: bytes, nonce: int) -> bytes:
     """Return the 32 bytes that are signed, for a 20-byte contract and the account's own nonce; chain 0 is every chain."""
-    return keccak256(MAGIC + encode([chain_id, contract, nonce]))
+    return keccak256(_MAGIC + encode([chain_id, contract, nonce]))

@@ -29,7 +29,7 @@ TRIES = 20
 LONG = 32
 """A default of more columns stands on a line of its own: an address beside an address is wider than a screen."""
 AGAIN = "answer again, or type ? for an explanation"
-BACK = "<"
+_BACK = "<"
 
 
 class Back(Exception):
@@ -137,7 +137,7 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
     hinted = ""
     for _ in range(TRIES):
         text = people.ask(f"{question.name}{default}: ").strip()
-        if text == BACK and people.answers is not None:
+        if text == _BACK and people.answers is not None:
             raise Back
         text, meant = _offered(question, text)
         if meant and meant != hinted:

@@ -88,13 +88,13 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
     """Return the plan that a table holds. Tells ``PlanError``; a plan of which one was told is not to be used."""
     with telling:
         if table.get("format") != FORMAT:
-            raise other_plan(table.get("format"))
+            raise _other_plan(table.get("format"))
     require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
     texts = dict.fromkeys(_TEXTS, "")
     roles: tuple[str, ...] = ()
     witness = ""
     with telling:
-        ceremony = read_table(table, "ceremony")
+        ceremony = _read_table(table, "ceremony")
         require_known(ceremony, "ceremony", (*_TEXTS, "roles", "witness"), telling)
         for name, pattern in _TEXTS.items():
             with telling:
@@ -103,7 +103,7 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
         witness = _read_witness(ceremony, roles)
     signers: dict[str, Signer] = {}
     with telling:
-        for name, signer in read_table(table, "signers").items():
+        for name, signer in _read_table(table, "signers").items():
             signers[name] = _UNREAD  # a step that names a wrong signer is not wrong itself
             with telling:
                 signers[name] = read_signer(name, signer, telling)
@@ -117,13 +117,13 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
     return Plan(**texts, roles=roles, limits=limits, signers=signers, steps=steps, fingerprint=mark, witness=witness)
 
 
-def other_plan(found: object) -> PlanError:
+def _other_plan(found: object) -> PlanError:
     """Return the error of what is no plan of this form; of a newer one it says what to update."""
     other = other_format(found, FORMAT, "not a ceremony plan", "correct the plan, and agree on it again")
     return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=FORMAT, do=other.do)
 
 
-def read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
+def _read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a member that must be a table. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not dict:

@@ -21,7 +21,7 @@ from airlock_shared.units import utc_text
 # What cannot be compared, because an artefact was not given, is said; what contradicts is refused.
 
 
-HOLDS, NOT_GIVEN, NOT_YET, UNTOLD = "holds", "not given", "not yet", "not on record"
+HOLDS, NOT_GIVEN, NOT_YET, _UNTOLD = "holds", "not given", "not yet", "not on record"
 ELSEWHERE = "by another wallet"
 _NOTHING = SignaturesHeader("", "", False, "", 0)
 _Found = bool | str
@@ -58,7 +58,7 @@ def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     yield "the Ledger's pages are for these requests", _when(screens, own == evidence.marks()["requests"])
     models = models_told(evidence)
     given = screens if "offline" in evidence.transcripts else None
-    told = _when(given, model in models if models else UNTOLD)
+    told = _when(given, model in models if models else _UNTOLD)
     yield "the Ledger's pages are of a model that the offline transcript names", told
 
 

@@ -28,12 +28,12 @@ from airlock_shared.text.words import spoken
 # The frame of a report: the people, the machine before the ceremony, both transcripts and their seals.
 
 
-Half = Literal["offline", "online"]
-HALVES: tuple[Half, ...] = ("offline", "online")
+_Half = Literal["offline", "online"]
+HALVES: tuple[_Half, ...] = ("offline", "online")
 _ROWS_AT_MOST = 400
 
 
-def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
+def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
     found = standing(entries, plan, half)
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
@@ -93,7 +93,7 @@ def transcript_rows(evidence: Evidence) -> list[Row]:
     return [_transcript(half, evidence.transcripts.get(half), evidence.plan) for half in HALVES]
 
 
-def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
+def _transcript(half: _Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
     """Return a row with the seals that were made for the plan's ceremony, oldest first.
 
     Raises ``DocumentError("DOC-SEAL")``.
@@ -113,7 +113,7 @@ def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
 # ---- model ----------------------------------------------------------------------------------------------------------
 
 
-FORMAT = "airlock/report@1"
+_FORMAT = "airlock/report@1"
 
 
 def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
@@ -126,7 +126,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     offline, marks = evidence.transcripts.get("offline"), evidence.marks()
     matches, steps = match(evidence, judged), step_rows(evidence, judged)
     report: Row = {
-        "format": FORMAT,
+        "format": _FORMAT,
         "airlock": version("airlock-shared"),
         "made_by": evidence.half,
         "rehearsal": deployment.rehearsal,

@@ -91,7 +91,7 @@ def dictionary() -> bytes:
 UR_TYPE = "bytes"
 VERSION = 1
 MAX_INFLATED = 4 << 20  # bytes; some 1,300 intents. What is longer goes by file
-MAX_ITEMS = 1 << 18  # texts, numbers, lists and maps in a document
+_MAX_ITEMS = 1 << 18  # texts, numbers, lists and maps in a document
 
 _RAW = -15  # no header, no checksum: the frames and the fingerprint have theirs
 
@@ -120,7 +120,7 @@ def wrap(document_json: bytes, *, ceremony: str) -> bytes:
         raise damaged(
             "QR-LIMIT", "the document is too long for codes", got=got, expected=expected, do="take it by file"
         )
-    read(content, max_items=MAX_ITEMS)  # what is shown can be received
+    read(content, max_items=_MAX_ITEMS)  # what is shown can be received
     packer = zlib.compressobj(9, zlib.DEFLATED, _RAW, 9, zlib.Z_DEFAULT_STRATEGY, dictionary())
     deflated = packer.compress(content) + packer.flush()
     return write(write([VERSION, bytes.fromhex(fingerprint(document)), deflated]))
@@ -139,7 +139,7 @@ def unwrap(cbor: bytes) -> Envelope:
     version, claimed, deflated = members
     if version != VERSION:
         raise _not_one("another version of the envelope", got=str(version), expected=str(VERSION))
-    value = from_cbor(_inflate(deflated), max_items=MAX_ITEMS)
+    value = from_cbor(_inflate(deflated), max_items=_MAX_ITEMS)
     if type(value) is not list or len(value) != 2:
         raise _not_one("not a ceremony's id and a document")
     ceremony, document = value

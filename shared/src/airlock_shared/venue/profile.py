@@ -48,7 +48,7 @@ from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of_
 from airlock_shared.wire.members import format_of, raise_first, read_members
 
 FORMAT = "airlock/venue-signed@1"
-MAX_OF_EACH, MAX_CHARACTERS, MAX_LEAVES = 64, 3000, 200
+MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
 """Structs and calls of a profile, the text of one, and a struct's leaves: what people are still shown whole."""
 
 FEE = "fee"
@@ -218,7 +218,7 @@ def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, s
 
     Raises ``DocumentError("DOC-VENUE")``.
     """
-    if not ENCODE_TYPE.fullmatch(text) or len(text) > MAX_CHARACTERS:
+    if not ENCODE_TYPE.fullmatch(text) or len(text) > _MAX_CHARACTERS:
         raise wrong_profile(
             where, "not an encodeType without arrays", text[:200], "such as CancelReq(address trader,uint256 nonce)"
         )
@@ -253,8 +253,8 @@ def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
             leaves[name] = sum(leaves.get(member["type"], 1) for member in types[name])
     if endless := sorted(types.keys() - leaves.keys()):
         raise wrong_profile(where, "a struct within itself", ", ".join(endless)[:200], "structs that end")
-    if max(leaves.values()) > MAX_LEAVES:
-        raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {MAX_LEAVES}")
+    if max(leaves.values()) > _MAX_LEAVES:
+        raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {_MAX_LEAVES}")
 
 
 def _fields(
@@ -390,7 +390,7 @@ def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
 
 def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
     """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
-    if not _SIGNATURE.fullmatch(signature) or len(signature) > MAX_CHARACTERS:
+    if not _SIGNATURE.fullmatch(signature) or len(signature) > _MAX_CHARACTERS:
         raise wrong_profile(
             where, "not a signature with argument names", signature[:200], f"such as {CALLS['setDelegate'].signature}"
         )

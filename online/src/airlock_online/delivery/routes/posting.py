@@ -189,7 +189,7 @@ def told_by(
 
     Raises ``ServiceError`` for another reply, and for one that says no.
     """
-    document = document_of(who, url, reply, statuses)
+    document = _document_of(who, url, reply, statuses)
     if document.get("ok") is False or document.get("error") is not None:
         raise unexpected(reply, f"{who} answered that it failed")
     held = document.get("data") if document.get("ok") is True else None
@@ -207,7 +207,7 @@ def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
     raise UnusableId(f"{who} gave no usable id", place, given)
 
 
-def document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
+def _document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
     """Return the JSON object of a reply with one of these statuses. Raises ``ServiceError`` for every other reply."""
     if reply.status not in statuses:
         raise unexpected(reply, f"{who} answered {reply.status}")

@@ -23,7 +23,7 @@ from airlock_shared.venue.services import CORE_API
 # specification, "Other execution services referenced". The shapes are those of comparable venues.
 
 
-STORED = "TriggerStored"
+_STORED = "TriggerStored"
 _WHO = "the core API"
 
 
@@ -33,7 +33,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     data, _ = told_by(_WHO, url, reply, (200, 201))
     payload = _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
     path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
-    return PostTaken(OrderEvent(0, STORED, payload), entity_id=payload["entityId"], path=path)
+    return PostTaken(OrderEvent(0, _STORED, payload), entity_id=payload["entityId"], path=path)
 
 
 def _stored(

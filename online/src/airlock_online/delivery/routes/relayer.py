@@ -42,7 +42,7 @@ from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.services import BATCHED_MARKET, RELAYER
 
-ACCEPTED, CONFIRMED, REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
+ACCEPTED, CONFIRMED, _REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
 WHO = "the relayer"
 _ENDS = ("confirmed", "reverted")
 
@@ -77,7 +77,7 @@ def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryCont
     else:
         note = f"transaction {tx_hash} was reverted"
         tracker.write(
-            OrderEvent(1, REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
+            OrderEvent(1, _REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
         )
     return PollAnswer(status.told, True)
 

@@ -34,7 +34,7 @@ from airlock_shared.venue.kinds import value_of
 from airlock_shared.venue.services import CORE_API, TWAP
 from airlock_shared.venue.structs import CATALOGUE, Intent, abi_type_of, types_of
 
-Member = Any
+_Member = Any
 
 
 def struct_of(delivery: Delivery) -> Intent:
@@ -42,7 +42,7 @@ def struct_of(delivery: Delivery) -> Intent:
     return delivery.intent or CATALOGUE[delivery.primary_type]
 
 
-def members_of(delivery: Delivery) -> dict[str, Member]:
+def _members_of(delivery: Delivery) -> dict[str, _Member]:
     """Return a struct's members by name, addresses in EIP-55, structs within it as objects.
 
     Raises ``Refusal("ENC-CANONICAL")`` when the encoding is not one of the struct.
@@ -55,7 +55,7 @@ def members_of(delivery: Delivery) -> dict[str, Member]:
 
 def _named(
     types: Mapping[str, list[dict[str, str]]], struct: str, values: Sequence[Any], order: Sequence[str] = ()
-) -> dict[str, Member]:
+) -> dict[str, _Member]:
     kinds = {member["name"]: member["type"] for member in types[struct]}
     return {
         name: _named(types, kinds[name], value)
@@ -67,7 +67,7 @@ def _named(
     }
 
 
-def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
+def leaves_by_shipped_path(delivery: Delivery) -> dict[str, _Member]:
     """Return what was signed by the paths of the shipped struct, whatever the venue calls its members.
 
     Nothing of a struct that does not ship.
@@ -75,7 +75,7 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
     shipped = CATALOGUE.get(delivery.primary_type)
     if shipped is None:
         return {}
-    message, fields = members_of(delivery), struct_of(delivery).fields
+    message, fields = _members_of(delivery), struct_of(delivery).fields
     found = {each.path: value_of(fields, message, each.kind) for each in shipped.fields}
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
@@ -129,7 +129,7 @@ _HOLE = re.compile(r"\{(\w+)\}", re.ASCII)
 
 
 def _in_path(name: str, delivery: Delivery) -> str:
-    return segment(delivery.replaces if name == "id" else str(part_of(f"{MESSAGE}.{name}", delivery)))
+    return segment(delivery.replaces if name == "id" else str(_part_of(f"{MESSAGE}.{name}", delivery)))
 
 
 def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
@@ -140,10 +140,10 @@ def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
 def _filled(value: Any, delivery: Delivery) -> Any:
     if type(value) is dict:
         return body_of(value, delivery)
-    return part_of(value[len(MARK) :], delivery) if is_part(value) else value
+    return _part_of(value[len(MARK) :], delivery) if is_part(value) else value
 
 
-def part_of(name: str, delivery: Delivery) -> Any:
+def _part_of(name: str, delivery: Delivery) -> Any:
     """Return a part of a delivery by its name, with `` as number`` behind it a whole number. Raises ``UsageError``."""
     plain = name.removesuffix(AS_NUMBER)
     kind, _, member = plain.partition(".")
@@ -155,7 +155,7 @@ def part_of(name: str, delivery: Delivery) -> Any:
     elif kind == SHIPPED_LEAF:
         found = _as_text(leaves_by_shipped_path(delivery).get(member))
     elif kind == MESSAGE:
-        found = {name: _as_text(value) for name, value in members_of(delivery).items()}
+        found = {name: _as_text(value) for name, value in _members_of(delivery).items()}
         for step in filter(None, member.split(".")):
             found = found.get(step) if isinstance(found, dict) else None
     if plain != name:

@@ -74,7 +74,7 @@ def draw(modules: Matrix) -> str:
 
 MOST_PARTS = 100  # twenty seconds a round; what is longer goes faster by a page
 NO_TERMINAL = "use a terminal, or show the page instead: --as page"
-TOO_MANY = f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
+_TOO_MANY = f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
 
 
 def fitting(transfer: Transfer, version: int | None) -> tuple[int | None, str]:
@@ -86,7 +86,7 @@ def fitting(transfer: Transfer, version: int | None) -> tuple[int | None, str]:
     if fits is None:
         return None, hint(rows, columns)
     fits = min(fits, version or LARGEST_IN_TERMINAL)
-    return (fits, "") if ideal_count(transfer, fits) <= MOST_PARTS else (None, TOO_MANY)
+    return (fits, "") if ideal_count(transfer, fits) <= MOST_PARTS else (None, _TOO_MANY)
 
 
 def play(transfer: Transfer, version: int) -> None:
@@ -191,10 +191,9 @@ def _default_path(transfer: Transfer, how: How, folder: Path, version: int | Non
 
 def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
     from airlock_shared.qr import pictures
-    from airlock_shared.qr import pictures as page
 
     if how == "page":
-        write_new(path, page.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
+        write_new(path, pictures.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
     elif how == "png":
         pictures.write_sequence(transfer, path, version)
     elif how == "gif":
@@ -203,10 +202,10 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
         pictures.write_sheet(transfer, path, version)
 
 
-Command = Callable[..., None]
+_Command = Callable[..., None]
 
 
-def showing_options(command: Command) -> Command:
+def showing_options(command: _Command) -> _Command:
     """Add the options of ``show``; the command gets them as ``showing``."""
 
     @click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")

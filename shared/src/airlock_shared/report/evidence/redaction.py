@@ -22,7 +22,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.wire.members import HEX_32, format_of, other_format, read_list, read_matching, read_members
 from airlock_shared.wire.strict_json import MAX_ITEMS, fingerprint, parse_json, to_json
 
-FORMAT = "airlock/withheld-signatures@1"
+_FORMAT = "airlock/withheld-signatures@1"
 _STAND_IN = "0x00"  # reads as a signature while an item's other members are read
 
 
@@ -48,7 +48,7 @@ def withhold(data: bytes, ended: Container[str]) -> bytes:
     """
     header, items, mark = parse_signatures(data)
     rows = [_row(item, shown=item.digest in ended) for item in items]
-    return to_json({"format": FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
+    return to_json({"format": _FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
 
 
 def _row(item: Signed, *, shown: bool) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def sha256_of(signature: str) -> str:
 def parse_withheld(data: bytes) -> Answers:
     """Read the document. Raises ``DocumentError``, or ``Refusal("REPORT-MATCH")`` when it contradicts itself."""
     value = parse_json(data)
-    if format_of(value) != FORMAT:
-        raise other_format(format_of(value), FORMAT, "not a report's signatures")
+    if format_of(value) != _FORMAT:
+        raise other_format(format_of(value), _FORMAT, "not a report's signatures")
     read_members(value, "signatures", {"format": str, "header": dict, "signatures": list})
     own = dict(value["header"])
     mark = read_matching(own.pop("fingerprint", None), "header.fingerprint", HEX_32, "a fingerprint in hex")

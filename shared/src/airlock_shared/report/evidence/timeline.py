@@ -131,12 +131,12 @@ def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:
 # ``{"format", "model", "requests", "steps"}``; a step has its id, its digest and its pages, each a list of lines.
 
 
-FORMAT = "airlock/screens@1"
+_FORMAT = "airlock/screens@1"
 _DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 _MODEL = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
 _MANY = 20_000
 
-Page = list[str]
+_Page = list[str]
 
 
 class ShownPages(NamedTuple):
@@ -144,7 +144,7 @@ class ShownPages(NamedTuple):
 
     step: str
     digest: str
-    pages: list[Page]
+    pages: list[_Page]
 
 
 class Screens(NamedTuple):
@@ -154,7 +154,7 @@ class Screens(NamedTuple):
     requests: str
     steps: tuple[ShownPages, ...]
 
-    def of(self, digest: str) -> list[Page]:
+    def of(self, digest: str) -> list[_Page]:
         """Return the pages of what has this digest; none when it is not there."""
         return next((shown.pages for shown in self.steps if shown.digest == digest), [])
 
@@ -162,14 +162,14 @@ class Screens(NamedTuple):
 def write_screens(screens: Screens) -> bytes:
     """Return the document's file form."""
     steps = [shown._asdict() for shown in screens.steps]
-    return to_json({"format": FORMAT, "model": screens.model, "requests": screens.requests, "steps": steps})
+    return to_json({"format": _FORMAT, "model": screens.model, "requests": screens.requests, "steps": steps})
 
 
 def parse_screens(data: bytes) -> Screens:
     """Read the document. Raises ``DocumentError``."""
     value = parse_json(data)
-    if format_of(value) != FORMAT:
-        raise other_format(format_of(value), FORMAT, "not a document of screens")
+    if format_of(value) != _FORMAT:
+        raise other_format(format_of(value), _FORMAT, "not a document of screens")
     read_members(value, "screens", {"format": str, "model": str, "requests": str, "steps": list})
     read_matching(value["model"], "screens.model", _MODEL, "a model's name")
     read_matching(value["requests"], "screens.requests", HEX_32, "a fingerprint in hex")

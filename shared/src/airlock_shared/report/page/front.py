@@ -116,8 +116,8 @@ def _compared(value: str, *, holds: bool) -> Html:
 # ---- front ----------------------------------------------------------------------------------------------------------
 
 
-KEPT = {True: "as promised", False: "NOT what was promised", None: "not known"}
-UNKNOWN = "not known: what came back cannot be read"
+_KEPT = {True: "as promised", False: "NOT what was promised", None: "not known"}
+_UNKNOWN = "not known: what came back cannot be read"
 _ACCOUNTS = ("trader", "referee", "referrer", "caller")
 _TIMES_MS = {"expiry": 1000, "openTimestamp": 1000, "deadlineMs": 1}
 _DIGITS_AT_MOST = 15
@@ -258,7 +258,7 @@ def _value(row: Row) -> str:
 def _account(step: Row) -> str:
     """Return the account of what came back; without that, the one that the plan names."""
     if step["request"]:
-        return step["request"]["account"] or UNKNOWN
+        return step["request"]["account"] or _UNKNOWN
     return next((row["value"] for row in step["planned"] if row["name"] in _ACCOUNTS), "not known: nothing came back")
 
 
@@ -266,7 +266,7 @@ def _until(request: Row | None) -> str:
     if request is None:
         return "not known: nothing came back"
     if not request["account"]:
-        return UNKNOWN
+        return _UNKNOWN
     return f"until {request['until']['utc']}" if request["until"] else "at any time: it has no deadline"
 
 
@@ -317,7 +317,7 @@ def _read(promises: Sequence[Row], outcome: Row) -> object:
 
 
 def _promise(promise: Row) -> Html:
-    kept = f" ({KEPT[promise['kept']]})"
+    kept = f" ({_KEPT[promise['kept']]})"
     promised = "" if promise["promised"] == promise["found"] else f"; promised: {promise['promised']}"
     return joined(told(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
 

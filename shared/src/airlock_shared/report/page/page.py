@@ -78,11 +78,11 @@ def _source_hash(style: str) -> str:
 
 def _fingerprints(report: Row) -> Iterator[Html]:
     yield element("h2", "Fingerprints")
-    rows = [(row["of"], fingerprint(row["hex"], row["words"], row["of"])) for row in report["fingerprints"]]
+    rows = [(row["of"], _fingerprint(row["hex"], row["words"], row["of"])) for row in report["fingerprints"]]
     yield pairs("SHA-256 of each document: compare it, read the words aloud", rows, css="facts marks")
 
 
-def fingerprint(digits: str, spoken: str, of: str) -> Html:
+def _fingerprint(digits: str, spoken: str, of: str) -> Html:
     """Return a fingerprint to compare: its QR code, hex and words; that it was not given when it is empty."""
     return joined(code(digits, of), hexes(digits), words(spoken)) if digits else joined("not given")
 
@@ -184,7 +184,7 @@ def _artefacts(report: Row) -> Html:
 
 def plan_page(plan: Plan) -> bytes:
     """Return the page, UTF-8; all that ``plan show`` tells stands on it."""
-    words = fingerprint(plan.fingerprint, spoken(plan.fingerprint), "plan")
+    words = _fingerprint(plan.fingerprint, spoken(plan.fingerprint), "plan")
     about = [("roles", ", ".join(plan.roles) or "none named"), ("witness", plan.witness_text), ("fingerprint", words)]
     write = "Write these 24 words on your own paper, each from a machine of your own. On the day you are asked for two."
     body = [
