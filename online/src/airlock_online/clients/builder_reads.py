@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import PNL_ALLOWED, named, pnl_of
-from airlock_online.speech.sections import REPLIES
+from airlock_online.speech.sections import MARK, REPLIES, Speech
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
@@ -202,9 +202,13 @@ def _leverages(value: object) -> str:
 _NONCE = REPLIES["nonce"]
 
 
-def question_of(account: str, nonce: str, space: str) -> dict[str, str]:
-    """Return the members of a nonce read; the trading contract's space is what a venue reads when none is named."""
-    return {"trader": account, "check": nonce} | _beside_trading(space)
+def question_of(account: str, nonce: str, space: str, speech: Speech) -> dict[str, str]:
+    """Return the members of a nonce read; the space of another contract than the trading one where the file names it.
+
+    The specification names no such member, and what it does not name is sent to nobody who has not said so.
+    """
+    named_there = f"{MARK}space" in speech.request("nonce").values()
+    return {"trader": account, "check": nonce} | (_beside_trading(space) if named_there else {})
 
 
 def to_name(nonce: str, space: str) -> dict[str, str]:

@@ -12,7 +12,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.builder import BuilderClient, Method
+from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
 from airlock_online.clients.reply_values import delegation_told, named, pnl_of, require_named, whole
 from airlock_online.clients.rpc import RpcClient
@@ -235,7 +235,9 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
     """
     if not is_built(step, speech):
         raise UsageError(
-            f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
+            f"step {step.id}: {NO_SUCH_READ.format(step.action.name)}"
+            if step.action.path
+            else f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP; or name it in the "
             "services file, section [paths]",
         )

@@ -127,7 +127,7 @@ _IN_REPLIES = {
     "slippage_percent": "the venue's usual slippage",
     "simulator": "the mark of a simulator, which is only told",
     "name": "a pair's name",
-    "pnl": "`pairs`, `positions`: whether it is by PnL; with `?` behind it, one without it is not; one that is named "
+    "pnl": "whether it is by PnL; with `?` behind it, one without it is not; one that is named "
     '`allowed` and true tells nothing; `""`: the venue has none',
 }
 MEMBERS: Mapping[tuple[str, str], str] = {

@@ -31,10 +31,10 @@ from airlock_shared.plan.decisions import (
     MARKET_ORDERS,
     decide,
     market_orders,
+    order_kinds,
     replaced_trigger,
     request_fields,
     shown_value,
-    wanted_value,
 )
 from airlock_shared.plan.model import CUSTOM, Exact
 from airlock_shared.units import CODE, raw_text
@@ -215,17 +215,10 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     pair = case.situation.deployment.pair_at(number)
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
-    fitting, _ = market_orders(intent, pair, case.step)
+    fitting, why = market_orders(intent, pair, case.step)
     if not fitting:
         return Finding(False, got, f"no increase exists on the PnL pair {pair.name}")
-    if got in fitting:
-        return Finding(True, got, got)
-    kind = {
-        True: "an PnL pair",
-        False: "an ordinary pair",
-        None: "a pair that does not tell its kind: orderType in the plan does",
-    }
-    return Finding(False, got, f"{' or '.join(map(str, fitting))}, for {pair.name}, {kind[pair.pnl]}")
+    return Finding(got in fitting, got, got if got in fitting else f"{' or '.join(map(str, fitting))}: {why}")
 
 
 @check("ORDER-OPEN", READ, "the market order type does not fit this pair", "A limit order sent to the market.", PLAN)
@@ -234,17 +227,15 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
 
     Where the venue does not tell a pair's kind, it is either. What the plan says of a close is held to the same.
     """
+    enum = case.situation.deployment.enums.get("openOrderType", {})
     got = value_of(case.fields, case.message, OPEN_TYPE)
-    if got is None and case.step and (wanted := wanted_value(OPEN_TYPE, case.step, case.situation.deployment)):
-        got = wanted.raw if isinstance(wanted, Exact) else None
+    if got is None and case.step and OPEN_TYPE in case.step.values:
+        got = enum.get(case.step.values[OPEN_TYPE].text)
     if got is None:
         return None
-    number = value_of(case.fields, case.message, PAIR)
-    pair = case.situation.deployment.pair_at(number)
-    enum = case.situation.deployment.enums.get("openOrderType", {})
-    pnl = pair.pnl if pair else False
-    fitting = [enum.get(word) for kind, word in enumerate(MARKET_ORDERS) if pnl in (None, kind)]
-    return Finding(got in fitting, got, fitting[0] if len(fitting) == 1 else fitting)
+    pair = case.situation.deployment.pair_at(value_of(case.fields, case.message, PAIR))
+    fitting = [enum.get(MARKET_ORDERS[kind]) for kind in order_kinds(pair, case.step)]
+    return Finding(got in fitting, got, fitting[0])
 
 
 @check(
