@@ -89,7 +89,7 @@ def test_what_speaks_of_a_failure_is_asked_again(desk: DeliveringMachine, sign: 
 def test_the_operator_s_node_ends_what_a_relay_says_without_a_block(
     desk: DeliveringMachine, status: str | None, block: int, state: OrderState
 ) -> None:
-    receipt = {"transactionHash": APPROVAL, "blockNumber": hex(block), "status": status, "logs": []}
+    receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": hex(block), "status": status, "logs": []}
     answers: dict[str, object] = {
         "eth_getTransactionReceipt": receipt if status else None,
         "eth_getBlockByNumber": {"number": "0x9", "timestamp": "0x1", "transactions": []},

@@ -96,10 +96,11 @@ def _approved(scene: Scene) -> list[Expectation]:
     if read is None or "spender" not in asked:
         return [
             untold(
-                what, amount,
+                what,
+                amount,
                 "the builder does not report the allowance; a node of your own ([rpc] url) tells it, or a block explorer",
             )
-        ]  # fmt: skip
+        ]
     found, wanted = read(asked["trader"], asked["spender"]), UNLIMITED
     if "amountUsdc" in asked:
         wanted = to_raw(asked["amountUsdc"], USDC)

@@ -20,9 +20,9 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind, read_types
 from airlock_shared.venue.calls import (
     CALLS,
     DELEGATED_SIGNATURE,
-    Argument,
     Call,
     Calls,
+    argument_leaves,
     arguments_of,
     canonical,
     indexed,
@@ -183,10 +183,20 @@ def intent_of(name: str, entry: Any) -> Intent:
     else:
         fields, title = tuple(map(_own_rule, fields)), f"{name}, a struct of this venue's profile"
     return Intent(
-        name, entry["encode_type"], title, entry["domain"], entry["signer_rule"], entry["route"], accounts[0],
-        path_of(fields, NONCE_KIND), path_of(fields, DEADLINE), fields, order,
-        shipped.order_types if shipped else None, entry["executing"],
-    )  # fmt: skip
+        name,
+        entry["encode_type"],
+        title,
+        entry["domain"],
+        entry["signer_rule"],
+        entry["route"],
+        accounts[0],
+        path_of(fields, NONCE_KIND),
+        path_of(fields, DEADLINE),
+        fields,
+        order,
+        shipped.order_types if shipped else None,
+        entry["executing"],
+    )
 
 
 def _in_struct(
@@ -387,12 +397,6 @@ def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[st
         )
     if "bytes" in leaves.values():
         yield wrong_profile(where, "bytes can hide another call", signature, "arguments that can be shown")
-
-
-def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
-    """Return the path and the type of each leaf of an argument."""
-    members = [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
-    return members or [(argument.name, argument.type)]
 
 
 def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
