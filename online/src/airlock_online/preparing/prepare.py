@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
+from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import delegation_told, named, pnl_of, require_named, whole
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
@@ -344,17 +345,20 @@ def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sou
     if not types:
         raise UsageError(f"step {step.id}: {pair.name} is a PnL pair; it has no increase", do="correct the plan")
     told = _kind_of_position(step, pair, sources) if pair.pnl is None else None
-    if told is None and len(types) == 1:
-        return types[0], reason
-    if told is None:
+    if told is not None:
+        types, reason = (
+            [each for each in types if each == intent.order_types[told]],
+            f"{intent.name} on {pair.name}, by the position's own flag",
+        )
+    if not types:
+        kind = "a PnL position" if told else "no PnL position"
+        raise UsageError(f"step {step.id}: the venue says that it is {kind}", do="correct the plan")
+    if len(types) > 1:
         raise UsageError(
             f"step {step.id}: neither {pair.name} nor its position tells whether it is by PnL, and the plan does not either",
             do='ask the venue, and state orderType in the step\'s fields: "market", or "market_pnl"',
         )
-    if intent.order_types[told] not in types:
-        kind = "a PnL position" if told else "no PnL position"
-        raise UsageError(f"step {step.id}: the venue says that it is {kind}", do="correct the plan")
-    return intent.order_types[told], f"{intent.name} on {pair.name}, by the position's own flag"
+    return types[0], reason
 
 
 def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
@@ -365,11 +369,10 @@ def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
     fields = {"trader": step.address("trader")}
     read = sources.answered(partial(sources.builder.read, "positions", fields))
     require_named("positions read", read, **fields)
+    place = {"pairIndex": str(pair.number), "index": str(step.raw("tradeIndex"))}
     for entry in entries(read, "trades") or ():
-        trade = entry.get("trade") if type(entry) is dict else None
-        if type(trade) is not dict or named(trade, **fields) is False:
-            continue
-        if (whole(trade.get("pairIndex")), whole(trade.get("index"))) == (pair.number, step.raw("tradeIndex")):
+        trade = value_at(entry, "trade")
+        if named(trade, **place) is True and named(trade, **fields) is not False:
             flags = [pnl_of(each, speech.replies["positions"]["pnl"]) for each in (entry, trade)]
             return next((flag for flag in flags if type(flag) is bool), None)
     return None
