@@ -15,7 +15,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
 from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import FORMAT
+from airlock_online.speech.sections import SERVICES_FORMAT
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -99,7 +99,7 @@ def held(step: str, **flags: object) -> dict[str, Any]:
 def test_a_pair_on_which_pnl_orders_are_only_allowed_is_not_taken_for_a_pnl_pair(
     place: str, flag: object, pinned: dict[str, bool]
 ) -> None:
-    replies = resolve_services({"format": FORMAT, "replies": {"pairs": {"pnl": place}}}).replies
+    replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": place}}}).replies
     pairs = [{"index": 0, "symbol": "BTC/USD", **({} if flag is None else {place: flag})}]
     document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
     assert document["pairs"] == [{"index": 0, "name": "BTC/USD", **pinned}]
@@ -107,7 +107,7 @@ def test_a_pair_on_which_pnl_orders_are_only_allowed_is_not_taken_for_a_pnl_pair
 
 @pytest.mark.parametrize("flag", ["yes", 2, None, {}])
 def test_a_member_that_says_allowed_must_be_a_flag_as_well(flag: object) -> None:
-    replies = resolve_services({"format": FORMAT, "replies": {"pairs": {"pnl": "isPnlTypeAllowed"}}}).replies
+    replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": "isPnlTypeAllowed"}}}).replies
     pairs = [{"index": 0, "symbol": "BTC/USD", "isPnlTypeAllowed": flag}]
     with pytest.raises(ServiceError, match="there is no flag in the pair"):
         deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)

@@ -15,15 +15,15 @@ from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.routes.posting import StatusTold
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
 from airlock_online.readback.delegates import allowance_on_chain
 from airlock_online.readback.read_back import read_back
 from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import FORMAT, REPLIES, SHIPPED, Speech
+from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import ServiceError, UsageError
-from airlock_shared.venue.profile_words import profile_words, resolve, text_of
+from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine, delivering_machine
 from online.loopback import Answer, Wire, reply
@@ -43,7 +43,7 @@ def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
 
 
 def speech(**tables: Any) -> Speech:
-    return resolve_services({"format": FORMAT, **tables})
+    return resolve_services({"format": SERVICES_FORMAT, **tables})
 
 
 # ---- confirmed without a block ---------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def relayed_here(desk: DeliveringMachine, *told: Answer, node: Node | None = Non
     with Wire({RELAY: [taken()], RELAYED: list(told)}) as wire:
         asked = RpcClient(node.url, desk.world.http) if node else None
         desk.world = desk.world._replace(node=asked, confirmations=1)
-        return submit(order("relay", wire.url), desk.world), wire.seen
+        return submit_delivery(order("relay", wire.url), desk.world), wire.seen
 
 
 def test_a_relay_that_tells_no_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine) -> None:
@@ -265,7 +265,7 @@ def test_without_an_event_a_twap_s_read_proves_nothing() -> None:
 
 @pytest.mark.parametrize("name", ["claimTokens", "updateOpenLimitOrder"])
 def test_a_fee_on_a_call_that_ships_needs_its_name_alone(name: str) -> None:
-    signed = text_of(resolve({"format": "airlock/venue-signed@1", "calls": {name: {"value": "fee"}}}))
+    signed = text_of(resolve_profile({"format": "airlock/venue-signed@1", "calls": {name: {"value": "fee"}}}))
     (line,) = profile_words(signed)
     assert "native currency may be sent with it as a fee" in line
     assert json.loads(signed)["calls"][name]["signature"].startswith(f"{name}(")

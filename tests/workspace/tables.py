@@ -12,8 +12,8 @@ from airlock_offline.home import OfflineConfig
 from airlock_offline.ledger.models import MODELS
 from airlock_online.cli.machine import everything
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.outcome import EVIDENCE
-from airlock_online.journal.order_states import MEANINGS
+from airlock_online.delivery.outcome import FINAL_EVIDENCE
+from airlock_online.journal.order_states import STATE_MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_online.speech.sections import BODIES, KNOWN, MEMBERS, PATHS, REPLIES
 from airlock_online.speech.sections import MEANINGS as WORD_MEANINGS
@@ -21,7 +21,7 @@ from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain import EXIT_CODES
 from airlock_shared.errors import ExitCode
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.kinds import KINDS
+from airlock_shared.venue.kinds import LEAF_KINDS
 from airlock_shared.venue.structs import CATALOGUE
 from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
@@ -140,7 +140,7 @@ def journal() -> str:
         "|---|---|---|",
     ]
     lines += [
-        f"| {state} | {MEANINGS[state]} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
+        f"| {state} | {STATE_MEANINGS[state]} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
         for state, following in TRANSITIONS.items()
     ]
     lines += [
@@ -156,8 +156,8 @@ def journal() -> str:
     ]
     lines += [
         f"| {row.state} | {', '.join(row.routes)} | {row.proof} | {row.liar} | {row.then} |"
-        for state in MEANINGS
-        for row in EVIDENCE
+        for state in STATE_MEANINGS
+        for row in FINAL_EVIDENCE
         if row.state is state
     ]
     return "\n".join(lines) + "\n"
@@ -187,7 +187,7 @@ def kinds() -> str:
     """Return the table of kinds in ``docs/reference/venue-profile.md``."""
     lines = ["| kind | Solidity type | unit | where the plan is silent | meaning |", "|---|---|---|---|---|"]
     otherwise = {"plan": "", "plan-or-zero": "zero", "zero": "zero", "builder": "the builder"}
-    for word, kind in KINDS.items():
+    for word, kind in LEAF_KINDS.items():
         planned = f" (the plan's `{kind.rule.parameter}`)" if kind.rule.parameter not in ("", word) else ""
         silent = f"{otherwise[kind.rule.kind]}{planned}"
         lines += [f"| `{word}` | `{kind.solidity}` | {kind.unit.name} | {silent} | {kind.meaning} |"]

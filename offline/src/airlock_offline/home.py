@@ -145,9 +145,9 @@ class OfflineHome:
         path = self._signed_path(digest)
         if not path.exists():
             return None
-        from airlock_shared.documents.signatures import read_item
+        from airlock_shared.documents.signatures import read_signature
 
-        return read_item(parse_json(read_input(path)), "signature kept")
+        return read_signature(parse_json(read_input(path)), "signature kept")
 
     def keep_signed(self, signed: Signed) -> None:
         """Keep a signature, so that a ceremony that is interrupted does not ask for it again."""

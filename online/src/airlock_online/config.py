@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.speech.sections import FORMAT, SHIPPED, Speech
+from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
 
@@ -94,7 +94,8 @@ def read_config(path: Path) -> OnlineConfig:
     if config.speech is not SHIPPED:
         raise UsageError(
             f"{path} has the section [speech], and how services speak stands in a file of its own",
-            do=f'name the file in config.toml, [venue] services = "services.toml"; it begins with format = "{FORMAT}"',
+            do='name the file in config.toml, [venue] services = "services.toml"; '
+            f'it begins with format = "{SERVICES_FORMAT}"',
         )
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(

@@ -17,7 +17,7 @@ import click
 
 from airlock_offline.confinement import files
 from airlock_offline.confinement import filter as kernel_filter
-from airlock_offline.confinement.filter import MACHINES, no_new_privileges
+from airlock_offline.confinement.filter import ARCHITECTURES, no_new_privileges
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
 
@@ -89,12 +89,12 @@ def confine(needs: Needs) -> Confinement:
 
 def _refuse_calls(needs: Needs) -> str:
     """Install the filter and look whether it holds; return why there is none, or an empty text."""
-    machine = MACHINES.get(os.uname().machine)
+    machine = ARCHITECTURES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
         return f"no table of system calls for {os.uname().machine}"
     rules = kernel_filter.rules_for(machine, loopback=needs.connect is not None, starting=needs.starting)
     try:
-        kernel_filter.install(machine, kernel_filter.assemble(machine, rules))
+        kernel_filter.install_filter(machine, kernel_filter.assemble(machine, rules))
     except OSError as error:
         return f"the kernel takes no filter: {error.strerror}"
     return "" if kernel_filter.is_refused(machine) else "the kernel took the filter, but still allowed a socket"
@@ -113,8 +113,8 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
     runs = (sys.prefix, sys.base_prefix, *sys.path, *_LIBRARIES)
     looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
     paths = [
-        *((Path(path), files.RUN) for path in dict.fromkeys(runs) if path),
-        *((Path(path), files.READ) for path in (*looks, *needs.reads)),
+        *((Path(path), files.MAY_RUN) for path in dict.fromkeys(runs) if path),
+        *((Path(path), files.MAY_READ) for path in (*looks, *needs.reads)),
         *((Path(path), files.USE) for path in (*uses, *needs.devices)),
         *((Path(path), files.WRITE) for path in needs.writes),
     ]

@@ -87,10 +87,10 @@ def _is_text(value: object) -> bool:
 _CHILD = "airlock_offline.scanning.pictures_child"
 
 
-def texts_of(
+def texts_by_child(
     sources: Sequence[str],
     tell: Callable[[str], None],
-    start: Callable[[], subprocess.Popen[bytes]] = lambda: child_process.start(_CHILD, cwd=os.getcwd()),  # noqa: PTH109
+    start: Callable[[], subprocess.Popen[bytes]] = lambda: child_process.start_child(_CHILD, cwd=os.getcwd()),  # noqa: PTH109
 ) -> Iterator[list[str]]:
     """Yield the texts of each picture, as ``airlock_shared.qr.scan.texts_of`` does in one process.
 
@@ -114,7 +114,7 @@ def texts_of(
             else:
                 raise read_error(data) if kind == ERROR else _broken(f"a record of kind {kind.hex()}")
     finally:
-        child_process.end(process)
+        child_process.end_child(process)
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:

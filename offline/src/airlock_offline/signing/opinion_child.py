@@ -17,7 +17,7 @@ _MAX_BYTES = 1 << 20  # a request of a batch has at most a quarter of it
 
 def main() -> None:
     """Answer on stdout what stdin asks. Raises ``ValueError`` for input that is not in its one form."""
-    airgap.install()
+    airgap.install_airgap()
     confine(ALONE)
     given = sys.stdin.buffer.read(_MAX_BYTES + 5)
     length = int.from_bytes(given[:4], "big")

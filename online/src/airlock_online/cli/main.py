@@ -10,7 +10,7 @@ import click
 
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
-from airlock_shared.cli.terminal import FOLDER
+from airlock_shared.cli.terminal import FOLDER_TYPE
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import WIDTH
 
@@ -106,7 +106,7 @@ def _rehearse() -> click.Command:
 @click.command(cls=OnlineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
 @click.option(
     "--home",
-    type=FOLDER,
+    type=FOLDER_TYPE,
     help="This machine's folder (default: $AIRLOCK_ONLINE_HOME, or ~/.airlock-online).",
 )
 @click.version_option(package_name="airlock-online")

@@ -22,7 +22,7 @@ from airlock_online.preparing.prepare import (
     authorization_item,
     examine,
     planned_ask,
-    require_known,
+    require_known_action,
 )
 from airlock_online.preparing.venue_profile import by_the_profile
 from airlock_shared.checks.model import Situation
@@ -69,7 +69,7 @@ def prepare_plan(
             own = (asked or {}).get(step.id)
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:
-                require_known(step, begun)
+                require_known_action(step, begun)
                 own = own or planned_ask(step, begun, sources.config.speech)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())

@@ -23,14 +23,14 @@ from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, build_name, prepare_step
-from airlock_online.preparing.venue_profile import MAX_BYTES, add_venue_profile, require_deliverable
+from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES, add_venue_profile, require_deliverable
 from airlock_online.readback.referral_codes import from_builder
 from airlock_online.speech.forms import read_services
 from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.machine import finish_doctor
-from airlock_shared.cli.terminal import FOLDER, json_option
+from airlock_shared.cli.terminal import FOLDER_TYPE, json_option
 from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
 from airlock_shared.errors import AirlockError, ExitCode, ServiceError, UsageError
 from airlock_shared.host.files import LOOK, Observed, fault, read_input
@@ -54,7 +54,7 @@ def venue() -> None:
 
 
 @venue.command("check")
-@click.argument("folder", type=FOLDER)
+@click.argument("folder", type=FOLDER_TYPE)
 @click.argument("url")
 @json_option
 @click.pass_obj
@@ -102,7 +102,7 @@ def _file(path: Path) -> Any:
     """Return a file read by the reader of its kind: how services speak, what is signed, or a plan."""
     if path.name == _SERVICES:
         return read_services(path)
-    data = read_input(path, max_bytes=MAX_BYTES)
+    data = read_input(path, max_bytes=MAX_PROFILE_BYTES)
     return add_venue_profile({}, data, path.name) if path.name == PROFILE else parse_plan(data)
 
 

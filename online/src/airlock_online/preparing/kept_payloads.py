@@ -19,7 +19,7 @@ from airlock_shared.ethereum.transactions import signing_hash
 from airlock_shared.host.files import locked, make_folder, open_lock, read_input, write_new
 from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.calldata import hash_of
+from airlock_shared.venue.calldata import payload_hash
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.venue.services import AUTHORIZATION
 from airlock_shared.venue.structs import Intent
@@ -121,7 +121,7 @@ def _digest_of(request: Request) -> str:
     if request.transaction is not None:
         return "0x" + signing_hash(request.payload, request.transaction).hex()
     if request.action == AUTHORIZATION:
-        return "0x" + hash_of(request.payload).hex()
+        return "0x" + payload_hash(request.payload).hex()
     return str(request.payload["digest"]).lower()
 
 

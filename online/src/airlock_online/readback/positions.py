@@ -12,18 +12,18 @@ from typing import NamedTuple
 from airlock_online.clients.reply_values import whole
 from airlock_online.readback.expectations import (
     Expectation,
-    Read,
     ReadBack,
+    ReadReply,
     Scene,
     Trade,
     amount_text,
+    failed_read,
     is_about,
     read_of,
     read_trade,
     same_moment,
     trade_text,
     trades_in,
-    unreadable,
     untold,
     waiting_order,
 )
@@ -67,7 +67,7 @@ def _opened(scene: Scene) -> list[Expectation]:
         what, read = f"a position on pair {pair}", _positions(scene, trader)
         trades = trades_in(read.data)
         if trades is None:
-            return [unreadable(what, promised, read.data)]
+            return [failed_read(what, promised, read.data)]
         some = any(trade.pair == pair and trade.buy in (buy, None) for trade in trades)
         found = "such a position, but no event gives its slot" if some else "no such position"
         return read.judged([Expectation(what, promised, found, None if some else False)])
@@ -117,7 +117,7 @@ def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | 
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
     if trades is None:
-        return [unreadable(place.name, promised, read.data)]
+        return [failed_read(place.name, promised, read.data)]
     mine = place.among(trades)
     beside, kept = judge(mine)
     return read.judged([Expectation(place.name, promised, trade_text(mine) + beside, kept)])
@@ -182,7 +182,7 @@ def limit_updated(scene: Scene) -> list[Expectation]:
         if order == {}:
             expectations.append(untold(what, promised, "no such order is pending; it may have been executed"))
         elif found is None:
-            expectations.append(unreadable(what, promised, read.data))
+            expectations.append(failed_read(what, promised, read.data))
         else:
             same = _raw_price(asked[name]) == found
             expectations += read.judged([Expectation(what, promised, amount_text(found, PRICE), same)])
@@ -196,7 +196,7 @@ def _raw_price(text: str) -> int | None:
         return None
 
 
-def _positions(scene: Scene, trader: str) -> Read:
+def _positions(scene: Scene, trader: str) -> ReadReply:
     """Return the read of the trader's positions."""
     data = scene.builder.read_or_error("positions", {"trader": trader})
     return read_of(data, is_about(data, trader) if type(data) is dict else None, "trader")
@@ -219,7 +219,7 @@ def _result(scene: Scene, kind: str, place: _Slot) -> int | None:
     return told.collateral if told and place.among([told]) else None
 
 
-READ_BACK: ReadBack = {
+POSITION_READS: ReadBack = {
     "open": _opened, "open-coin": _opened, "close": closed, "close-coin": closed,
     "increase": increased, "increase-coin": increased, "tpsl-partial": trigger, "limit-update": limit_updated,
     "position-increase": pending, "position-increase-coin": pending, "trade-open": pending, "trade-close": pending,

@@ -17,7 +17,15 @@ from airlock_online.delivery.routes.posting import StatusTold, signs_of_failure
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback import delegates, positions, referral_codes
 from airlock_online.readback.delegates import AllowanceRead, DelegationRead
-from airlock_online.readback.expectations import BY_THE_CHAIN, ChainRead, Expectation, Read, ReadBack, Scene, untold
+from airlock_online.readback.expectations import (
+    BY_THE_CHAIN,
+    ChainRead,
+    Expectation,
+    ReadBack,
+    ReadReply,
+    Scene,
+    untold,
+)
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -83,7 +91,7 @@ def _twap_cancelled(scene: Scene) -> list[Expectation]:
     if sign or not shown or {*shown} != {ours}:
         why = f"its member {sign[0]} speaks of a failure" if sign else f"transaction {', '.join(shown) or 'none'}"
         return [untold(what, promised, f"the service's read of it tells: {safe(why, limit=200)}")]
-    read = Read(data, named is not None)
+    read = ReadReply(data, named is not None)
     return read.judged([Expectation(what, promised, f"cancelled, by transaction {safe(ours)}", kept=True)])
 
 
@@ -118,5 +126,5 @@ def _nothing_reads(scene: Scene) -> list[Expectation]:
 
 
 _OTHERS: ReadBack = {"twap-cancel": _twap_cancelled, "token-approve": _approved}
-_BY_ACTION: ReadBack = delegates.READ_BACK | positions.READ_BACK | referral_codes.READ_BACK | _OTHERS
+_BY_ACTION: ReadBack = delegates.DELEGATE_READS | positions.POSITION_READS | referral_codes.REFERRAL_READS | _OTHERS
 """What is not here has nothing that can be read back."""

@@ -29,7 +29,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import NONCE_BELOW
 from airlock_shared.plan.model import Exact, Plan
 from airlock_shared.plan.values import plan_error
-from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, hash_of, read_authorization
+from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, payload_hash, read_authorization
 from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET
 from airlock_shared.venue.structs import CATALOGUE
 
@@ -53,7 +53,7 @@ def read_call(case: Received) -> Decoded:
     "AUTH-CHAIN", RECEIVED,
     "not for the pinned chain alone", "An account that is given away on every chain.", STOP,
 )  # fmt: skip
-def chain_is_pinned(case: Received) -> Finding:
+def authorization_chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one; 0, which is good on every chain, is refused."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
     return Finding(got == expected != 0, got, expected)
@@ -95,11 +95,11 @@ def order_is_of_the_account(case: Planned) -> Finding:
 
 def complete(case: CallCase) -> CallCase:
     """Return an authorization that no check refused with its digest."""
-    return case._replace(digest=hash_of(case.request.payload))
+    return case._replace(digest=payload_hash(case.request.payload))
 
 
 CHECKS = (
-    chain_is_pinned,
+    authorization_chain_is_pinned,
     contract_is_known,
     order_is_of_the_account,
     sent_to(BATCHED_MARKET),

@@ -15,7 +15,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.wire.toml import parse_toml
 
-FILE = "config.toml"
+CONFIG_FILE = "config.toml"
 _MAX_BYTES = 64 << 10
 
 C = TypeVar("C", bound=tuple[Any, ...])

@@ -20,7 +20,7 @@ from airlock_shared.plan.questions import (
     surely_meant,
     tell_all,
 )
-from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
+from airlock_shared.plan.reader import PLAN_FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.values import LINE, plan_error
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
@@ -77,7 +77,7 @@ def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
         ("deployment", "the name of the pinned deployment that it is for", deployments),
     )}  # fmt: skip
     roles = _roles(people)
-    table: dict[str, Any] = {"format": FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
+    table: dict[str, Any] = {"format": PLAN_FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
     table |= {"limits": {}, "signers": {}, "steps": []}
     asked: dict[str, str | None] = {}
     while action := _action(people, more=bool(table["steps"])):

@@ -28,7 +28,7 @@ TRIES = 20
 
 LONG = 32
 """A default of more columns stands on a line of its own: an address beside an address is wider than a screen."""
-AGAIN = "answer again, or type ? for an explanation"
+ANSWER_AGAIN = "answer again, or type ? for an explanation"
 _BACK = "<"
 
 
@@ -154,7 +154,7 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
             answers.keep(key, text)
             return value
         except PlanError as error:
-            error.do = AGAIN
+            error.do = ANSWER_AGAIN
             error.expected = error.expected or question.meaning
             people.mistake(error)
     raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")

@@ -11,13 +11,13 @@ from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
+from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT as DEPLOYMENT
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.hand_over import FORMAT as HAND_OVER
+from airlock_shared.documents.hand_over import HAND_OVER_FORMAT as HAND_OVER
 from airlock_shared.documents.hand_over import parse_hand_over
-from airlock_shared.documents.requests import FORMAT as REQUESTS
+from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import FORMAT as SIGNATURES
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.plan.reader import parse_plan

@@ -19,8 +19,18 @@ from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
-from airlock_shared.report.facts import ELSEWHERE, alive_row, match
-from airlock_shared.report.rows import BEGUN, UNWITNESSED, Judged, Row, limit_rows, moment, named, plain, warnings_of
+from airlock_shared.report.facts import ELSEWHERE, alive_row, compare_evidence
+from airlock_shared.report.rows import (
+    SIGN_BEGUN,
+    UNWITNESSED,
+    Judged,
+    Row,
+    limit_rows,
+    moment,
+    named_rows,
+    plain_text,
+    read_warnings,
+)
 from airlock_shared.report.steps import part_signer, signer_row, step_rows
 from airlock_shared.text.words import spoken
 
@@ -39,7 +49,7 @@ def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
     row: Row = {
         "machine": half,
-        "names": named(found.names),
+        "names": named_rows(found.names),
         "begun": moment(found.begun_ms),
         "ended": moment(found.ended_ms),
         "stations": [
@@ -59,7 +69,7 @@ def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
 
 def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
     """Return the last preflight before these requests were signed for the first time; before the end when they were not."""
-    begun = next((e.seq for e in entries if e.event == BEGUN and e.data.get("requests") == requests), len(entries))
+    begun = next((e.seq for e in entries if e.event == SIGN_BEGUN and e.data.get("requests") == requests), len(entries))
     last = next((e for e in reversed(entries[:begun]) if e.event == "preflight"), None)
     if last is None:
         return None
@@ -85,7 +95,7 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
         for position, member in enumerate(value):
             yield from _flat(member, f"{where}[{position}]")
     else:
-        yield from named({where: plain(value)})
+        yield from named_rows({where: plain_text(value)})
 
 
 def transcript_rows(evidence: Evidence) -> list[Row]:
@@ -124,7 +134,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     """
     plan, deployment = evidence.plan, evidence.deployment
     offline, marks = evidence.transcripts.get("offline"), evidence.marks()
-    matches, steps = match(evidence, judged), step_rows(evidence, judged)
+    matches, steps = compare_evidence(evidence, judged), step_rows(evidence, judged)
     report: Row = {
         "format": _FORMAT,
         "airlock": version("airlock-shared"),
@@ -158,7 +168,7 @@ def plan_row(plan: Plan) -> Row:
     """Return where a plan is for, its limits, and its signers."""
     return {
         "deployment": plan.deployment,
-        "limits": named(dict(limit_rows(plan.limits))),
+        "limits": named_rows(dict(limit_rows(plan.limits))),
         "signers": [signer_row(signer) for signer in plan.signers.values()],
     }
 
@@ -221,7 +231,7 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
             whys = {} if entry.data.get("requests") == evidence.requests.fingerprint else whys
         elif entry.event in ("declined", "refused", "signed"):
             checks = entry.data.get("checks")
-            named = f" ({plain(checks[:1])})" if type(checks) is list and checks else ""
+            named = f" ({plain_text(checks[:1])})" if type(checks) is list and checks else ""
             whys[str(entry.data.get("step"))] = f"{entry.event}{named}"
     for step in evidence.plan.steps:
         if whys.get(step, "signed") != "signed":
@@ -277,7 +287,7 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             yield f"exception on the {row['machine']} machine{said}: {each['reason']}"
     for step in report["steps"]:
         for read in step["reads"][-1:]:
-            yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in warnings_of(read))
+            yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in read_warnings(read))
         outcome = step["outcome"]
         if outcome and outcome["final"] and not outcome["done"]:
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"

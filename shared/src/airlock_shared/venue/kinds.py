@@ -124,7 +124,7 @@ _OWN = {
     ZERO: Kind(COUNT, Rule("zero"), "not used: always zero", "uint"),
     UNKNOWN: Kind(RAW, Rule("plan"), "shown raw: Airlock does not know its meaning", "any"),
 }
-KINDS: dict[str, Kind] = {
+LEAF_KINDS: dict[str, Kind] = {
     name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in _PLANNED.items()
 } | _OWN
 """Every kind: by the plan's member that decides it, and those that no member of that name does.
@@ -141,7 +141,7 @@ SEVERAL = frozenset({ZERO, UNKNOWN})
 
 def field(path: str, kind: str, meaning: str = "") -> Field:
     """Return the leaf at a path; ``meaning`` stands in for the kind's own. Raises ``KeyError`` for an unknown kind."""
-    unit, rule, its_meaning, _ = KINDS[kind]
+    unit, rule, its_meaning, _ = LEAF_KINDS[kind]
     if kind == UNKNOWN:
         rule = Rule("plan", path)
     return Field(path, unit, meaning or its_meaning, rule, kind)

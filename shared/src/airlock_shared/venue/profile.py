@@ -30,7 +30,7 @@ from airlock_shared.venue.calls import (
 )
 from airlock_shared.venue.kinds import (
     DEADLINE,
-    KINDS,
+    LEAF_KINDS,
     MAY_BE_LEFT_OUT,
     NONCE_KIND,
     SEVERAL,
@@ -47,7 +47,7 @@ from airlock_shared.venue.services import PINNABLE
 from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of_text
 from airlock_shared.wire.members import format_of, raise_first, read_members
 
-FORMAT = "airlock/venue-signed@1"
+VENUE_FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
 """Structs and calls of a profile, the text of one, and a struct's leaves: what people are still shown whole."""
 
@@ -158,8 +158,8 @@ def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | s
 
 def require_form(value: Any) -> None:
     """Raise ``DocumentError("DOC-VENUE")`` for what is no profile of this format."""
-    if type(value) is not dict or value.get("format") != FORMAT:
-        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
+    if type(value) is not dict or value.get("format") != VENUE_FORMAT:
+        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], VENUE_FORMAT)
 
 
 def intent_of(name: str, entry: Any) -> Intent:
@@ -296,22 +296,22 @@ def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Fiel
                 repr(label)[:80],
                 "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
             )
-    if type(kind) is not str or kind not in KINDS:
+    if type(kind) is not str or kind not in LEAF_KINDS:
         raise wrong_profile(
             where,
             "no kind of the list",
             str(kind)[:80],
             "a plan's member, or opened-ms, signed-at, terms, zero or raw",
-            KINDS,
+            LEAF_KINDS,
         )
     if not holds(kind, leaves[path]):
-        raise wrong_profile(where, f"a {kind} is not of this type", leaves[path], KINDS[kind].solidity)
+        raise wrong_profile(where, f"a {kind} is not of this type", leaves[path], LEAF_KINDS[kind].solidity)
     return field(path, kind)._replace(label=label)
 
 
 def holds(kind: str, solidity: str) -> bool:
     """Tell whether a Solidity type can hold a leaf of this kind."""
-    found, wanted = atomic_kind(solidity), KINDS[kind].solidity
+    found, wanted = atomic_kind(solidity), LEAF_KINDS[kind].solidity
     return found is not None and (wanted == "any" or solidity == wanted or found[0] == wanted)
 
 

@@ -52,7 +52,7 @@ def _stored(
     return {"entityId": new, "oldEntityId": replaces}
 
 
-ROUTE = Posted(CORE_API, _WHO, _taken)
+CORE_API_ROUTE = Posted(CORE_API, _WHO, _taken)
 """No read of a stored trigger is documented, and the nonce tells when it is spent."""
 
 # ---- registry -------------------------------------------------------------------------------------------------------
@@ -75,10 +75,10 @@ class RouteModule(Protocol):
         """Ask what became of it, by reading alone. Return why that stopped, empty when it is final."""
 
 
-MODULES: Mapping[str, RouteModule] = {
+ROUTE_MODULES: Mapping[str, RouteModule] = {
     services.BATCHED_MARKET: batched,
     services.RELAYER: relayer.ROUTE,
-    services.CORE_API: ROUTE,
+    services.CORE_API: CORE_API_ROUTE,
     services.TWAP: twap.ROUTE,
     services.RELAY: relay.ROUTE,
     services.RPC: rpc,

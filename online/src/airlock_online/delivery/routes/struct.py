@@ -12,21 +12,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airlock_online.clients.connection import HttpCall
-from airlock_online.clients.reply_values import join, segment
+from airlock_online.clients.reply_values import join_address, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.speech.sections import (
     AS_NUMBER,
     EXECUTING,
-    MARK,
     MESSAGE,
     OF_A_TRANSACTION,
     PARTS,
+    PLACEHOLDER,
     REPLACE,
     SHIPPED_LEAF,
     is_part,
 )
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.abi import decode, encode
+from airlock_shared.ethereum.abi import decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import arguments_of, canonical, selector_of
@@ -48,7 +48,7 @@ def _members_of(delivery: Delivery) -> dict[str, _Member]:
     Raises ``Refusal("ENC-CANONICAL")`` when the encoding is not one of the struct.
     """
     intent = struct_of(delivery)
-    (values,) = decode([abi_type_of(intent)], bytes.fromhex(delivery.encoded_intent[2:]))
+    (values,) = decode_abi([abi_type_of(intent)], bytes.fromhex(delivery.encoded_intent[2:]))
     types = types_of(intent)
     return _named(types, intent.name, values, intent.abi_order)
 
@@ -94,7 +94,7 @@ def executing_call(delivery: Delivery) -> dict[str, str]:
         )
     signed = {"intent": delivery.encoded_intent, "signature": delivery.signature}
     values = [bytes.fromhex(signed[argument.name][2:]) for argument in arguments_of(signature)]
-    data = "0x" + (selector_of(signature) + encode(["bytes", "bytes"], values)).hex()
+    data = "0x" + (selector_of(signature) + encode_abi(["bytes", "bytes"], values)).hex()
     return {"function": canonical(signature), "to": delivery.contract, "data": data, "value": "0"}
 
 
@@ -122,7 +122,7 @@ def request_of(route: str, delivery: Delivery, context: DeliveryContext) -> Parc
     path = _HOLE.sub(lambda hole: _in_path(hole[1], delivery), path)
     body = json.dumps(body_of(template, delivery), separators=(",", ":")).encode()
     method = said or ("PUT" if delivery.replaces else "POST")
-    return parcel_of(method, join(delivery.base_url, path), body, context)
+    return parcel_of(method, join_address(delivery.base_url, path), body, context)
 
 
 _HOLE = re.compile(r"\{(\w+)\}", re.ASCII)
@@ -140,7 +140,7 @@ def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
 def _filled(value: Any, delivery: Delivery) -> Any:
     if type(value) is dict:
         return body_of(value, delivery)
-    return _part_of(value[len(MARK) :], delivery) if is_part(value) else value
+    return _part_of(value[len(PLACEHOLDER) :], delivery) if is_part(value) else value
 
 
 def _part_of(name: str, delivery: Delivery) -> Any:

@@ -24,9 +24,9 @@ import click
 
 from airlock_shared.ceremony.roles import STATIONS, Half
 from airlock_shared.ceremony.workflow import (
-    PARTS,
     STOPS_AT_MOST,
     WAS_READY,
+    WORKFLOW_PARTS,
     CoursePlace,
     Stop,
     carrying,
@@ -34,10 +34,10 @@ from airlock_shared.ceremony.workflow import (
     newest,
     next_stop,
     numbered,
-    part_of,
     read_stop,
     scanning,
     showing,
+    workflow_part,
 )  # fmt: skip
 from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.status import word_lines
@@ -53,8 +53,9 @@ from airlock_shared.cli.ceremony.waits import (
     place_of_other,
     short,
 )
-from airlock_shared.cli.ceremony.workflow import FOLDER, GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.workflow import GIVEN, ceremony_folder, course_lines
 from airlock_shared.cli.terminal import (
+    FOLDER_TYPE,
     INPUT,
     LED,
     ask,
@@ -167,7 +168,9 @@ def run_command() -> click.Command:
 
     @click.command("run", short_help="Lead this machine's people through the whole ceremony.")
     @click.argument("plan_file", metavar="PLAN", type=INPUT)
-    @click.option("--exchange", type=FOLDER, help="The folder or stick through which documents cross, on each machine.")
+    @click.option(
+        "--exchange", type=FOLDER_TYPE, help="The folder or stick through which documents cross, on each machine."
+    )
     @click.option("--qr", "light", metavar="SOURCE",
                   help="Cross by QR codes: camera, camera:N, or a folder for pictures.")  # fmt: skip
     @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
@@ -242,7 +245,7 @@ def _walk(lead: _Lead) -> None:
                              do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
         number = 1 + told.stops.index(stop)
         heading = rows(f"[{number}/{len(told.stops)}] ", f"{', '.join(stop.by)}: {stop.says}" if stop.by else stop.says)
-        if part != (part := part_of(told.half, number, len(told.stops))):
+        if part != (part := workflow_part(told.half, number, len(told.stops))):
             say(_bar(lead, told, part))
         if before != (stop, False) and (stop.by or _awaits_somebody(lead, told, stop)):
             say_all(heading)
@@ -275,10 +278,10 @@ def _awaits_somebody(lead: _Lead, told: _Course, stop: Stop) -> bool:
 def _bar(lead: _Lead, told: _Course, here: str) -> str:
     """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
-    parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in PARTS)
+    parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
     other: Half = "offline" if told.half == "online" else "online"
     place = None if lead.exchange is None else place_of_other(lead.exchange / told.crossing, told.half)
-    return f"{parts}{f'   {MACHINES[other]}: {part_of(other, *place)}' if place else ''}"
+    return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
 
 
 def _leave_note(lead: _Lead, told: _Course, stop: Stop, name: str) -> None:

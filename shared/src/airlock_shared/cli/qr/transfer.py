@@ -18,7 +18,7 @@ import click
 
 from airlock_shared.cli.document_lines import name_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.terminal import PATH, json_option, paint, say, say_all
+from airlock_shared.cli.terminal import PATH_TYPE, json_option, paint, say, say_all
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
@@ -193,7 +193,7 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
     from airlock_shared.qr import pictures
 
     if how == "page":
-        write_new(path, pictures.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
+        write_new(path, pictures.qr_page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
     elif how == "png":
         pictures.write_sequence(transfer, path, version)
     elif how == "gif":
@@ -209,7 +209,7 @@ def showing_options(command: _Command) -> _Command:
     """Add the options of ``show``; the command gets them as ``showing``."""
 
     @click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")
-    @click.option("-o", "--output", type=PATH, help="A new file, or for png a folder.")
+    @click.option("-o", "--output", type=PATH_TYPE, help="A new file, or for png a folder.")
     @click.option("--density", type=click.Choice([str(each) for each in DENSITIES]),
                   help="Density of the codes: the version of the QR code (default: 20).")  # fmt: skip
     @json_option

@@ -15,7 +15,7 @@ from airlock_shared.documents.signatures import (
     Signed,
     parse_signatures,
     read_header,
-    read_item,
+    read_signature,
     write_signatures,
 )
 from airlock_shared.errors import Refusal
@@ -82,11 +82,11 @@ def parse_withheld(data: bytes) -> Answers:
 def _read(value: Any, position: int) -> Answer:
     where = f"signatures[{position}]"
     if type(value) is not dict or value.get("result") != "signed":
-        return Answer(read_item(value, where), "")
+        return Answer(read_signature(value, where), "")
     members = dict(value)
     sha256 = read_matching(members.pop("signature_sha256", None), f"{where}.signature_sha256", HEX_32, "a SHA-256")
     withheld = members.get("signature") == ""
-    item = read_item({**members, "signature": _STAND_IN} if withheld else members, where)
+    item = read_signature({**members, "signature": _STAND_IN} if withheld else members, where)
     return Answer(item._replace(signature="" if withheld else item.signature), sha256)
 
 

@@ -26,8 +26,8 @@ from airlock_shared.wire.strict_json import parse_json, to_json
 EXPORTED = "timeline-exported"
 """The transcript's event: ``{"ceremony", "requests", "sha256"}``."""
 
-UNUSABLE_ID, NOTE = "unusable-id", "note"
-KINDS = ("event", "anomaly", "rejected", UNUSABLE_ID, NOTE)
+UNUSABLE_ID, NOTE_KIND = "unusable-id", "note"
+ROW_KINDS = ("event", "anomaly", "rejected", UNUSABLE_ID, NOTE_KIND)
 """What a service told, what was wrong with it, its refusals, an id that cannot be asked for, and what a person said."""
 
 _MAX_LINE_BYTES = 1 << 20
@@ -66,7 +66,7 @@ def parse_timeline(data: bytes) -> Timeline:
             if value["digest"] in rows:
                 raise DocumentError("DOC-FIELD", f"{where} of the timeline is about a submission that is there already")
             rows[value["digest"]], events[value["digest"]] = value, []
-        elif kind in KINDS:
+        elif kind in ROW_KINDS:
             read_members(value, where, _EVENT, _NUMBERS)
             if value["digest"] not in rows:
                 raise DocumentError("DOC-FIELD", f"{where} of the timeline is about nothing before it")
@@ -81,7 +81,7 @@ def parse_timeline(data: bytes) -> Timeline:
 # The transcript of the other machine is input like any other.
 
 
-READ = "referral-read"
+REFERRAL_READ = "referral-read"
 """The online transcript's event: ``ceremony``, ``plan``, ``step``, ``code`` (0x-hex), ``seen``, and two lists of texts."""
 
 _ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
@@ -90,13 +90,13 @@ _FORMS: dict[str, dict[str, type]] = {
     "outcome": {"digest": str},
     "struct-pinned": {"deployment": str},
     **{event: {"step": str, "digest": str} for event in ("signing", "signed", "signed-late", "not-signed")},
-    READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
+    REFERRAL_READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
 }
 _PROMISE = {"what": str, "promised": str, "found": str}
 _SOURCES_AT_MOST = 20
 
 
-def read_transcript(data: bytes) -> list[Entry]:
+def parse_transcript(data: bytes) -> list[Entry]:
     """Return the entries. Raises ``DocumentError``: ``DOC-CHAIN`` where the chain breaks, ``DOC-FIELD`` and the like."""
     entries = read_entries(data.splitlines())
     for entry in entries:
@@ -105,7 +105,7 @@ def read_transcript(data: bytes) -> list[Entry]:
         read_some(entry.data, where, _FORMS.get(entry.event, {}))
         if entry.event == "outcome":
             _check_read_back(entry.data.get("read_back", []), where)
-        if entry.event == READ:
+        if entry.event == REFERRAL_READ:
             for seen in read_list(entry.data["seen"], where, _SOURCES_AT_MOST):
                 read_some(seen, f"{where}.seen", {"source": str})
     return entries
