@@ -8,19 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import ANSWERS, RehearsalFailed
+from airlock_rehearsal.machines import ANSWERS, MACHINES, RehearsalFailed, ceremonies_at, fetching
 from airlock_rehearsal.processes import software_ledger
-from airlock_rehearsal.scenarios import DELEGATE_PATH, ceremonies, service_words
+from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.cli.terminal import say, show
-from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.host.files import read_input, write_new
+from airlock_shared.host.files import write_new
 
-DEPLOYMENT = "rehearsal"
 LED = ("market-close", "delegate-key", "referral-code")
 """Which ceremonies a day can have: those that three people lead."""
 
@@ -73,16 +69,13 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     """Make both machines' folders and the plan, show the papers, and lead the people of the online machine to the end."""
     for place in ("online", "offline", "stick"):
         (day.folder / place).mkdir(parents=True)
-    fetched = ("deployment", "fetch", "--name", DEPLOYMENT, *service_words(urls), "-o", "deployment.json")
-    if code := day.machine("online", *fetched):
+    if code := day.machine("online", *fetching(urls, "deployment.json")):
         raise RehearsalFailed("the deployment was not fetched", code)
-    deployment = parse_deployment(read_input(day.folder / "online" / "deployment.json"))
-    storage = checksum_address(deployment.contracts["tradingStorage"])
-    known = ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=True)
-    for half in ("online", "offline"):
+    known = ceremonies_at(day.folder / "online" / "deployment.json", led=True)
+    for half in MACHINES:
         write_new(day.folder / half / day.plan, next(each.plan for each in known if each.id == day.ceremony).encode())
-    words = [sys.argv[0], "rehearse", "air-gapped", day.folder, "--model", day.model, "--ceremony", day.ceremony,
-             "--offline-command", day.offline]  # fmt: skip
+    words = [Path(sys.argv[0]).absolute(), "rehearse", "air-gapped", day.folder, "--model", day.model,
+             "--ceremony", day.ceremony, "--offline-command", day.offline]  # fmt: skip
     second = day.folder / SECOND
     write_new(second, f"#!/bin/sh\nexec {shlex.join(map(str, words))}\n".encode())
     if day.ceremony == "delegate-key":
