@@ -314,7 +314,7 @@ def _filled(request: Request, step: Step, situation: Situation, sources: Sources
         raise ValueError("a transaction step is prepared with gas and fees")
 
     def passes(filled: Transaction) -> bool:
-        return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.hinder()
+        return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.blocks_signing()
 
     fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
     return request._replace(transaction=sources.answered(fill))

@@ -101,7 +101,7 @@ def from_chain(
         return seen._replace(trouble=error.what)
 
 
-def look(
+def read_referral(
     builder: BuilderClient,
     deployment: Deployment,
     config: OnlineConfig,

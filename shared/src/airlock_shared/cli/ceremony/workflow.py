@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import MAX_PEOPLE_BYTES, STATIONS, parse_people
+from airlock_shared.ceremony.roles import CHECKPOINTS, MAX_PEOPLE_BYTES, parse_people
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
@@ -95,7 +95,7 @@ def course_command(
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
         words = {"requests": facts.requests, "signatures": facts.signatures}
-        made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
+        made = {name: mark for name, mark in words.items() if mark and CHECKPOINTS[name].made_on == place.half}
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made,
                 "sign_by_ms": _sign_by_ms(here, plan, facts.files)}  # fmt: skip
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
