@@ -139,7 +139,7 @@ def test_the_catalogue_says_allowed_where_no_more_is_told(flag: object, kind: st
 @pytest.mark.parametrize(("step", "order_type"), [("open", 0), ("open-pnl", 6)])
 def test_an_open_says_itself_what_it_is(client: Http, step: str, order_type: int) -> None:
     made = prepared(client, step, _plan(step))
-    assert made.verdicts.stopping() == []
+    assert made.verdicts.blocking() == []
     assert (made.request.order_type, made.request.order_reason.partition(", ")[2]) == (
         order_type,
         "by the plan's orderType",
@@ -155,7 +155,7 @@ def test_a_limit_order_is_no_market_order_on_any_pair(client: Http) -> None:
 
 def test_an_increase_has_one_order_type(client: Http) -> None:
     made = prepared(client, "increase", _plan("increase"), {"trades": []})
-    assert (made.request.order_type, made.verdicts.stopping()) == (9, [])
+    assert (made.request.order_type, made.verdicts.blocking()) == (9, [])
 
 
 def test_a_position_that_is_a_pnl_one_is_not_increased(client: Http) -> None:
@@ -169,7 +169,7 @@ def test_a_position_that_is_a_pnl_one_is_not_increased(client: Http) -> None:
 @pytest.mark.parametrize("pnl", [False, True])
 def test_a_close_has_the_kind_of_its_position(client: Http, step: str, pnl: bool) -> None:
     made = prepared(client, step, _plan(step), held(step, isPnl=pnl))
-    assert made.verdicts.stopping() == []
+    assert made.verdicts.blocking() == []
     assert made.request.order_type == {"close": (1, 7), "close-coin": (15, 16)}[step][pnl]
     assert made.request.order_reason.endswith(", by the position's own flag")
 
@@ -200,7 +200,7 @@ def test_where_nothing_tells_a_close_is_refused_and_the_plan_must_say_it(
     assert 'state orderType in the step\'s fields: "market", or "market_pnl"' in str(refused.value.do)
     for word, place in (("market", 0), ("market_pnl", 1)):
         made = prepared(client, step, _plan(step, f'orderType = "{word}"'), positions)
-        assert made.verdicts.stopping() == []
+        assert made.verdicts.blocking() == []
         assert made.request.order_type == {"close": (1, 7), "close-coin": (15, 16)}[step][place]
         assert "orderType" not in made.request.fields
 
@@ -215,7 +215,7 @@ def test_a_plan_and_a_position_that_contradict_each_other_are_told(client: Http,
 def test_a_plan_that_contradicts_a_pair_that_tells_is_refused(client: Http, step: str, word: str) -> None:
     plan = _plan(step, f'orderType = "{word}"')
     made = prepared(client, step, plan, where=parse_deployment(DEPLOYMENT_TEXT.encode()))
-    assert refusals(made.verdicts.stopping()) == {"ORDER-OPEN"}
+    assert refusals(made.verdicts.blocking()) == {"ORDER-OPEN"}
 
 
 @pytest.mark.parametrize(
