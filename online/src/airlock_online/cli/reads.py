@@ -296,7 +296,7 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
         raise UsageError("the nonce is not a whole number below 2^256", do="give it in decimal digits")
     trader = _account_of(account)
-    reply = at.ask("nonce", question_of(trader, nonce, space))
+    reply = at.ask("nonce", question_of(trader, nonce, space, at.config.speech))
     _compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
     read = {"used": flag_told(reply, at.config.speech.replies["nonce"])}
     at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE_COLUMNS, read)
