@@ -12,7 +12,7 @@ from airlock_offline.cli.plan import draft_plan
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan
-from draws import repeatable
+from draws import draws, repeatable
 from shared.strategies import changed_inside
 from shared.world import STEPS, deployment, good
 
@@ -43,7 +43,7 @@ def test_no_request_that_lies_inside_its_form_makes_the_draft_of_a_plan_fall() -
         seen["plans"] += 1
 
     drafted()
-    assert seen["tried"] >= 400
+    assert seen["tried"] >= draws(90, 450)
     assert seen["read"] >= 0.97 * seen["tried"], seen
     assert seen["drafted"] >= 0.3 * seen["tried"], seen
     assert seen["plans"] >= 0.7 * seen["drafted"], seen  # others hold values that mean nothing, such as a zero

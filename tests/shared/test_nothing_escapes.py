@@ -20,7 +20,7 @@ from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import parse_json, read_batch, to_cbor, to_json
-from draws import repeatable
+from draws import draws, repeatable
 from shared.strategies import (
     ANY_TEXT,
     ODD,
@@ -93,7 +93,7 @@ def test_no_request_that_lies_inside_its_form_makes_the_checks_fall() -> None:
         seen["refused"] += "refused" in results.values()
 
     judged()
-    assert seen["tried"] >= 400
+    assert seen["tried"] >= draws(90, 450)
     assert seen["examined"] >= 0.97 * seen["tried"], seen
     assert seen["hashed"] >= 0.5 * seen["tried"], seen
     assert seen["refused"] >= 0.8 * seen["tried"], seen
@@ -147,7 +147,7 @@ def test_no_signature_that_lies_inside_its_form_makes_the_checks_fall() -> None:
         seen["refused"] += bool(found.verdicts.blocking())
 
     judged()
-    assert seen["tried"] >= 400
+    assert seen["tried"] >= draws(90, 450)
     assert seen["examined"] >= 0.97 * seen["tried"], seen
     assert seen["refused"] >= 0.4 * seen["tried"], seen
 
@@ -250,5 +250,5 @@ def test_no_change_of_a_sealed_transcript_makes_its_reader_fall_and_every_one_br
         assert not changed, f"line {line + 1}: another {name} kept the chain whole"
 
     judged()
-    assert seen["tried"] >= 300
+    assert seen["tried"] >= draws(90, 450)
     assert seen["chain"] >= 0.8 * seen["tried"], seen
