@@ -276,6 +276,30 @@ def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:
     assert (taken.done, taken.brings) == (False, ("requests-2.json",))
 
 
+def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() -> None:
+    online, offline, later = Machine("online"), Machine("offline"), "a2" * 32
+    for here in (online, offline):
+        here.begin()
+        here.have(DEPLOYMENT, PEOPLE, READY, "requests.json", deployment=D, names=NAMES_HELD, requests=R, pinned=D)
+        here.hand(WAS_READY, DEPLOYMENT, PEOPLE, READY, "requests.json", "signatures.json")
+        here.have("signatures.json", signatures=S, digests=("0x1",), answers=R)
+    online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
+    online.confirm("signatures", S)
+    assert online.next() == "submit signatures.json"
+    online.have("requests-2.json", requests=later)
+    online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=later)
+    assert online.next() == "hand requests-2.json"
+    online.hand("requests-2.json")
+    assert online.next() == "take signatures-2.json"
+    offline.record("sign-begun", ceremony="demo", plan=PLAN.fingerprint, requests=R)
+    offline.record("signatures-written", requests=R, signatures=S)
+    signs = next(stop for stop in offline.stops() if stop.name == "sign")
+    assert signs.done
+    offline.have("requests-2.json", requests=later)
+    signs = next(stop for stop in offline.stops() if stop.name == "sign")
+    assert (signs.done, signs.brings, signs.attempt) == (False, ("requests-2.json",), 2)
+
+
 def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:
     names = [stop.name for stop in Machine("offline", make_plan("referral-set-code")).stops()]
     assert "proof" not in names

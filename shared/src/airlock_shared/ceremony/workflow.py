@@ -56,8 +56,9 @@ class Facts(NamedTuple):
 
     Fingerprints (64 hex digits, empty for none) of the newest documents in the folder; ``pinned`` is the deployment's on
     this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
-    sign; ``challenges`` has the SHA-256 of what each step's delegate key signs, ``proofs`` the steps whose keys prove
-    themselves in each file of proofs, as it says. ``clock_stated`` says that a watch was compared less than a day ago.
+    sign, and ``answers`` is the fingerprint of the requests that they answer. ``challenges`` has the SHA-256 of what each
+    step's delegate key signs, ``proofs`` the steps whose keys prove themselves in each file of proofs, as it says.
+    ``clock_stated`` says that a watch was compared less than a day ago.
     """
 
     files: frozenset[str] = frozenset()
@@ -69,6 +70,7 @@ class Facts(NamedTuple):
     requests: str = ""
     signatures: str = ""
     digests: tuple[str, ...] = ()
+    answers: str = ""
     challenges: Mapping[str, str] = {}
     proofs: Mapping[str, frozenset[str]] = {}
     clock_stated: bool = False
@@ -237,7 +239,8 @@ class _Walked(NamedTuple):
         """Return the stops of the online machine."""
         facts = self.facts
         requests = newest("requests", facts.files)
-        signatures = max(newest("signatures", facts.files), newest("signatures", facts.brought))
+        signatures = newest("signatures", facts.files) + self.is_stale()
+        signatures = max(signatures, newest("signatures", facts.brought))
         prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
         answered, attempt = (
             numbered("signatures", signatures) in facts.files,
@@ -276,7 +279,7 @@ class _Walked(NamedTuple):
         signatures = newest("signatures", facts.files)
         requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
         asked = numbered("requests", requests)
-        signed = bool(facts.digests) and self.has_written()
+        signed = bool(facts.digests) and self.has_written() and not self.is_stale()
         attempt = max(signatures, 1) if signed or not signatures else signatures + 1
         answer, sealed = numbered("signatures", attempt), self.sealed()
         signer = next(iter(self.plan.signers), "")
@@ -355,6 +358,11 @@ class _Walked(NamedTuple):
         """Tell whether the newest signatures are on record: a kill between the file and its record leaves the file alone."""
         written = [entry.data.get("signatures") for entry in self.section if entry.event == "signatures-written"]
         return self.facts.signatures in written
+
+    def is_stale(self) -> bool:
+        """Tell whether requests were prepared again after those that the newest signatures answer."""
+        known = [each.data.get("requests") for each in self.section if each.event in ("prepared", "sign-begun")]
+        return self.facts.answers in known and self.facts.answers != self.facts.requests
 
     def is_fit(self) -> bool:
         """Tell whether the last preflight refused nothing and found the Ledger ready."""

@@ -34,6 +34,7 @@ from airlock_shared.cli.terminal import INPUT, json_option, rows, show, show_jso
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
@@ -99,7 +100,7 @@ def course_command(
         words = {"requests": facts.requests, "signatures": facts.signatures}
         made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made,
-                "sign_by_ms": _sign_by_ms(here, plan, facts.files)}  # fmt: skip
+                "sign_by_ms": _sign_by_ms(here, plan, facts.files), "unsent": _unsent(place, facts)}  # fmt: skip
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
         return
     for line in course_lines(stops, place.half):
@@ -118,7 +119,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
     requests = _read(folder, numbered("requests", newest("requests", files)), files)
     signatures = _read(folder, numbered("signatures", newest("signatures", files)), files)
     came = parse_deployment(deployment) if deployment else None
-    _, signed, mark = parse_signatures(signatures) if signatures else (None, [], "")
+    answer, signed, mark = parse_signatures(signatures) if signatures else (None, [], "")
     entries = place.transcript.entries()
     challenges: dict[str, str] = {}
     if came is not None and came.name == plan.deployment:
@@ -132,6 +133,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         names=_people(folder, plan, files),
         requests=parse_requests(requests)[2] if requests else "",
         signatures=mark,
+        answers=answer.requests if answer else "",
         digests=tuple(item.digest for item in signed if item.result == "signed"),
         challenges=challenges,
         proofs={
@@ -158,6 +160,13 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
             if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
                 found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
     return max(0, min(found) - _WATCH_MS) if found else 0
+
+
+def _unsent(place: CeremonyMachine, facts: Facts) -> bool:
+    """Tell whether signatures are here of which none was sent from this machine, also not perhaps."""
+    begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
+    touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
+    return bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures))
 
 
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
