@@ -25,9 +25,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from airlock_offline.cli.main import program
+from airlock_rehearsal.services import server
 from airlock_rehearsal.services.faults import IN_EXECUTION, Faults
-from airlock_rehearsal.services.runtime import RehearsalSettings
-from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.reexamined import judge
@@ -199,8 +198,8 @@ class Observer:
         """Yield lives of signatures at services that misbehave and recover: how each ends, and how the last look does."""
         self.patches.undo()  # this half has a clock of its own, and waits
         for fault in ("", *(name for name in IN_EXECUTION if not name.startswith("silent"))):
-            settings = RehearsalSettings(pacing_s=0.002, slow_s=0.01)
-            with TemporaryDirectory() as folder, RehearsalServices(settings=settings) as services:
+            settings = server.RehearsalSettings(pacing_s=0.002, slow_s=0.01)  # type: ignore[attr-defined]  # in both states
+            with TemporaryDirectory() as folder, server.RehearsalServices(settings=settings) as services:
                 machine = OnlineCommand(Path(folder), services, self.screen)  # type: ignore[arg-type]
                 signatures = machine.signatures(**STEPS)
                 services.faults = Faults.of(fault + VALUES.get(fault, "")) if fault else Faults()

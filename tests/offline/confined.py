@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from airlock_offline.cli.main import MODULES
 from airlock_offline.confinement import files as landlock
 from airlock_offline.confinement.filter import MACHINES
 
@@ -38,7 +39,8 @@ main.main()
 def confined(script: str, *words: object, name: str = "digest", before: str = "") -> subprocess.CompletedProcess[str]:
     """Run a script in place of a command, under what the command's own words allow; ``before`` runs unconfined."""
     indented = "\n".join(f"    {line}" for line in script.splitlines())
-    module, _, inside = name.partition(".")
+    command, _, inside = name.partition(".")
+    module = MODULES.get(command, command)
     source = _START.format(script=indented, before=before, module=module, name=inside or name)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     line = [sys.executable, "-c", source, *map(str, words)]

@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 
 import click
 
-from airlock_offline.confinement import files as landlock
-from airlock_offline.confinement import filter as bpf
-from airlock_offline.confinement import filter as seccomp
+from airlock_offline.confinement import files
+from airlock_offline.confinement import filter as kernel_filter
 from airlock_offline.confinement.filter import MACHINES, no_new_privileges
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
@@ -93,18 +92,18 @@ def _refuse_calls(needs: Needs) -> str:
     machine = MACHINES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
         return f"no table of system calls for {os.uname().machine}"
-    rules = bpf.rules_for(machine, loopback=needs.connect is not None, starting=needs.starting)
+    rules = kernel_filter.rules_for(machine, loopback=needs.connect is not None, starting=needs.starting)
     try:
-        seccomp.install(machine, bpf.assemble(machine, rules))
+        kernel_filter.install(machine, kernel_filter.assemble(machine, rules))
     except OSError as error:
         return f"the kernel takes no filter: {error.strerror}"
-    return "" if seccomp.is_refused(machine) else "the kernel took the filter, but still allowed a socket"
+    return "" if kernel_filter.is_refused(machine) else "the kernel took the filter, but still allowed a socket"
 
 
 def _restrict_files(needs: Needs) -> tuple[int, str]:
     """Return the ABI that is enforced and nothing, or 0 and why there is none."""
     try:
-        abi = landlock.version()
+        abi = files.version()
     except OSError as error:
         return 0, f"the kernel has no Landlock: {error.strerror}"
     if not needs.files:
@@ -114,13 +113,13 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
     runs = (sys.prefix, sys.base_prefix, *sys.path, *LIBRARIES)
     looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
     paths = [
-        *((Path(path), landlock.RUN) for path in dict.fromkeys(runs) if path),
-        *((Path(path), landlock.READ) for path in (*looks, *needs.reads)),
-        *((Path(path), landlock.USE) for path in (*uses, *needs.devices)),
-        *((Path(path), landlock.WRITE) for path in needs.writes),
+        *((Path(path), files.RUN) for path in dict.fromkeys(runs) if path),
+        *((Path(path), files.READ) for path in (*looks, *needs.reads)),
+        *((Path(path), files.USE) for path in (*uses, *needs.devices)),
+        *((Path(path), files.WRITE) for path in needs.writes),
     ]
     try:
-        landlock.restrict(abi, paths, connect=needs.connect)
+        files.restrict(abi, paths, connect=needs.connect)
     except OSError as error:
         return 0, f"the kernel takes no Landlock rules: {error.strerror}"
     return abi, ""

@@ -8,10 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_shared.checks import agreement, authorization, document, nonces, times, transaction
-from airlock_shared.checks import document as possession
-from airlock_shared.checks import intent as payload
-from airlock_shared.checks import times as clock
+from airlock_shared.checks import agreement, authorization, document, intent, nonces, times, transaction
 from airlock_shared.checks.model import COPY, PLAN, STOP, Check, Info
 from airlock_shared.checks.second_opinion import SIG_CHECKS
 
@@ -189,13 +186,13 @@ RAISED = {check: info for family in FAMILIES.values() for check, info in family.
 
 
 ALL: tuple[Check, ...] = (
-    *document.CHECKS, clock.time_is_stated, *payload.BEFORE_MESSAGE, *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS,
+    *document.CHECKS, times.time_is_stated, *intent.BEFORE_MESSAGE, *intent.AFTER_MESSAGE, *agreement.STEP_CHECKS,
     *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS, *agreement.TEXT_CHECKS, *transaction.CHECKS,
-    *authorization.CHECKS[:-1], *nonces.CHECKS, possession.key_is_proved,
+    *authorization.CHECKS[:-1], *nonces.CHECKS, document.key_is_proved,
 )  # fmt: skip
 """Every check that is a function of its own, in the order in which they run."""
 
-READINGS: tuple[Check, ...] = (*payload.MSG_CHECKS, *transaction.CALL_CHECKS, *authorization.CALL_CHECKS, *SIG_CHECKS)
+READINGS: tuple[Check, ...] = (*intent.MSG_CHECKS, *transaction.CALL_CHECKS, *authorization.CALL_CHECKS, *SIG_CHECKS)
 """Checks of which one reading answers for several."""
 
 _DESCRIBED = {check.id: check.info for check in (*ALL, *READINGS)}

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks import agreement, document, nonces, times
-from airlock_shared.checks import intent as payload
+from airlock_shared.checks import agreement, document, intent, nonces, times
 from airlock_shared.checks.document import Claim, key_is_proved
 from airlock_shared.checks.model import (
     CallCase,
@@ -201,25 +200,25 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Sig
     return found._replace(verdicts=verdicts)
 
 
-BEFORE_MESSAGE = payload.BEFORE_MESSAGE
+BEFORE_MESSAGE = intent.BEFORE_MESSAGE
 AFTER_MESSAGE = (
-    *payload.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
+    *intent.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
     *agreement.TEXT_CHECKS,
 )  # fmt: skip
 
 
 def _intent(received: Received) -> Examined:
-    named = payload.name_struct(received)
+    named = intent.name_struct(received)
     planned = agreement.plan_item(received, received.request.payload["primaryType"])
     found = _run(BEFORE_MESSAGE, (received, planned, named, None, None))
     read, refusal = None, None
     if named is not None and all(verdict.result == "pass" for verdict in found):
         try:
-            read = payload.read_intent(named, planned.step if planned is not None else None)
+            read = intent.read_intent(named, planned.step if planned is not None else None)
         except Refusal as wrong:
             refusal = wrong
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
-    found += _verdicts_of_reading(payload.MSG_CHECKS, read, refusal)
+    found += _verdicts_of_reading(intent.MSG_CHECKS, read, refusal)
     found += _run(AFTER_MESSAGE, (received, planned, named, read, case))
     return Examined(received, planned, named, read, case, Verdicts(found))
 

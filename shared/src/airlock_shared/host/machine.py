@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_shared.errors import AirlockError
-from airlock_shared.host import picture_sources as zbar_library
+from airlock_shared.host import picture_sources
 from airlock_shared.host.files import LOOK, OK, MachineProbes, Observed, broken, fault
 from airlock_shared.host.settings import FILE
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
@@ -108,9 +108,9 @@ def library_lines(world: MachineProbes, libraries: Iterable[Library] = LIBRARIES
             else:
                 yield fault("libraries", library.soname, found, do)
         else:
-            if library.soname == zbar_library.SONAME and (why := zbar_library.why_left_out(loaded, world.root)):
+            if library.soname == picture_sources.SONAME and (why := picture_sources.why_left_out(loaded, world.root)):
                 found = f"{why}; it is left out, and codes are read without it"
-                yield Observed("libraries", library.soname, found, LOOK, zbar_library.UPGRADE)
+                yield Observed("libraries", library.soname, found, LOOK, picture_sources.UPGRADE)
             else:
                 good.append(library.soname)
     if good:

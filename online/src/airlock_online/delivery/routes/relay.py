@@ -12,7 +12,7 @@ import json
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import block_number, hashes_named, require_named, status_word
-from airlock_online.delivery.routes import rpc as transaction
+from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
 from airlock_online.delivery.routes.posting import (
     PollAnswer,
@@ -36,11 +36,11 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     told = hashes_named(told_by(_WHO, url, reply)[0], context.speech.replies[RELAY]["transaction"])
     if not told:
         raise ServiceError(f"{_WHO} gave no transaction hash")
-    tx_hash = transaction.hash_of(delivery)
+    tx_hash = rpc.hash_of(delivery)
     named = next((other for other in told if type(other) is not str or other.lower() != tx_hash), told[0])
     if type(named) is not str:
         raise UnusableId(f"{_WHO} gave no transaction hash", "hash", named)
-    return transaction.sent(tx_hash, named)
+    return rpc.sent(tx_hash, named)
 
 
 def _answer(told: StatusTold, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
@@ -56,7 +56,7 @@ def _answer(told: StatusTold, record: Record, tracker: Tracker, context: Deliver
     if status.meaning == "reverted":
         decoded = value_at(data, places["error"])
         why = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
-        transaction.reverted(tx_hash, why, tracker)
+        rpc.reverted(tx_hash, why, tracker)
         return PollAnswer(status.told, True)
     if status.meaning != "confirmed":
         return PollAnswer(status.told, False, status.unknown)
@@ -64,7 +64,7 @@ def _answer(told: StatusTold, record: Record, tracker: Tracker, context: Deliver
         return PollAnswer(why, False, odd=True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
-    transaction.confirmed(tx_hash, block, None, record.primary_type, tracker, as_said(status))
+    rpc.confirmed(tx_hash, block, None, record.primary_type, tracker, as_said(status))
     return PollAnswer(status.told, True)
 
 

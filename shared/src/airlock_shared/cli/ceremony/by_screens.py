@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
-from airlock_shared.cli import terminal as keyboard
+from airlock_shared.cli import terminal
 from airlock_shared.cli.terminal import ENDED, FORWARD, SingleKeys, ask, filled, key_line, led, opening, say
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.words import BYTEWORDS, SPOKEN_BYTES, spoken
@@ -25,7 +25,7 @@ def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say, *, 
 
     Raises ``Declined`` when the input ends below a screen that nobody has read.
     """
-    _show(lines, tell, keyboard.screen_rows() if led() else None, stays=stays)
+    _show(lines, tell, terminal.screen_rows() if led() else None, stays=stays)
 
 
 def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say) -> None:
@@ -33,7 +33,7 @@ def show_above_question(lines: Sequence[str], tell: Callable[[str], None] = say)
 
     Raises as :func:`show_by_screens`.
     """
-    _show(lines, tell, keyboard.screen_rows(), stays=1)
+    _show(lines, tell, terminal.screen_rows(), stays=1)
 
 
 def _show(lines: Sequence[str], tell: Callable[[str], None], rows_there: int | None, *, stays: int) -> None:
@@ -52,7 +52,7 @@ def _show(lines: Sequence[str], tell: Callable[[str], None], rows_there: int | N
 
 def turn_page() -> None:
     """At a terminal, wait for a key below what stands there, which the next stop of a led ceremony would push away."""
-    if keyboard.screen_rows() is not None:
+    if terminal.screen_rows() is not None:
         with suppress(Declined):  # nobody reads on; what was done is done
             _await_key()
 

@@ -191,10 +191,9 @@ def _default_path(transfer: Transfer, how: How, folder: Path, version: int | Non
 
 def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
     from airlock_shared.qr import pictures
-    from airlock_shared.qr import pictures as page
 
     if how == "page":
-        write_new(path, page.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
+        write_new(path, pictures.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
     elif how == "png":
         pictures.write_sequence(transfer, path, version)
     elif how == "gif":
