@@ -29,6 +29,7 @@ from airlock_shared.ceremony.workflow import (
     read_stop,
     stop_as_json,
 )
+from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.model import Plan
@@ -298,6 +299,15 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
     offline.have("requests-2.json", requests=later)
     signs = next(stop for stop in offline.stops() if stop.name == "sign")
     assert (signs.done, signs.brings, signs.attempt) == (False, ("requests-2.json",), 2)
+
+
+def test_words_are_shown_as_long_as_the_other_machine_may_ask_for_them() -> None:
+    asked = Facts(requests=R)
+    signed = asked._replace(signatures=S, answers=R)
+    assert made_here("online", asked) == {"requests": R}
+    assert made_here("online", signed) == {}  # who has signed has compared them
+    assert made_here("online", signed._replace(requests="a2" * 32)) == {"requests": "a2" * 32}
+    assert made_here("offline", signed) == {"signatures": S}
 
 
 def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:

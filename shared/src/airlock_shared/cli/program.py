@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -64,7 +65,21 @@ def _invoke(command: click.Command, words: list[str]) -> int:
             command.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
+    except (AirlockError, OSError) as error:
+        if _is_of_interruption(error):
+            raise KeyboardInterrupt from error
+        raise
     return int(ExitCode.DONE)
+
+
+def _is_of_interruption(error: BaseException | None) -> bool:
+    """Tell whether a file was closed twice because Ctrl-C came while it was closed: nothing else is wrong."""
+    chain = []
+    while error is not None:
+        chain.append(error)
+        error = error.__cause__ or error.__context__
+    is_twice = any(isinstance(each, OSError) and each.errno == errno.EBADF for each in chain)
+    return is_twice and any(isinstance(each, KeyboardInterrupt) for each in chain)
 
 
 def _require_width() -> None:

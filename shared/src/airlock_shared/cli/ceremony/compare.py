@@ -259,21 +259,27 @@ def names_given(given: Iterable[str]) -> dict[str, str]:
 def ask_names(plan: Plan, known: Mapping[str, str]) -> dict[str, str]:
     """Return the names that are known, and ask for each other role of the plan.
 
-    Where a ceremony is led, the names are looked at before it begins. Raises ``Refusal``, and ``UsageError`` when nobody can
-    type.
+    ``<`` goes back to the one before. Where a ceremony is led, the names are looked at before it begins. Raises ``Refusal``,
+    and ``UsageError`` when nobody can type.
     """
     asked = [role for role in plan.roles if role not in known]
     while True:
-        names = dict(known)
-        for role in asked:
-            names[role] = _ask_name(role, plan, names)
+        names, at = dict(known), 0
+        while at < len(asked):
+            name = _ask_name(asked[at], plan, names)
+            if name == _BACK:
+                at = max(at - 1, 0)
+                names.pop(asked[at], None)
+            else:
+                names[asked[at]] = name
+                at += 1
         check_people(names, plan)
         if not asked or not led() or _are_these(names):
             return names
 
 
 def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
-    """Return the name that is typed for a role; one that cannot be is asked again, a few times, and then refused."""
+    """Return the name that is typed for a role, or ``<``; one that cannot be is asked a few times, and then refused."""
     if not at_a_terminal():
         lacking = [name for name in plan.roles if name not in given]
         raise UsageError(f"nobody is named as {', '.join(lacking)}",
@@ -281,6 +287,8 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
     needed = _is_needed(role, plan)
     for left in reversed(range(_SLIPS)):
         name = ask(f"Who is the {role}?{'' if needed else ' (empty: nobody)'} ", piped=False).strip()
+        if name == _BACK:
+            break
         try:
             check_people({**given, role: name}, plan)
             if needed:

@@ -47,6 +47,7 @@ from airlock_shared.cli.ceremony.workflow import FOLDER, ceremony_folder, course
 from airlock_shared.cli.terminal import INPUT, at_a_terminal, json_option, rows, say, say_all, show, show_json
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
+from airlock_shared.report.evidence.artefacts import HTML, PDF
 from airlock_shared.text.safe import safe
 
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
@@ -152,8 +153,10 @@ def _walk(lead: Lead) -> None:
         before = stop, done
     leave_place(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
-    say(f"The ceremony is over on {MACHINES[told.half]}. Its documents and report:")
-    say(f"  {safe(lead.place.folder)}")
+    report = lead.folder / "evidence"
+    names = ", ".join(path.name for path in (report / HTML, report / PDF) if path.exists())
+    say(f"The ceremony is over on {MACHINES[told.half]}. Open {names} in")
+    say(f"  {safe(str(report))}")
 
 
 def _awaits_somebody(lead: Lead, told: Course, stop: Stop) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import MAX_BYTES, STATIONS, parse_people
+from airlock_shared.ceremony.roles import MAX_BYTES, STATIONS, Half, parse_people
 from airlock_shared.ceremony.seals import FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
@@ -97,14 +97,19 @@ def course_command(
     if len(stops) > STOPS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
-        words = {"requests": facts.requests, "signatures": facts.signatures}
-        made = {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == place.half}
-        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made,
+        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made_here(place.half, facts),
                 "sign_by_ms": _sign_by_ms(here, plan, facts.files), "unsent": _unsent(place, facts)}  # fmt: skip
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
         return
     for line in course_lines(stops, place.half):
         show(line)
+
+
+def made_here(half: Half, facts: Facts) -> dict[str, str]:
+    """Return the fingerprints of what was made on a machine and may still be compared with its screen on the other one."""
+    asked = "" if facts.requests == facts.answers else facts.requests  # signed is compared
+    words = {"requests": asked, "signatures": facts.signatures}
+    return {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == half}
 
 
 def crossing_name(plan: Plan) -> str:
