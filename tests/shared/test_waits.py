@@ -260,14 +260,14 @@ SIGNATURES = Stop("take", (), "Wait for the signatures.", done=False, brings=("s
 def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead, said, ran, pressed = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), list[str]()
+    lead, said, ran, pressed = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), ["\n"]
     (tmp_path / "stick").mkdir()
     now_s = [1_000_000]
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
     monkeypatch.setattr(crossing_module, "_progress", said.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(said) > 4 else [], [], []))
-    monkeypatch.setattr(crossing_module, "typed_line", lambda: pressed.append("\n") or "\n")
+    monkeypatch.setattr(crossing_module, "typed_line", pressed.pop)
     monkeypatch.setattr(crossing_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 50))
 
     def child(_lead: Lead, words: tuple[str, ...]) -> int:
@@ -276,11 +276,11 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
 
     monkeypatch.setattr(Lead, "child", child)
     assert _do(lead, told_by(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
-    late = "waiting: it is too late to sign these; Enter prepares them again"
+    late = "waiting: too late to sign; signed ones still count; Enter prepares them again"
     begin = "waiting: start ceremony run on the air-gapped machine"
     assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
     assert ran == [("prepare", "/p", "-o", f"{tmp_path}/c/requests-3.json")]
-    assert pressed == ["\n"]
+    assert pressed == []
 
 
 @pytest.mark.parametrize("seen", [*(row[2] for row in SEEN), f"put photos of its page into …{'x' * 25}"])
@@ -407,6 +407,7 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     ]
     for place in places:
         place.mkdir(parents=True)
+        (place / "1.png").touch()
     for name in stop.brings:
         there = lead.folder / name if stop.name == "hand" else places[0] / name
         there.parent.mkdir(parents=True, exist_ok=True)
@@ -528,7 +529,7 @@ def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_
     monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(unsent=unsent))
     if unsent:
         assert _do(lead, told, SUBMIT, set()) is False
-        assert asked == ["It is too late to submit these. Enter prepares them again: sign the new ones. "]
+        assert asked == ["Enter prepares them again: "]
         assert ran[1:] == [("prepare", "/p", "-o", f"{lead.folder}/requests-3.json")]
     else:
         with pytest.raises(click.exceptions.Exit):
@@ -561,30 +562,37 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     monkeypatch.setattr(crossing_module, "typed_line", lambda: f"{typed}\n")
     monkeypatch.setattr(crossing_module, "sleep", lambda _s: None)
     monkeypatch.setattr(crossing_module, "take", lambda *told: ran.append(f"take {told[2].brings[0]}"))
-    monkeypatch.setattr(Lead, "child", lambda _lead, words: ran.append(" ".join(words[:2])) or 0)
+
+    def child(_lead: Lead, words: tuple[str, ...]) -> int:
+        ran.append(" ".join(words[:2]))
+        return 0
+
+    monkeypatch.setattr(Lead, "child", child)
     (lead.folder / "requests.json").touch()
-    assert _do(lead, told_by(lead, "offline", 0, SEAL), SEAL, set()) is (not typed)
+    told = told_by(lead, "offline", 0, SEAL)
+    monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(stops=[*told.stops[:1], SEAL]))
+    assert _do(lead, told, SEAL, set()) is (not typed)
     assert lines[:2] == [f"waiting: {seen}; Enter seals"] * 2
     assert len(lines[0]) <= 78
     assert ran == (["take requests-2.json"] if typed else ["transcript seal"])
+    assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
 
 
 @pytest.mark.parametrize("place", ["stick", "pictures", "folder"])
-def test_new_requests_that_come_in_the_place_of_an_outcome_are_taken_and_nothing_is_sealed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], place: str
 ) -> None:
-    light = str(tmp_path / "pictures") if place == "pictures" else ""
-    lead, ran = lead_at(tmp_path, exchange=place == "stick", light=light), list[str]()
     new = {
-        "stick": tmp_path / "stick" / CROSSING / "requests-2.json",
-        "pictures": tmp_path / "pictures/requests-2/1.png",
-        "folder": lead.folder / "requests-2.json",
+        "stick": tmp_path / "stick" / CROSSING / "requests.json",
+        "pictures": tmp_path / "pictures/requests/1.png",
+        "folder": tmp_path / "c/requests.json",
     }[place]
-    (lead.folder / "requests.json").touch()
-    told = told_by(lead, "offline", 0, SEAL)
     new.parent.mkdir(parents=True, exist_ok=True)
+    light = str(tmp_path / "pictures") if place == "pictures" else ""
+    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
+    seal = SEAL._replace(by=())
+    assert line_of("offline", seal, exchange=place == "stick", light=light) != ""
     new.touch()
-    at_terminals(monkeypatch)
-    monkeypatch.setattr(Lead, "child", lambda _lead, words: ran.append(" ".join(words[:2])) or 0)
-    assert _do(lead, told, SEAL, set()) is False
-    assert ran == {"stick": ["ceremony carry"], "pictures": ["ceremony scan"], "folder": []}[place]
+    said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
+    if place != "folder":
+        assert line_of("offline", seal, exchange=place == "stick", light=light) == said

@@ -54,6 +54,8 @@ class Stop(NamedTuple):
 class Facts(NamedTuple):
     """What stands beside the transcript: names of files in the ceremony's folder, handed over, and brought from elsewhere.
 
+    On the air-gapped machine requests among ``given`` are to be signed in the place of those that came too late.
+
     Fingerprints (64 hex digits, empty for none) of the newest documents in the folder; ``pinned`` is the deployment's on
     this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
     sign, and ``answers`` is the fingerprint of the requests that they answer. ``challenges`` has the SHA-256 of what each
@@ -239,7 +241,7 @@ class _Walked(NamedTuple):
         """Return the stops of the online machine."""
         facts = self.facts
         requests = newest("requests", facts.files)
-        signatures = newest("signatures", facts.files) + self.is_stale()
+        signatures = newest("signatures", facts.files) + self.came_too_late()
         signatures = max(signatures, newest("signatures", facts.brought))
         prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
         answered, attempt = (
@@ -279,7 +281,8 @@ class _Walked(NamedTuple):
         signatures = newest("signatures", facts.files)
         requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
         asked = numbered("requests", requests)
-        signed = bool(facts.digests) and self.has_written() and not self.is_stale()
+        again = asked in facts.given and facts.answers != facts.requests  # somebody said that it was too late
+        signed = bool(facts.digests) and self.has_written() and not again
         attempt = max(signatures, 1) if signed or not signatures else signatures + 1
         answer, sealed = numbered("signatures", attempt), self.sealed()
         signer = next(iter(self.plan.signers), "")
@@ -359,10 +362,14 @@ class _Walked(NamedTuple):
         written = [entry.data.get("signatures") for entry in self.section if entry.event == "signatures-written"]
         return self.facts.signatures in written
 
-    def is_stale(self) -> bool:
-        """Tell whether requests were prepared again after those that the newest signatures answer."""
-        known = [each.data.get("requests") for each in self.section if each.event in ("prepared", "sign-begun")]
-        return self.facts.answers in known and self.facts.answers != self.facts.requests
+    def came_too_late(self) -> bool:
+        """Tell whether the newest signatures were to be submitted, and the newest requests were prepared after that."""
+        begun = False
+        for entry in self.section:
+            begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
+            if begun and entry.event == "prepared" and entry.data.get("requests") == self.facts.requests:
+                return True
+        return False
 
     def is_fit(self) -> bool:
         """Tell whether the last preflight refused nothing and found the Ledger ready."""

@@ -49,6 +49,7 @@ from airlock_shared.text.words import grouped
 
 DOCUMENTS = ("deployment", "requests", "signatures")
 """The stations at which a document is compared."""
+_NO_MORE = "There is no more to show here: look at what is named, and answer."
 BY_TYPING = ("plan", *DOCUMENTS)
 """The stations at which two machines have the same document: words of one are typed on the other."""
 
@@ -90,7 +91,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     mark = _in_words(place, station, compared)
     used = _positions_used(place, station, compared)
     whole = _whole(place, plan, station, file)
-    opens = {"?": partial(show_by_screens, whole)} if led() and whole else {}
+    opens = {"?": partial(show_by_screens, whole or [_NO_MORE])} if led() else {}
     _introduce(place, plan, station, compared, whole)
     if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
@@ -296,7 +297,11 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
         except Refusal as error:
             if not left:
                 raise
-            say(explain(error))
+            say(
+                explain(error)
+                if name
+                else f"nobody holds the role of {role}: type a name, for somebody confirms in it."
+            )
         else:
             break
     return name
@@ -316,4 +321,5 @@ def _are_these(names: Mapping[str, str]) -> bool:
     while (answer := ask(_AGREED, piped=False).strip()) != _BACK:
         if answer in ("", "Yes"):
             return True
+        say(f"Nothing was changed. Enter, or {_BACK}.")
     return False

@@ -17,6 +17,7 @@ from airlock_shared.ceremony.workflow import (
     carrying,
     command_of,
     newest,
+    next_stop,
     numbered,
     part_of,
     scanning,
@@ -36,13 +37,12 @@ from airlock_shared.cli.ceremony.workflow import GIVEN
 from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, paint, say, typed_line
 from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
-from airlock_shared.text.safe import safe, wrapped
+from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.units import span_text, utc_text
 
 _TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
-_WIDTH = 78
 _CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 
 
@@ -135,7 +135,7 @@ def take(lead: Lead, told: Course, stop: Stop, asked: str = "") -> bool:
         return later or bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
 
     def sees() -> str:
-        if new_here() or all(map(os.path.lexists, awaited)):
+        if new_here() or all(map(_has_come, awaited)):
             return ""
         if crossing is None:
             place = short(Path(*awaited[0].parts[-2:]))
@@ -165,6 +165,11 @@ def _awaited(lead: Lead, told: Course, stop: Stop) -> list[Path]:
     return [(lead.crossing(told) or lead.folder) / name for name in stop.brings]
 
 
+def _has_come(path: Path) -> bool:
+    """Tell whether a file is there, or pictures in their folder."""
+    return bool(names_in(path)) if path.is_dir() else os.path.lexists(path)
+
+
 def pictures(lead: Lead, stop: Stop) -> str:
     """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
     if _CAMERA.fullmatch(lead.light):
@@ -188,7 +193,9 @@ def prepare_again(lead: Lead, told: Course) -> None:
 
 def offer_new_requests(lead: Lead, told: Course) -> None:
     """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
-    ask(f"{_TOO_LATE.format('submit')}. Enter prepares them again: sign the new ones. ", piped=False)
+    say(f"{_TOO_LATE.format('submit')}, and nothing was sent. They are prepared again. Then type n on the air-gapped "
+        "machine, where it waits to seal: the new ones are signed.")  # fmt: skip
+    ask("Enter prepares them again: ", piped=False)
     prepare_again(lead, told)
 
 
@@ -200,27 +207,29 @@ def await_new_requests(lead: Lead, told: Course, stop: Stop) -> None:
 
 
 def await_outcome(lead: Lead, told: Course, stop: Stop) -> bool:
-    """Wait until people say that the outcome was read on the other machine; False after new requests came in its place.
+    """Wait until people say that the outcome was read on the other machine; False when they say that it was too late there.
 
-    What the other machine's note says of it is shown, and decides nothing.
+    Then the newest requests are noted, and the next ones: these are signed in the place of the ones before. What the other
+    machine's note says is shown, and decides nothing.
     """
     crossing, new = lead.crossing(told), _new_requests(told, stop)
-    awaited = [*_awaited(lead, told, new), *_here(lead, new)]
 
     def sees() -> str:
-        if any(map(os.path.lexists, awaited)):
-            return ""
+        if any(map(_has_come, (*_awaited(lead, told, new), *_here(lead, new)))):
+            return "new requests are there; was it too late? Then type n"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
         place = place_of_other(crossing, told.half)
         past = place is not None and part_of("online", *place) == "record"
         return other_machine(crossing, told.half, "the online machine has its outcome" if past else "")
 
-    if len(awaited) == 1:  # a camera sees nothing before it is opened
-        say("Was it too late there? Then n and Enter: new requests are read.")
-    if _wait(sees, enter="Enter seals") == "":
+    while (typed := _wait(sees, enter="Enter seals")) not in ("", "n"):
+        say("Enter seals. Was it too late there, type n: the new requests are signed.")
+    if not typed:
         return True
-    take(lead, told, new, _ASKED)
+    note_given(lead, (*(name for name in told.there if name.startswith("requests")), *new.brings))
+    if next_stop(lead.course().stops) == stop:
+        take(lead, told, new, _ASKED)
     return False
 
 
@@ -263,14 +272,15 @@ def _wait(sees: Callable[[], str], sign_by_ms: int = 0, enter: str = "") -> str 
             raise UsageError(f"not there yet: {said}", do="bring it from the other machine")
         left_s = sign_by_ms // 1000 - time_ns() // 1_000_000_000
         if sign_by_ms and left_s <= 0:
-            said, enter = "it is too late to sign these", "Enter prepares them again"
+            said, enter = "too late to sign; signed ones still count", "Enter prepares them again"
         if enter and not listens:
             listens = True
             forget_typed()
         unit_s = next((size for size in (3600, 60) if left_s >= size), 1)
         left = f"{span_text(left_s // unit_s * unit_s)} left" if sign_by_ms else f"{monotonic() - began:.0f} s"
         last = f"; {enter}" if enter else f" ({left})"
-        _progress(next(wrapped(f"waiting: {said}", _WIDTH - len(last))).rstrip() + last)
+        width = min(WIDTH, shutil.get_terminal_size().columns) - 2
+        _progress(next(wrapped(f"waiting: {said}", width - len(last))).rstrip() + last)
         if enter and select.select([sys.stdin], [], [], 0)[0]:
             typed = typed_line().strip()
             _progress("")

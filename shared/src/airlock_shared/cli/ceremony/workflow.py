@@ -6,7 +6,7 @@ It reads what others made, so that the command that leads people does not: that 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -97,18 +97,19 @@ def course_command(
     if len(stops) > STOPS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
-        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made_here(place.half, facts),
-                "sign_by_ms": _sign_by_ms(here, plan, facts.files), "unsent": _unsent(place, facts)}  # fmt: skip
+        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
+                "made_here": made_here(place.half, facts, stops), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
+                "unsent": _unsent(place, facts)}  # fmt: skip
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
         return
     for line in course_lines(stops, place.half):
         show(line)
 
 
-def made_here(half: Half, facts: Facts) -> dict[str, str]:
+def made_here(half: Half, facts: Facts, stops: Iterable[Stop]) -> dict[str, str]:
     """Return the fingerprints of what was made on a machine and may still be compared with its screen on the other one."""
-    asked = "" if facts.requests == facts.answers else facts.requests  # signed is compared
-    words = {"requests": asked, "signatures": facts.signatures}
+    awaited = any(stop.name == "take" and not stop.done and stop.brings[0].startswith("signatures") for stop in stops)
+    words = {"requests": facts.requests if awaited else "", "signatures": facts.signatures}
     return {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == half}
 
 
