@@ -8,6 +8,7 @@ a process of its own, in the same terminal. It keeps no state: after each stop i
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,7 @@ def own_program() -> tuple[str, ...]:
 
 def _walk(lead: Lead) -> None:
     """Do stop after stop until nothing is left; a stop that fails ends the command with its exit code."""
+    signal.signal(signal.SIGHUP, _interrupt)  # a terminal that is closed is left as by Ctrl-C
     before: tuple[Stop, bool] | None = None
     shown: set[str] = set()
     part = ""
@@ -157,6 +159,10 @@ def _walk(lead: Lead) -> None:
     names = ", ".join(path.name for path in (report / HTML, report / PDF) if path.exists())
     say(f"The ceremony is over on {MACHINES[told.half]}. Open {names} in")
     say(f"  {safe(str(report))}")
+
+
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def _awaits_somebody(lead: Lead, told: Course, stop: Stop) -> bool:
