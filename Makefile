@@ -145,7 +145,7 @@ speculos: qemu $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/speculos/.done
 offline-kit: $(VENVS)/kit/.done ## Build what is carried to the signing machine (docs/reference/kit.md)
 	@PYTHONPATH=shared/packing $(VENVS)/kit/bin/python offline/kit/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
 
-online-bundle: $(VENVS)/kit/.done ## Build what the online half is installed from (docs/reference/bundle.md)
+online-bundle: $(VENVS)/kit/.done ## Build what the online half is installed from (docs/reference/kit.md)
 	@PYTHONPATH=shared/packing $(VENVS)/kit/bin/python online/bundle/build.py $(KIT_OUT) $(KIT_PYTHON) $(KIT_MACHINE)
 
 lock: $(VENVS)/dev/.done ## Maintainers: renew the pinned requirements files

@@ -1,4 +1,4 @@
-"""Builds what the online half is installed from: ``make online-bundle``. docs/reference/bundle.md says what is in it."""
+"""Builds what the online half is installed from: ``make online-bundle``. docs/reference/kit.md says what is in it."""
 
 from __future__ import annotations
 

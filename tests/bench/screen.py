@@ -31,7 +31,7 @@ def airlock(port: int, count: int, journal_file: Path) -> None:
     from airlock_online.clients.http import Http
     from airlock_online.delivery.event_lines import event_lines
     from airlock_online.delivery.routes.context import DeliveryContext
-    from airlock_online.delivery.submit import submit
+    from airlock_online.delivery.submit import submit_delivery
     from airlock_online.journal.journal import open_journal
     from airlock_online.journal.order_states import OrderEvent
     from airlock_shared.cli.terminal import show
@@ -44,7 +44,7 @@ def airlock(port: int, count: int, journal_file: Path) -> None:
     with open_journal(str(journal_file), lambda: NOW) as journal, Http() as http:
         world = DeliveryContext(journal, http, lambda: NOW, time.sleep, on_event)
         for order in orders(f"http://127.0.0.1:{port}", count):
-            submit(order, world)
+            submit_delivery(order, world)
 
 
 if __name__ == "__main__":

@@ -14,8 +14,8 @@ from qrcode import QRCode  # type: ignore[import-untyped]
 from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
 
 from airlock_shared.qr.documents import Transfer, cycle_texts
-from airlock_shared.qr.pictures import page
-from airlock_shared.qr.scan import scan, texts_in
+from airlock_shared.qr.pictures import qr_page
+from airlock_shared.qr.scan import scan_pictures, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, QUIET, capacity
 from airlock_shared.text.words import grouped, spoken
 from airlock_shared.ur.decode import Decoder
@@ -31,7 +31,7 @@ SHOTS = 600  # far more than any of these transfers takes
 
 def show(browser: Page, tmp_path: Path, transfer: Transfer, **settings: int) -> Path:
     path = tmp_path / "transfer.html"
-    path.write_bytes(page(transfer, **settings))
+    path.write_bytes(qr_page(transfer, **settings))
     browser.open(path)
     return path
 
@@ -61,7 +61,7 @@ def test_a_whole_document_is_scanned_from_the_screen_while_it_plays(
     browser.resize(*size)
     browser.use_theme(theme)
     path = show(browser, tmp_path, whole_plan())
-    message = scan(shots(browser), Decoder(), lambda _report: None)
+    message = scan_pictures(shots(browser), Decoder(), lambda _report: None)
     assert unwrap(message.cbor).fingerprint == whole_plan().fingerprint
     assert browser.screenshot().convert("RGB").getpixel(corner_of_code(browser)) == WHITE
     assert browser.requests() == [path.as_uri()]
@@ -72,7 +72,7 @@ def test_a_signature_is_one_still_code(browser: Page, tmp_path: Path) -> None:
     browser.resize(*SIZES[0])
     signature = batch(1)[1]
     show(browser, tmp_path, signature)
-    message = scan([browser.screenshot()], Decoder(), lambda _report: None)
+    message = scan_pictures([browser.screenshot()], Decoder(), lambda _report: None)
     assert unwrap(message.cbor).fingerprint == signature.fingerprint
     assert browser.evaluate("playing.timer") is None
     assert browser.evaluate("['start', 'stop', 'step'].every((name) => element(name).disabled)") is True
@@ -137,7 +137,7 @@ def test_every_density_is_read(browser: Page, tmp_path: Path, choice: int) -> No
     choose(browser, "density", f"selectedIndex = {choice}", "change")
     version = (10, 15, 20, 27)[choice]
     assert browser.evaluate("element('density').value").startswith(f"version {version}: ")
-    message = scan(shots(browser), Decoder(), lambda _report: None)
+    message = scan_pictures(shots(browser), Decoder(), lambda _report: None)
     assert unwrap(message.cbor).fingerprint == whole_plan().fingerprint
     assert set(texts_in(browser.screenshot())) <= set(cycle_texts(whole_plan(), version))
 
@@ -196,7 +196,7 @@ def test_what_is_added_to_the_page_neither_runs_nor_loads(browser: Page, tmp_pat
     for name, content in (("x.js", "window.owned = true"), ("x.css", "body { --owned: true }"), ("x.html", "")):
         (tmp_path / name).write_text(content)
     path = tmp_path / "changed.html"
-    path.write_bytes(page(one_intent()).replace(b"</aside>", f"{added}</aside>".encode()))
+    path.write_bytes(qr_page(one_intent()).replace(b"</aside>", f"{added}</aside>".encode()))
     browser.open(path)
     assert browser.evaluate("window.owned === undefined") is True
     assert browser.evaluate("getComputedStyle(document.body).getPropertyValue('--owned')") == ""

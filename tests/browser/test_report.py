@@ -18,7 +18,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.report.page.page import plan_page
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.verify import make
+from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped
 from browser.chromium import Page
 from shared.report.day import HOSTILE, PLAYED, offline_files, online_files, part_files, signed
@@ -43,10 +43,10 @@ HASHES = """[...document.querySelectorAll('.hex')].filter((e) => e.querySelector
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("reports")
     for half, files in (("offline", offline_files()), ("online", online_files())):
-        (folder / f"{half}.html").write_bytes(make(files, judge).html)
+        (folder / f"{half}.html").write_bytes(report_of_artefacts(files, judge).html)
     for ceremony in ONE_STEP:
         files = {path.name: path.read_bytes() for path in (PLAYED.parent / ceremony).iterdir()}
-        (folder / f"{ceremony}.html").write_bytes(make(files, judge).html)
+        (folder / f"{ceremony}.html").write_bytes(report_of_artefacts(files, judge).html)
     text = PLAN_TEXT.replace(f'title = "{plan().title}"', f"title = '{HOSTILE_TITLE}'", 1)
     (folder / "plan.html").write_bytes(plan_page(parse_plan(text.encode())))
     return {path.stem: path for path in folder.iterdir()}
@@ -132,7 +132,7 @@ def test_every_hash_stands_in_two_lines_of_eight_groups(browser: Page, reports: 
 
 def test_a_part_of_a_plan_fits_a_narrow_screen_and_says_so_below_incomplete(browser: Page, tmp_path: Path) -> None:
     path = tmp_path / "part.html"
-    path.write_bytes(make(part_files("desk"), judge).html)
+    path.write_bytes(report_of_artefacts(part_files("desk"), judge).html)
     browser.resize(375, 900)
     browser.open(path)
     assert browser.evaluate(OVERFLOWING) == []

@@ -30,7 +30,7 @@ from airlock_rehearsal.services.faults import IN_EXECUTION, Faults
 from airlock_shared.cli.program import run
 from airlock_shared.errors import AirlockError
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.verify import make
+from airlock_shared.report.verify import report_of_artefacts
 from offline.altered_requests import altered_documents
 from offline.signing_world import FOLDERS, World, document
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
@@ -214,7 +214,7 @@ class Observer:
 
 def _report(files: Mapping[str, bytes]) -> Observation:
     try:
-        made = make(dict(files), judge)
+        made = report_of_artefacts(dict(files), judge)
     except AirlockError as error:
         return {"code": int(error.exit_code), "err": str(error)}
     return {"code": 0, "json": made.json.decode(), "html": made.html.decode()}

@@ -20,7 +20,7 @@ from airlock_shared.ethereum.transactions import Transaction, raw_transaction, u
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.qr.pictures import write_sequence
-from airlock_shared.qr.scan import scan
+from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.eth import (
     HDKEY_TYPE,
@@ -46,7 +46,7 @@ def _not_left_out(error: DocumentError) -> None:
 
 def read(path: Path) -> Message:
     """What a camera reads from a picture."""
-    return scan(file_frames(path, on_skipped=_not_left_out), Decoder(), lambda _report: None)
+    return scan_pictures(file_frames(path, on_skipped=_not_left_out), Decoder(), lambda _report: None)
 
 
 def shown(folder: Path, ur_type: str, cbor: bytes) -> Path:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from airlock_offline.cli.report import model_of, screens_of
+from airlock_offline.cli.report import model_of, signed_screens
 from airlock_online.journal.journal import Record, open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.report_rows import timeline_of
@@ -25,9 +25,9 @@ from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import Refusal
 from airlock_shared.host.print_pdf import browser
 from airlock_shared.report.evidence.timeline import parse_timeline
-from airlock_shared.report.page.page import page
+from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.verify import make, read_evidence, verify
+from airlock_shared.report.verify import read_evidence, report_of_artefacts, verify_report
 from airlock_shared.venue.services import BATCHED_MARKET, CORE_API, RELAY
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
@@ -211,7 +211,7 @@ def _changed(value: Any) -> Any:
 def _refused(folder: Path, value: Any) -> Refusal:
     _, html, files = read_folder(folder)
     with pytest.raises(Refusal) as caught:
-        verify(json.dumps(value, indent=1).encode() + b"\n", html, files, judge)
+        verify_report(json.dumps(value, indent=1).encode() + b"\n", html, files, judge)
     return caught.value
 
 
@@ -257,7 +257,7 @@ def test_every_member_that_is_taken_away_or_added_is_named(day: Day, name: str) 
 
 def test_every_changed_byte_of_the_page_is_noticed(day: Day) -> None:
     report, html, _ = read_folder(day.desk.path("online"))
-    made = page(json.loads(report))
+    made = report_page(json.loads(report))
     assert made == html
     for at in range(0, len(html), 997):
         changed = html[:at] + bytes([html[at] ^ 1]) + html[at + 1 :]
@@ -316,7 +316,7 @@ def _files(day: Day, name: str = "online") -> dict[str, bytes]:
 
 def _check_of(files: dict[str, bytes]) -> str:
     with pytest.raises(Refusal) as caught:
-        make(files, judge)
+        report_of_artefacts(files, judge)
     return caught.value.check
 
 
@@ -406,10 +406,10 @@ def test_pages_of_another_model_are_noticed_where_they_can_be_computed(day: Day)
     screens = json.loads(files["screens.json"])
     screens["steps"][0]["pages"][1] = ["Review something else"]
     files |= {"screens.json": json.dumps(screens).encode()}
-    made = make(files, judge)
-    assert any("pages" in sentence for sentence in verify(made.json, made.html, files, judge).open)
+    made = report_of_artefacts(files, judge)
+    assert any("pages" in sentence for sentence in verify_report(made.json, made.html, files, judge).open)
     with pytest.raises(Refusal, match="pages are not those") as caught:
-        verify(made.json, made.html, files, judge, screens_of=screens_of)
+        verify_report(made.json, made.html, files, judge, screens_of=signed_screens)
     assert caught.value.check == "REPORT-ARTEFACT"
 
 
@@ -430,7 +430,7 @@ def test_the_pages_of_a_transaction_are_computed_for_either_model(tmp_path: Path
     document = {"format": "airlock/withheld-signatures@1", "header": header, "signatures": told}
     evidence = read_evidence(files | {"signatures.json": to_bytes(document)})
     for model, last in (("nanosp", "sign transaction"), ("flex", "Hold to sign")):
-        screens = screens_of(evidence, model)
+        screens = signed_screens(evidence, model)
         assert len(screens.steps) == len(items)
         assert {shown.pages[-1][-1] for shown in screens.steps} == {last}
 
@@ -512,11 +512,11 @@ def test_a_folder_that_is_no_evidence_is_a_usage_error(day: Day) -> None:
 
 def test_without_the_offline_transcript_the_report_says_so(day: Day) -> None:
     files = {n: d for n, d in _files(day).items() if n not in ("offline-transcript.jsonl", "screens.json")}
-    report = make(files, judge)
+    report = report_of_artefacts(files, judge)
     assert "the offline machine's transcript was not given" in report.value["missing"]
     assert report.value["transcripts"][0] == {"machine": "offline", "given": False}
     assert b"INCOMPLETE" in report.html
-    assert verify(report.json, report.html, files, judge).value["complete"] is False
+    assert verify_report(report.json, report.html, files, judge).value["complete"] is False
 
 
 def test_a_declined_item_without_people_and_seal_is_incomplete_on_the_first_page(

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from airlock_online.wallets.erc7730 import descriptors
+from airlock_online.wallets.erc7730 import make_descriptors
 from airlock_rehearsal.services.builder.unsigned import CALLS
 from airlock_rehearsal.services.runtime import REFERRAL, TRADING_ROUTER, USDC
 from airlock_rehearsal.services.venue.structs import NESTED
@@ -36,7 +36,7 @@ class Said(NamedTuple):
 
 def made() -> Files:
     """Return the descriptors of the vectors' deployment, which the caller may change."""
-    files: Files = json.loads(json.dumps(descriptors(deployment(), "Venue", "https://venue.example")))
+    files: Files = json.loads(json.dumps(make_descriptors(deployment(), "Venue", "https://venue.example")))
     return files
 
 

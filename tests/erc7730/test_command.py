@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.wallets.erc7730 import descriptors
+from airlock_online.wallets.erc7730 import make_descriptors
 from airlock_shared.errors import UsageError
 from erc7730.descriptor_world import made
 from shared.world import DEPLOYMENT_TEXT, deployment
@@ -33,7 +33,7 @@ ONLINE = Path(sys.executable).parent / "airlock-online"
 )
 def test_what_a_ledger_would_cut_short_is_refused(owner: str, url: str | None, told: str) -> None:
     with pytest.raises(UsageError) as caught:
-        descriptors(deployment(), owner, url)
+        make_descriptors(deployment(), owner, url)
     assert told in caught.value.do
 
 

@@ -15,7 +15,7 @@ from eth_account._utils.encode_typed_data.encoding_and_hashing import encode_typ
 from eth_utils.address import to_checksum_address
 
 from airlock_offline.signing.review import review_sections
-from airlock_online.wallets.erc7730 import INTENTS, LABELS, descriptors
+from airlock_online.wallets.erc7730 import DESCRIBED_INTENTS, DESCRIPTOR_LABELS, make_descriptors
 from airlock_rehearsal.services.builder.unsigned import CALLS as BUILDER_CALLS
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import Case, IntentCase
@@ -95,12 +95,12 @@ def test_the_words_fit_a_ledger_and_tell_the_leaves_of_a_format_apart() -> None:
         used |= set(labels)
         assert all(len(label) <= 20 and label.isascii() for label in labels)
         assert 0 < len(content["intent"]) <= 30
-    assert used == {*LABELS.values(), "Call"}
-    assert set(INTENTS) == {key.partition("(")[0] for key, _ in formats(made())}
+    assert used == {*DESCRIPTOR_LABELS.values(), "Call"}
+    assert set(DESCRIBED_INTENTS) == {key.partition("(")[0] for key, _ in formats(made())}
 
 
 def test_without_names_for_the_choices_their_numbers_are_shown() -> None:
-    files = descriptors(_deployment(enums={}), "Venue")
+    files = make_descriptors(_deployment(enums={}), "Venue")
     choices = [
         field["format"]
         for _, content in formats(files)
@@ -115,7 +115,7 @@ def test_another_deployment_gives_other_bonds_and_the_same_words() -> None:
     changed = json.loads(DEPLOYMENT_TEXT)
     for domain in changed["domains"].values():
         domain["chainId"] = 8453
-    other = descriptors(_deployment(domains=changed["domains"], chain_id=8453), "Venue", "https://venue.example")
+    other = make_descriptors(_deployment(domains=changed["domains"], chain_id=8453), "Venue", "https://venue.example")
     assert json.dumps(other).replace('"chainId": 8453', '"chainId": 84532') == json.dumps(made())
     assert other != made()
 

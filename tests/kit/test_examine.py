@@ -19,10 +19,10 @@ from airlock_offline.installation import (
     environment,
     examine_installation,
     examine_kit,
-    read_fingerprint,
+    read_installation_fingerprint,
 )
 from airlock_offline.preflight.page import system_libraries
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.errors import ExitCode, UsageError
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -181,7 +181,7 @@ def test_a_finding_is_a_refusal_that_names_the_file(root: Path) -> None:
     assert (refusal.check, refusal.exit_code) == ("KIT-INSTALLED", ExitCode.REFUSED)
     assert MODULE in str(refusal)
     assert hashlib.sha256(b"").hexdigest() in str(refusal)
-    assert {"KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED"} <= set(CHECKS)
+    assert {"KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED"} <= set(CHECKS_BY_ID)
 
 
 def test_what_the_kit_asks_of_the_system_is_read(root: Path) -> None:
@@ -240,11 +240,11 @@ def test_nothing_in_a_list_of_another_fingerprint_is_believed(kit: tuple[Path, s
 @pytest.mark.parametrize("typed", ["", "0" * 63, "0" * 65, "x" * 64, "0x" + "0" * 64])
 def test_what_is_no_fingerprint_is_refused(typed: str) -> None:
     with pytest.raises(UsageError, match="64 hex digits"):
-        read_fingerprint(typed)
+        read_installation_fingerprint(typed)
 
 
 def test_a_fingerprint_may_be_typed_in_groups_and_capitals() -> None:
-    assert read_fingerprint(" ABCD 0123\t" * 8) == "abcd0123" * 8
+    assert read_installation_fingerprint(" ABCD 0123\t" * 8) == "abcd0123" * 8
 
 
 # ---- bytecode --------------------------------------------------------------------------------------------------------
@@ -254,9 +254,9 @@ def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:
     """Also where texts are interned, sets are ordered otherwise, and everything has other owners."""
     source = Path(bytecode.__file__).read_bytes() + FILES[MODULE]
     script = (
-        "import sys, hashlib; from airlock_offline.installation import make\n"
+        "import sys, hashlib; from airlock_offline.installation import compile_module\n"
         "kept = [sys.intern(word) for word in ('gate.py', 'exec', ' ', '.')]\n"
-        "print(hashlib.sha256(make(sys.stdin.buffer.read(), 'gate.py')).hexdigest())"
+        "print(hashlib.sha256(compile_module(sys.stdin.buffer.read(), 'gate.py')).hexdigest())"
     )
     made = {
         subprocess.run(
@@ -265,7 +265,7 @@ def test_the_same_source_gives_the_same_bytes_in_any_process() -> None:
         ).stdout
         for seed in ("0", "1", "2")
     }  # fmt: skip
-    mine = bytecode.make(source, "gate.py")
+    mine = bytecode.compile_module(source, "gate.py")
     assert mine is not None
     assert made == {f"{hashlib.sha256(mine).hexdigest()}\n".encode()}
 
@@ -279,7 +279,7 @@ def test_python_runs_the_bytecode_that_was_made_and_not_the_source_beside_it(tmp
 
 
 def test_bytecode_of_another_source_is_found_although_python_would_run_it(root: Path) -> None:
-    other = bytecode.make(FILES[MODULE].replace(b"digest in", b"digest not in"), "airlock_offline/gate.py")
+    other = bytecode.compile_module(FILES[MODULE].replace(b"digest in", b"digest not in"), "airlock_offline/gate.py")
     assert other is not None
     (root / COMPILED).write_bytes(other)
     assert _findings(root) == {("KIT-INSTALLED", COMPILED)}
@@ -290,8 +290,8 @@ def test_bytecode_of_another_source_is_found_although_python_would_run_it(root: 
 
 
 def test_no_bytecode_is_made_of_what_this_python_cannot_read() -> None:
-    assert bytecode.make(b"print 'x'", "x.py") is None
-    assert bytecode.make(b"\x00", "x.py") is None
+    assert bytecode.compile_module(b"print 'x'", "x.py") is None
+    assert bytecode.compile_module(b"\x00", "x.py") is None
 
 
 def test_bytecode_is_never_written_over_other(root: Path) -> None:

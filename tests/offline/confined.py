@@ -12,13 +12,13 @@ import pytest
 
 from airlock_offline.cli.main import MODULES
 from airlock_offline.confinement import files as landlock
-from airlock_offline.confinement.filter import MACHINES
+from airlock_offline.confinement.filter import ARCHITECTURES
 
 _START = """
 import ctypes, errno, os, sys
 sys.argv = ["airlock-offline", *sys.argv[1:]]
 from airlock_offline import airgap
-airgap.install = lambda: None  # the audit hook is another test's: here the kernel alone refuses
+airgap.install_airgap = lambda: None  # the audit hook is another test's: here the kernel alone refuses
 from airlock_offline.cli import main
 import airlock_offline.cli.{module}
 def said(work):
@@ -48,7 +48,7 @@ def confined(script: str, *words: object, name: str = "digest", before: str = ""
 
 
 def require_seccomp() -> None:
-    if not Path("/proc/sys/kernel/seccomp").exists() or platform.machine() not in MACHINES:
+    if not Path("/proc/sys/kernel/seccomp").exists() or platform.machine() not in ARCHITECTURES:
         pytest.skip("this kernel has no seccomp, or is for another machine")
 
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-GUARD = "import socket\nfrom airlock_offline import airgap\nairgap.install()\n"
+GUARD = "import socket\nfrom airlock_offline import airgap\nairgap.install_airgap()\n"
 
 
 def _run(script: str) -> subprocess.CompletedProcess[str]:

@@ -19,7 +19,7 @@ from airlock_offline.signing.sign_item import sign_item
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.documents.requests import Request, read_item
+from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.pinned_structs import with_pins
@@ -144,7 +144,7 @@ def pinned(show: str) -> tuple[Request, Situation]:
         "encodedIntent": "0x" + encoding_of(intent, read).hex(),
         "types": {name: [m._asdict() for m in ms] for name, ms in definitions(intent).structs.items()},
     }  # fmt: skip
-    return read_item(item), where
+    return read_request(item), where
 
 
 @pytest.mark.parametrize(("show", "told"), [("fields", ["DIGEST-LEDGER"]), ("hashes", [])])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import rlp
 
-from airlock_offline.wallets.requests import MAX_BYTES, read_unsigned
+from airlock_offline.wallets.requests import MAX_TRANSACTION_BYTES, read_unsigned
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.transactions import Transaction, unsigned_bytes
 from shared.world import VECTORS, good, request_of
@@ -76,7 +76,7 @@ BAD = {
     "a-byte-behind": (written() + b"\0", "QR-FIELD"),
     "a-length-in-the-long-form": (b"\x02\xf8" + bytes([len(written()) - 2]) + written()[2:], "QR-FIELD"),
     "nested-deep": (b"\x02" + b"\xc1" * 5_000 + b"\xc0", "QR-FIELD"),
-    "too-long": (written(f7=bytes(MAX_BYTES)), "QR-FIELD"),
+    "too-long": (written(f7=bytes(MAX_TRANSACTION_BYTES)), "QR-FIELD"),
 }
 
 

@@ -11,7 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from airlock_offline.cli.preflight import canonical, recorded
+from airlock_offline.cli.preflight import record_bytes, recorded
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import RefusedOnDevice
@@ -71,7 +71,7 @@ def test_it_holds_ids_versions_settings_and_an_answer_for_each_page() -> None:
     assert set(made["system"]) == {"airlock", "system", "kernel", "machine", "python", "hidapi"}
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", made["date"])
     assert "THE LEDGER WILL SHOW (flex" in found.said
-    assert json.loads(canonical(made)) == made
+    assert json.loads(record_bytes(made)) == made
 
 
 def test_it_says_nothing_about_whose_ledger_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +80,7 @@ def test_it_says_nothing_about_whose_ledger_it_is(monkeypatch: pytest.MonkeyPatc
     address = checksum_address(open_app(ledger).address(PROOF_PATH).address)
     made = record("Yes\n" * 20, ledger=ledger).record
     assert made is not None
-    text = canonical(made).decode()
+    text = record_bytes(made).decode()
     for secret in (address, address[2:], PROOF_PATH, SERIAL, "hidraw", "ada", "0x"):
         assert secret.lower() not in text.lower()
     assert made["system"]["kernel"] == "6.18.5"

@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.main import program
 from airlock_offline.home import OfflineHome
-from airlock_shared.cli.terminal import explain
+from airlock_shared.cli.terminal import explain_error
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.authoring import toml
 from airlock_shared.text.safe import WIDTH, columns, is_visible
-from airlock_shared.venue.profile import FORMAT
+from airlock_shared.venue.profile import VENUE_FORMAT
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS, good
 
@@ -26,7 +26,7 @@ LIE = "Pinned. All fingerprints are equal."
 HOSTILE = (f"a\x1b[2J\r\n{LIE}\n\x1b]0;t\x07\u202e\x9b31m\u2028\x7f", "b" * 77 + f" {LIE}", f"\n{LIE}")
 
 OWN = {
-    "format": FORMAT,
+    "format": VENUE_FORMAT,
     "structs": {
         "CancelReq": {
             "encode_type": "CancelReq(address trader,uint256 nonce,uint256 deadline,string note)",
@@ -71,7 +71,7 @@ def _changed(document: Any, place: tuple[Any, ...], text: str) -> Any:
 def _screen(home: Path, *words: str | Path) -> str:
     ended = CliRunner().invoke(program, ["--home", str(home), *map(str, words)], input="no\n")
     if isinstance(ended.exception, AirlockError):
-        return ended.output + "\n" + explain(ended.exception)
+        return ended.output + "\n" + explain_error(ended.exception)
     assert ended.exception is None or isinstance(ended.exception, SystemExit), (words, ended.exception)
     return ended.output
 

@@ -13,7 +13,7 @@ import pytest
 from airlock_offline.cli import sign
 from airlock_offline.signing.guards import account_lock
 from airlock_shared.ceremony.seals import check_seals
-from airlock_shared.checks.nonces import LATE, SIGNED, SIGNING
+from airlock_shared.checks.nonces import SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.host import files
 from airlock_shared.host import files as transcript_file
@@ -80,7 +80,7 @@ def require_one(room: Room, actors: dict[str, Actor]) -> None:
     entries = room.state.transcript.entries()
     for event in (SIGNING, SIGNED):
         assert len({entry.data["digest"] for entry in entries if entry.event == event}) == 1
-    assert not [entry for entry in entries if entry.event == LATE]
+    assert not [entry for entry in entries if entry.event == SIGNED_LATE]
     assert len(check_seals(entries)) == 1
     written = {name: room.folder / f"{name}.signed.json" for name in ("one", "two")}
     [signed] = [path for path in written.values() if path.exists()]

@@ -12,7 +12,7 @@ import pytest
 
 from airlock_offline.home import read_config
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.ledger.message_screens import MESSAGE, message_fields
+from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product, shown_models
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.typed_data_screens import coming_screens, not_shown_in_full, review_pages
@@ -78,7 +78,7 @@ def test_its_wording_is_on_transactions_and_messages() -> None:
     shown = ShownTransaction("0x" + "11" * 20, 8453, b"\2" * 20, 0, 1, b"\3\4", b"\5" * 32)
     assert any("Hash" in page for page in transaction_pages(shown, NAME))
     assert not any("Transaction hash" in page for page in transaction_pages(shown, NAME))
-    assert review_pages(MESSAGE, message_fields(b"hello", NAME), NAME)[-1][-1] == "Hold to sign"
+    assert review_pages(MESSAGE_REVIEW, message_fields(b"hello", NAME), NAME)[-1][-1] == "Hold to sign"
 
 
 @pytest.mark.usefixtures("added")
@@ -152,6 +152,6 @@ def test_a_model_is_known_by_its_product_alone() -> None:
 def test_a_long_message_is_listed_to_its_end(model: str) -> None:
     """The app keeps a personal message whole, and no 379 characters of it (tests/speculos/test_every_kind.py)."""
     message = b"".join(b"word%03d " % number for number in range(100)) + b"the end."
-    pages = review_pages(MESSAGE, message_fields(message, model), model)
+    pages = review_pages(MESSAGE_REVIEW, message_fields(message, model), model)
     shown = "".join(line for page in pages[1:-1] for line in page[1:])
     assert shown.replace(" ", "") == message.decode().replace(" ", "")

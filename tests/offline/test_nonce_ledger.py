@@ -12,7 +12,7 @@ import pytest
 
 from airlock_offline.cli.preflight import (
     Statement,
-    compare,
+    compare_clocks,
     read_time,
     stated_text,
 )
@@ -204,13 +204,13 @@ def test_a_step_that_is_signed_once_more_after_its_deadline_is_warned_about(stat
 
 @pytest.mark.parametrize("off_s", [-60, -1, 0, 59, 60])
 def test_a_clock_that_keeps_the_watch_is_accepted(off_s: int) -> None:
-    compare(Statement(NOW_MS, 60), NOW_MS + off_s * 1000)
+    compare_clocks(Statement(NOW_MS, 60), NOW_MS + off_s * 1000)
 
 
 @pytest.mark.parametrize("off_ms", [-60_001, 60_001, -HOUR, HOUR, -365 * 24 * HOUR, 10**15, -NOW_MS])
 def test_a_clock_that_differs_by_more_is_refused_with_its_id(off_ms: int) -> None:
     with pytest.raises(Expired, match="TIME-CLOCK") as error:
-        compare(Statement(NOW_MS, 60), NOW_MS + off_ms)
+        compare_clocks(Statement(NOW_MS, 60), NOW_MS + off_ms)
     assert error.value.exit_code == 7
     assert ("fast" if off_ms > 0 else "slow") in error.value.what
 

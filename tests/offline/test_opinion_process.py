@@ -15,7 +15,7 @@ import pytest
 from airlock_offline import child_process
 from airlock_offline.signing.opinion_process import CHILD, OpinionProcess
 from airlock_shared.checks.model import Case, IntentCase
-from airlock_shared.checks.second_opinion import compare, document_of
+from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.errors import Refusal
 from shared.world import STEPS, case_of, good, situation
 
@@ -43,9 +43,9 @@ def answer_of(script: str, timeout_s: float = 20, document: object = None) -> by
 @pytest.mark.parametrize("step", [*STEPS[:2], *TRANSACTIONS])
 def test_the_process_agrees_with_us(step: str) -> None:
     case = examined(step)
-    opinion = OpinionProcess(document_of(case))
+    opinion = OpinionProcess(opinion_question(case))
     try:
-        compare(case, opinion.answer())
+        compare_opinion(case, opinion.answer())
     finally:
         opinion.end()
 
@@ -54,9 +54,9 @@ def test_a_fault_of_ours_is_noticed_by_the_process() -> None:
     case = examined(STEPS[0])
     assert isinstance(case, IntentCase)
     case = case._replace(hashes=case.hashes._replace(digest=bytes(32)))
-    opinion = OpinionProcess(document_of(case))
+    opinion = OpinionProcess(opinion_question(case))
     with pytest.raises(Refusal, match="DIGEST-DISAGREE"):
-        compare(case, opinion.answer())
+        compare_opinion(case, opinion.answer())
     opinion.end()
 
 
@@ -95,7 +95,7 @@ def test_a_document_longer_than_a_pipe_holds_up_nobody_and_arrives_whole() -> No
 
 
 def test_an_ended_process_leaves_nothing_behind() -> None:
-    opinion = OpinionProcess(document_of(examined(STEPS[0])))
+    opinion = OpinionProcess(opinion_question(examined(STEPS[0])))
     opinion.end()
     with pytest.raises(ChildProcessError):
         os.waitpid(opinion._process.pid, 0)
@@ -105,7 +105,7 @@ def test_an_ended_process_leaves_nothing_behind() -> None:
     "given", [b"", b"\0\0\0\x02{", b"\0\0\0\x02{}}", b"\0\0\0\x02{}", b"\xff\xff\xff\xff{}", b"\0\0\0\x04null"]
 )
 def test_the_child_answers_nothing_to_what_is_not_one_document(given: bytes) -> None:
-    child = child_process.start(CHILD)
+    child = child_process.start_child(CHILD)
     out, _ = child.communicate(given, timeout=60)
     assert (out, child.returncode != 0) == (b"", True)
 
@@ -118,7 +118,7 @@ def in_a_child(script: str, tmp_path: Path) -> str:
     (tmp_path / "probe_child.py").write_text(f"import os, sys\ndef main():\n    {script}\n")
     sys.path.insert(0, str(tmp_path))
     try:
-        out, _ = child_process.start("probe_child").communicate(b"", timeout=60)
+        out, _ = child_process.start_child("probe_child").communicate(b"", timeout=60)
     finally:
         sys.path.remove(str(tmp_path))
     return out.decode().strip()
@@ -141,7 +141,7 @@ def test_the_child_confines_itself_before_it_loads_a_library_of_others() -> None
     """The libraries are replaced by one that tries what they may not: it could only run after the filter."""
     script = (
         "import sys, ctypes, types, socket\n"
-        "from airlock_offline import airgap\nairgap.install = lambda: None\n"
+        "from airlock_offline import airgap\nairgap.install_airgap = lambda: None\n"
         "from airlock_offline.signing import opinion_child\n"
         "class Stand:\n"
         "    def find_spec(self, name, *_):\n"
@@ -183,11 +183,11 @@ def test_what_a_child_has_started_is_ended_with_it(tmp_path: Path, monkeypatch: 
     """As on a kernel without the filter: there it could start something."""
     monkeypatch.syspath_prepend(str(tmp_path))
     write_probe(tmp_path, "pid = os.fork() or time.sleep(600); print(pid, flush=True); time.sleep(600)")
-    child = child_process.start("probe_child")
+    child = child_process.start_child("probe_child")
     assert child.stdout is not None
     started = int(child.stdout.readline())
     assert is_there(started)
-    child_process.end(child)
+    child_process.end_child(child)
     assert is_gone(started)
     assert is_gone(child.pid)
 
@@ -197,7 +197,7 @@ def test_a_child_ends_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     script = (
         "import sys, time\n"
         "from airlock_offline import child_process\n"
-        "child = child_process.start('probe_child')\n"
+        "child = child_process.start_child('probe_child')\n"
         "print(child.stdout.readline().decode(), flush=True); time.sleep(600)"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}

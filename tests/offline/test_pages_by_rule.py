@@ -14,8 +14,8 @@ from airlock_offline.ledger.drawing import (
     OPEN_SANS_REGULAR_11,
     counted_lines,
     cut_lines,
-    lines_of,
-    pages_of,
+    text_lines,
+    text_pages,
     title_line,
     width_px,
 )
@@ -95,26 +95,26 @@ def test_an_amount_of_nothing_is_shown_without_calldata_alone() -> None:
     "text", ["a b-c_d " * 60, "0x" + "ab" * 180, "-" + "9" * 60, "one\ntwo\n\nthree", "-", " ", ""]
 )
 def test_nothing_is_lost_between_lines(text: str) -> None:
-    lines = lines_of(text, INTER_MEDIUM_36, 416)
+    lines = text_lines(text, INTER_MEDIUM_36, 416)
     assert "".join(lines) == text.replace("\n", "")
     assert all(width_px(line.rstrip(" -_"), INTER_MEDIUM_36) <= 416 for line in lines)
 
 
 def test_a_line_breaks_after_each_delimiter_and_in_a_word_without_one() -> None:
-    assert lines_of("a" * 15 + " b", INTER_MEDIUM_36, 320) == ["a" * 15 + " ", "b"]
-    assert lines_of("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "-", "b" * 10]
-    assert lines_of("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "_", "b" * 10]
-    assert lines_of("a" * 20, INTER_MEDIUM_36, 320) == ["a" * 15, "a" * 5]
+    assert text_lines("a" * 15 + " b", INTER_MEDIUM_36, 320) == ["a" * 15 + " ", "b"]
+    assert text_lines("a" * 10 + "-" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "-", "b" * 10]
+    assert text_lines("a" * 10 + "_" + "b" * 10, INTER_MEDIUM_36, 320) == ["a" * 10 + "_", "b" * 10]
+    assert text_lines("a" * 20, INTER_MEDIUM_36, 320) == ["a" * 15, "a" * 5]
 
 
 def test_a_line_that_begins_with_a_delimiter_is_counted_otherwise_than_drawn() -> None:
     number = "-" + "9" * 40
-    assert len(lines_of(number, INTER_MEDIUM_36, 416)) == 3
+    assert len(text_lines(number, INTER_MEDIUM_36, 416)) == 3
     assert counted_lines(number, INTER_MEDIUM_36, 416) == 4
 
 
 def test_a_nano_repeats_digits_of_a_negative_number_where_its_two_rules_differ() -> None:
-    pages = pages_of("-" + "123456789" * 7, OPEN_SANS_REGULAR_11, 114, 3)
+    pages = text_pages("-" + "123456789" * 7, OPEN_SANS_REGULAR_11, 114, 3)
     drawn = "".join(line for page in pages for line in page)
     assert len(drawn) > 64
     assert drawn.startswith("-123456789")
@@ -141,12 +141,12 @@ def test_no_dots_follow_a_line_that_ends_at_a_line_feed() -> None:
 
 
 def test_an_empty_line_takes_its_room() -> None:
-    assert lines_of("a\n\nb\n", INTER_MEDIUM_36, 416) == ["a", "", "b"]
-    assert lines_of("a" * 19 + "\nb", INTER_MEDIUM_36, 416) == ["a" * 19, "b"]
-    assert pages_of("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "", "b"], ["c", "d"]]
+    assert text_lines("a\n\nb\n", INTER_MEDIUM_36, 416) == ["a", "", "b"]
+    assert text_lines("a" * 19 + "\nb", INTER_MEDIUM_36, 416) == ["a" * 19, "b"]
+    assert text_pages("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "", "b"], ["c", "d"]]
     full = next("i" * number for number in range(1, 99) if width_px("i" * (number + 1), OPEN_SANS_REGULAR_11) > 114)
-    assert pages_of(f"a\nb\n{full}i\nc", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "b", full], ["i", "c"]]
-    assert pages_of(f"a\nb\n{full[1:]} \nc\nd", OPEN_SANS_REGULAR_11, 114, 3)[1][:2] == ["c", "d"]
+    assert text_pages(f"a\nb\n{full}i\nc", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "b", full], ["i", "c"]]
+    assert text_pages(f"a\nb\n{full[1:]} \nc\nd", OPEN_SANS_REGULAR_11, 114, 3)[1][:2] == ["c", "d"]
 
 
 def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -> None:

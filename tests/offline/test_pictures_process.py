@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.scanning import pictures_process as records
-from airlock_offline.scanning.pictures_process import END, ERROR, REMARK, TEXTS, record, texts_of
+from airlock_offline.scanning.pictures_process import END, ERROR, REMARK, TEXTS, record, texts_by_child
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.qr.pictures import picture as drawn
 from airlock_shared.qr.symbol import matrix
@@ -37,7 +37,7 @@ def saying(said: bytes, end: str = "") -> Callable[[], subprocess.Popen[bytes]]:
 
 def read(said: bytes, end: str = "") -> tuple[list[list[str]], list[str]]:
     told: list[str] = []
-    return list(texts_of(["x.png"], told.append, saying(said, end))), told
+    return list(texts_by_child(["x.png"], told.append, saying(said, end))), told
 
 
 def words(path: Path) -> Path:
@@ -50,7 +50,7 @@ def test_pictures_are_read_in_order_and_what_is_left_out_is_told(tmp_path: Path)
     (tmp_path / "b.png").write_bytes(b"\x89PNG\r\n")
     picture(tmp_path / "c.png")
     told: list[str] = []
-    assert list(texts_of([str(tmp_path)], told.append)) == [[TEXT], [TEXT]]
+    assert list(texts_by_child([str(tmp_path)], told.append)) == [[TEXT], [TEXT]]
     assert any("b.png is not a whole picture" in remark for remark in told)
 
 
@@ -68,13 +68,13 @@ def test_an_error_is_the_same_as_in_one_process(
 ) -> None:
     source = make(tmp_path)
     with pytest.raises(error, match=said):
-        list(texts_of([str(source)], lambda _: None))
+        list(texts_by_child([str(source)], lambda _: None))
 
 
 def test_a_damaged_picture_is_refused_by_its_own_name(tmp_path: Path) -> None:
     (tmp_path / "a.png").write_bytes(b"\x89PNG\r\n")
     with pytest.raises(DocumentError, match=r"QR-IMAGE: .*a\.png is not a whole picture"):
-        list(texts_of([str(tmp_path / "a.png")], lambda _: None))
+        list(texts_by_child([str(tmp_path / "a.png")], lambda _: None))
 
 
 GOOD = record(TEXTS, [TEXT])
@@ -117,7 +117,7 @@ def test_anything_else_is_a_refusal(said: bytes) -> None:
 
 
 def test_a_crash_is_a_refusal_after_what_was_read() -> None:
-    pictures = texts_of(["x.png"], lambda _: None, saying(GOOD, "os.kill(os.getpid(), 11)"))
+    pictures = texts_by_child(["x.png"], lambda _: None, saying(GOOD, "os.kill(os.getpid(), 11)"))
     assert next(pictures) == [TEXT]
     with pytest.raises(DocumentError, match="failed"):
         next(pictures)
@@ -132,7 +132,7 @@ def test_a_refusal_of_the_child_keeps_its_id_and_its_words() -> None:
 
 def test_nobody_waits_for_a_child_whose_message_is_complete() -> None:
     began = time.monotonic()
-    pictures = texts_of(["camera"], lambda _: None, saying(GOOD, "time.sleep(60)"))
+    pictures = texts_by_child(["camera"], lambda _: None, saying(GOOD, "time.sleep(60)"))
     assert next(pictures) == [TEXT]
     pictures.close()  # type: ignore[attr-defined]
     assert time.monotonic() - began < 20
@@ -161,7 +161,7 @@ def test_the_child_opens_what_it_was_named_and_neither_devices_nor_sockets(tmp_p
     picture(tmp_path / "other.png")
     sys.path.insert(0, str(tmp_path / "stand"))
     try:
-        [tried] = texts_of([str(tmp_path / "a.png")], lambda _: None)
+        [tried] = texts_by_child([str(tmp_path / "a.png")], lambda _: None)
     finally:
         sys.path.remove(str(tmp_path / "stand"))
     assert tried == ["Refusal", "PermissionError", "PermissionError", "PermissionError", "done", "PermissionError"]
@@ -216,7 +216,7 @@ def test_a_decoder_has_neither_the_terminal_nor_devices_and_starts_nothing(
     )
     monkeypatch.syspath_prepend(str(stand))
     named = source if source.startswith("camera") else str(picture(tmp_path / source))
-    pictures = texts_of([named], lambda _: None)
+    pictures = texts_by_child([named], lambda _: None)
     tried = next(pictures)
     pictures.close()  # type: ignore[attr-defined]
     os.close(ours)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.cli import machine as health
-from airlock_offline.cli.machine import config_line, health_lines, ledger_lines
+from airlock_offline.cli.machine import health_lines, ledger_lines, offline_config_line
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.ledger.usb import PluggedLedger, UsbPort
@@ -124,9 +124,9 @@ def test_a_source_checkout_compares_its_packages_with_the_pinned_ones(home: Path
 
 @pytest.mark.parametrize("text", ["[ledger", "[ledger]\nmodel = 'nanox9'\n", "[ledger]\ncolour = 'blue'\n"])
 def test_a_wrong_configuration_is_a_fault(tmp_path: Path, text: str) -> None:
-    assert config_line(tmp_path / "config.toml").verdict == OK
+    assert offline_config_line(tmp_path / "config.toml").verdict == OK
     (tmp_path / "config.toml").write_text(text)
-    line = config_line(tmp_path / "config.toml")
+    line = offline_config_line(tmp_path / "config.toml")
     assert (line.verdict, line.code, line.what) == (FAULT, ExitCode.USAGE, "config.toml")
     assert line.do
 

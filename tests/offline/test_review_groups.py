@@ -13,10 +13,10 @@ from eth_account import Account
 
 from airlock_offline.cli import review_pages
 from airlock_offline.cli.group_pages import GroupPages
-from airlock_offline.signing.review import lines_of
+from airlock_offline.signing.review import section_lines
 from airlock_offline.signing.review_groups import AT_LEAST, ROWS_AT_MOST, Group, groups_of, rows_of_page
 from airlock_offline.signing.sign_item import judged, sign_item, to_sign
-from airlock_shared.ceremony.sections import BEGUN, ENDED, PAGE_CONFIRMED, confirmed_on_pages
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, PAGE_CONFIRMED, confirmed_on_pages
 from airlock_shared.checks.judge import Examined, Known, judge_item
 from airlock_shared.checks.model import IntentCase, Situation
 from airlock_shared.checks.nonces import UsedNonces, use_of
@@ -107,7 +107,7 @@ def ids(groups: Sequence[Group], items: Sequence[Examined]) -> list[list[str]]:
 def require_nothing_hidden(groups: Sequence[Group], items: Sequence[Examined]) -> None:
     """Assert that each value of each step of a group is in the group's form or in the step's row."""
     for group in groups:
-        form = " ".join(" ".join(lines_of(group.form)).split())
+        form = " ".join(" ".join(section_lines(group.form)).split())
         for item in items:
             if (row := group.rows.get(digest_of(item))) is None:
                 continue
@@ -127,7 +127,7 @@ def test_alike_steps_are_a_group_with_a_form_and_a_row_for_each() -> None:
     assert ids(groups, items) == [[f"desk-{number:03}" for number in range(1, 9)]]
     require_nothing_hidden(groups, items)
     (group,) = groups
-    form = "\n".join(lines_of(group.form))
+    form = "\n".join(section_lines(group.form))
     assert "STEP 0" not in form
     assert not any(step.plan["delegate"] in form for step in steps())
     assert all(len(row) == 2 and max(map(columns, row)) <= 80 for row in group.rows.values())
@@ -172,7 +172,7 @@ def test_a_row_with_another_expiry_parts_the_group_and_is_reviewed_by_itself() -
     groups, items = grouped(many)
     assert ids(groups, items) == [[s.id for s in many[:6]], [s.id for s in many[7:]]]
     for group in groups:  # each form names the other steps of the account that are not on its own pages
-        form = "\n".join(lines_of(group.form))
+        form = "\n".join(section_lines(group.form))
         assert many[6].plan["delegate"] in form
         outside = many[7:] if many[0].id in ids([group], items)[0] else many[:6]
         assert all(step.plan["delegate"] in form for step in outside)
@@ -261,7 +261,7 @@ def test_what_the_builder_says_alike_is_in_the_form_and_that_it_says_more() -> N
     many = steps()
     for step in many:
         step.said = f"Registers {step.id}."
-    form = "\n".join(lines_of(grouped(many)[0][0].form))
+    form = "\n".join(section_lines(grouped(many)[0][0].form))
     assert "builder | … what else it says differs from step to step, and is not shown" in form
     assert "Registers" not in form
     assert 'builder | kind: "delegate"' in form
@@ -445,12 +445,12 @@ def entries(*events: tuple[str, dict[str, Any]]) -> list[Entry]:
 
 def test_pages_count_for_their_requests_their_plan_and_the_people_of_now() -> None:
     plan = parse_plan(PLAN_TEXT.encode())
-    begun = (BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": {"signer": "Ada"}})
+    begun = (CEREMONY_BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": {"signer": "Ada"}})
     page = (
         PAGE_CONFIRMED,
         {"ceremony": plan.id, "requests": REQUESTS, "plan": plan.fingerprint, "digests": ["0x1", "0x2"]},
     )
-    ended = (ENDED, {"ceremony": plan.id, "complete": False, "missing": []})
+    ended = (CEREMONY_ENDED, {"ceremony": plan.id, "complete": False, "missing": []})
     other_plan = (PAGE_CONFIRMED, page[1] | {"plan": "bb" * 32})
 
     def counted(*events: tuple[str, dict[str, Any]], requests: str = REQUESTS) -> frozenset[str]:

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from airlock_offline.signing.review import (
-    MARK,
+    BUILDER_MARK,
     MOST_BYTES,
     MOST_LINES,
     builder_lines,
-    lines_of,
     review_sections,
+    section_lines,
     verdict_lines,
 )
 from airlock_shared.checks.judge import Known
@@ -37,7 +37,7 @@ STRANGER = "0x" + "ab" * 20
 def _review(made: dict[str, Any], folder: str = "requests") -> list[str]:
     known = Known(used=UsedNonces(), proofs={challenge.sha256() for challenge in good_challenges(folder)})
     item = examined(request_of(made), situation(folder), known=known)
-    return list(lines_of([*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]))
+    return list(section_lines([*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]))
 
 
 def _saying(step: str, folder: str, **said: Any) -> dict[str, Any]:
@@ -74,26 +74,26 @@ def test_what_the_builder_says_is_bounded_and_marked(said: Any, refused: bool) -
         if refused:
             each["requests"][0]["payload"]["value"] = "0x1"
     lines, silent = _review(made, folder), _review(quiet, folder)
-    marked = [line for line in lines if line.startswith(MARK)]
+    marked = [line for line in lines if line.startswith(BUILDER_MARK)]
     assert 0 < len(marked) <= MOST_LINES
     assert sum(len(line.encode()) + 1 for line in marked) <= MOST_BYTES
     assert max(map(columns, lines)) <= WIDTH
-    ours = [line for line in lines if not line.startswith(MARK)]
+    ours = [line for line in lines if not line.startswith(BUILDER_MARK)]
     ours.remove("THE BUILDER SAYS (not signed, decides nothing)")
     ours.remove("")
     told = [line for line in ours if line not in silent]
     assert all(line.startswith(("WARNING: what the builder says: ", "  ")) or not line for line in told)
     assert len(told) <= 20
-    assert not any(line.startswith(MARK) for line in silent)
+    assert not any(line.startswith(BUILDER_MARK) for line in silent)
 
 
 def test_what_is_left_out_is_counted_and_hashed() -> None:
     request = request_of(_saying("approve", "transactions", description="", meta={str(n): 1 for n in range(20_000)}))
     lines = list(builder_lines(request))
     shown = len(lines) - 2
-    assert lines[-2] == f"{MARK}… {20_000 - shown} more members; SHA-256 of all that it says, as JSON:"
+    assert lines[-2] == f"{BUILDER_MARK}… {20_000 - shown} more members; SHA-256 of all that it says, as JSON:"
     said = json.dumps([[str(n), 1] for n in range(20_000)])
-    assert lines[-1] == MARK + hashlib.sha256(said.encode()).hexdigest()
+    assert lines[-1] == BUILDER_MARK + hashlib.sha256(said.encode()).hexdigest()
 
 
 def test_what_fits_is_shown_whole_without_a_hash() -> None:
@@ -101,13 +101,13 @@ def test_what_fits_is_shown_whole_without_a_hash() -> None:
         _saying("approve", "transactions", description="Approve", meta={"description": "another", "n": 1})
     )
     assert list(builder_lines(request)) == [
-        f'{MARK}description: "Approve"', f'{MARK}description: "another"', f"{MARK}n: 1",
+        f'{BUILDER_MARK}description: "Approve"', f'{BUILDER_MARK}description: "another"', f"{BUILDER_MARK}n: 1",
     ]  # fmt: skip
 
 
 def test_a_value_that_is_cut_has_the_hash_of_all_of_it() -> None:
     lines = list(builder_lines(request_of(_saying("approve", "transactions", description="x" * 401, meta={}))))
-    assert lines[-2].startswith(f"{MARK}… 0 more members; SHA-256")
+    assert lines[-2].startswith(f"{BUILDER_MARK}… 0 more members; SHA-256")
 
 
 def test_the_reason_of_an_order_type_stands_with_what_the_builder_says() -> None:
@@ -115,7 +115,7 @@ def test_the_reason_of_an_order_type_stands_with_what_the_builder_says() -> None
     made["requests"][0]["route"]["reason"] = "DECIDED BY THE PLAN " * 100
     lines = _review(made)
     assert lines.count("DECIDED BY THE PLAN") == 1
-    assert any(line.startswith(f"{MARK}reason of the order type: ") for line in lines)
+    assert any(line.startswith(f"{BUILDER_MARK}reason of the order type: ") for line in lines)
 
 
 # ---- what is signed -----------------------------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ def test_a_payload_under_another_step_is_compared_with_nothing(folder: str) -> N
             if brought["action"] == made["requests"][0]["action"]:
                 continue
             lines = _review({**made, "requests": [{**brought, "step": step}]}, folder)
-            text = "\n".join(line for line in lines if not line.startswith(MARK))
+            text = "\n".join(line for line in lines if not line.startswith(BUILDER_MARK))
             assert not [claim for claim in CLAIMS if claim in text], (step, brought["step"])
             assert "REFUSED" in text
             assert "equal" not in text

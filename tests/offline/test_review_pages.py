@@ -20,7 +20,7 @@ import pytest
 
 from airlock_offline.cli import review_pages
 from airlock_offline.cli import review_pages as deciding
-from airlock_offline.cli.review_pages import deciding_lines, deciding_rows, screens_of
+from airlock_offline.cli.review_pages import deciding_lines, deciding_rows, terminal_screens
 from airlock_offline.cli.sign import sections_of
 from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
@@ -47,7 +47,7 @@ SECTIONS = [
 @pytest.mark.parametrize("rows", [1, 4, 5, 6, 24, 25, 60])
 @pytest.mark.parametrize("width", [40, 80])
 def test_every_line_is_on_one_screen_in_its_order_and_no_screen_is_too_high(rows: int, width: int) -> None:
-    screens = screens_of(SECTIONS, rows, width)
+    screens = terminal_screens(SECTIONS, rows, width)
     shown = [line for _, screen in screens for line in screen if not line.endswith(", continued")]
     assert shown == [line for section in SECTIONS for line in section]
     if rows > 5:
@@ -55,11 +55,11 @@ def test_every_line_is_on_one_screen_in_its_order_and_no_screen_is_too_high(rows
 
 
 def test_a_section_begins_a_screen_and_a_long_one_goes_on_under_its_heading() -> None:
-    screens = screens_of(SECTIONS, 24, 80)
+    screens = terminal_screens(SECTIONS, 24, 80)
     assert [number for number, _ in screens] == [0, 1, 2, 2, 2, 2, 2, 3]
     for (before, _), (number, screen) in pairwise(screens):
         assert screen[0] == ("long 0, continued" if number == before else SECTIONS[number][0])
-    assert screens_of([["=" * 80, "STEP 1", *map(str, range(30))]], 24, 80)[1][1][0] == "STEP 1, continued"
+    assert terminal_screens([["=" * 80, "STEP 1", *map(str, range(30))]], 24, 80)[1][1][0] == "STEP 1, continued"
 
 
 # ---- at a terminal --------------------------------------------------------------------------------------------------

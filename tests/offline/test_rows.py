@@ -16,12 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_offline.signing.rows import noted, row, value_rows
-from airlock_shared.cli.terminal import explain, rows
+from airlock_shared.cli.terminal import explain_error, rows
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import WIDTH, beside, columns, is_visible
 from airlock_shared.units import ADDRESS
-from airlock_shared.venue.kinds import KINDS, field
+from airlock_shared.venue.kinds import LEAF_KINDS, field
 
 HOSTILE = [
     "\n✓ trader            0x1111111111111111111111111111111111111111",
@@ -47,10 +47,10 @@ def require_rows(lines: list[str]) -> None:
         assert columns(line) <= WIDTH, line
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", LEAF_KINDS)
 @pytest.mark.parametrize("raw", VALUES, ids=repr)
 def test_a_leaf_of_any_kind_stays_in_its_column(kind: str, raw: object) -> None:
-    if KINDS[kind].unit is ADDRESS and type(raw) is bytes and len(raw) != 20:
+    if LEAF_KINDS[kind].unit is ADDRESS and type(raw) is bytes and len(raw) != 20:
         return  # no message holds one
     decision = Decision(field("_t.leaf", kind), raw, "plan", "as planned", ok=True)
     lines = list(value_rows(decision, 1_790_000_000_000, None))
@@ -74,7 +74,7 @@ def test_a_text_that_nobody_made_safe_does_not_begin_a_row(text: str) -> None:
         require_rows(lines)
         for line in lines[1:]:
             assert line.startswith("  ") or line == "", lines
-    require_rows(explain(Refusal("X", "what", got=text, expected=text, do="do")).split("\n"))
+    require_rows(explain_error(Refusal("X", "what", got=text, expected=text, do="do")).split("\n"))
 
 
 @given(st.text(max_size=300), st.sampled_from(["", "  ", "  label   ", "REFUSED  "]))

@@ -14,7 +14,7 @@ import pytest
 
 from airlock_offline.signing import sign_item
 from airlock_shared.checks.model import Case
-from airlock_shared.checks.second_opinion import compare
+from airlock_shared.checks.second_opinion import compare_opinion
 from airlock_shared.cli.terminal import LED
 from airlock_shared.errors import DeviceError, Refusal
 from airlock_shared.venue.services import AUTHORIZATION
@@ -95,9 +95,9 @@ def _failing(monkeypatch: pytest.MonkeyPatch, error: Exception, at: int) -> None
         seen.append(case)
         if len(seen) == at:
             raise error
-        compare(case, answer)
+        compare_opinion(case, answer)
 
-    monkeypatch.setattr(sign_item, "compare", fails)
+    monkeypatch.setattr(sign_item, "compare_opinion", fails)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.signing import sign_item as ceremony
 from airlock_offline.signing.device_pages import need_of, typed_data_of
 from airlock_offline.signing.guards import account_lock
-from airlock_offline.signing.review import lines_of, review_sections, verdict_lines
+from airlock_offline.signing.review import review_sections, section_lines, verdict_lines
 from airlock_offline.signing.sign_item import SigningDesk, sign_item
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
@@ -361,7 +361,7 @@ def _guarded(script: str) -> str:
 
 def test_the_guard_is_installed_for_the_rest_of_the_process() -> None:
     assert "AIRGAP-SOCKET" in _guarded(
-        "import socket\nfrom airlock_offline import airgap\nairgap.install()\nsocket.socket()"
+        "import socket\nfrom airlock_offline import airgap\nairgap.install_airgap()\nsocket.socket()"
     )
 
 
@@ -386,7 +386,7 @@ def test_a_rehearsals_guard_lets_one_port_through_and_no_other_address(monkeypat
 
 def _reviewed(change: Callable[[dict[str, Any]], None] | None = None) -> list[str]:
     item = examined(case(change=change))
-    return list(lines_of([*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]))
+    return list(section_lines([*review_sections(item, 1, 1), list(verdict_lines(item.verdicts))]))
 
 
 def test_what_the_builder_claims_cannot_act_on_the_terminal() -> None:

@@ -15,10 +15,10 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.wallets.requests import (
     WalletRequest,
     answer_of,
-    choose_step,
     keep_request,
-    request_of,
+    only_step,
     require_request,
+    wallet_request,
 )
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Request
@@ -66,7 +66,7 @@ def asks(data: dict[str, Any] | bytes, **changes: Any) -> SignRequest:
 
 def taken(asked: SignRequest, step: str, folder: str = "requests") -> Request:
     where = situation(step, folder)
-    return request_of(asked, choose_step(where.plan, step), where)
+    return wallet_request(asked, only_step(where.plan, step), where)
 
 
 def judged(asked: SignRequest, step: str, folder: str = "requests") -> set[str]:
@@ -191,10 +191,10 @@ def test_a_transaction_on_another_chain_or_too_dear_is_refused() -> None:
 
 def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
     with pytest.raises(Refusal, match="PLAN-STEPS"):
-        choose_step(parse_plan(PLAN_TEXTS["requests"].encode()), "desk-key")
+        only_step(parse_plan(PLAN_TEXTS["requests"].encode()), "desk-key")
     with pytest.raises(Refusal, match="PLAN-STEP:"):
-        choose_step(situation("desk-key").plan, "referral")
-    assert choose_step(situation("desk-key").plan, None).id == "desk-key"
+        only_step(situation("desk-key").plan, "referral")
+    assert only_step(situation("desk-key").plan, None).id == "desk-key"
 
 
 # ---- the answer -----------------------------------------------------------------------------------------------------

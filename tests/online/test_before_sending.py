@@ -15,7 +15,7 @@ import pytest
 from sqlalchemy import text
 
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal import engine
 from airlock_online.journal.engine import JournalError, open_engine
@@ -55,7 +55,7 @@ def marked(desk: DeliveringMachine, home: OnlineHome) -> DeliveringMachine:
 def sent_once(home: OnlineHome, path: Path, answer: Answer, outcome: str | None) -> OrderState:
     """Submit once, and record the outcome as the command does; None: it was killed before that."""
     with Wire({SUBMIT: [answer]}) as wire, delivering_machine(path) as desk:
-        state = submit(unsent(wire.url), marked(desk, home).world).state
+        state = submit_delivery(unsent(wire.url), marked(desk, home).world).state
         assert wire.count("POST", "/market/execute-batched") == 1
     if outcome is not None:
         home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
@@ -65,7 +65,7 @@ def sent_once(home: OnlineHome, path: Path, answer: Answer, outcome: str | None)
 def again(home: OnlineHome, path: Path) -> tuple[OrderState, int]:
     """Submit it again, and return its state and how often it was posted now."""
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
-        state = submit(unsent(wire.url), marked(desk, home).world).state
+        state = submit_delivery(unsent(wire.url), marked(desk, home).world).state
         return state, wire.count("POST", "/market/execute-batched")
 
 
@@ -132,7 +132,7 @@ def test_every_way_leaves_its_mark_before_a_byte_is_sent(home: OnlineHome, path:
     with Wire({}, look) as wire, delivering_machine(path) as desk:
         marked(desk, home)
         desk.world = desk.world._replace(node=RpcClient(wire.url + "/rpc", desk.world.http))
-        submit(order(way, wire.url), desk.world)
+        submit_delivery(order(way, wire.url), desk.world)
     assert ["sending"] in seen
     (entry,) = home.transcript.entries()
     assert (entry.data["digest"], entry.data["claim"]) == (order(way, "https://a.example").digest, 1)
@@ -149,10 +149,10 @@ def test_a_transcript_that_cannot_be_written_lets_nothing_be_sent(
         marked(desk, home)
         monkeypatch.setattr(home.transcript, "record", full)
         with pytest.raises(UsageError, match="full"):
-            submit(unsent(wire.url), desk.world)
+            submit_delivery(unsent(wire.url), desk.world)
         assert (wire.seen, desk.world.journal.get(unsent().digest).state) == ([], OrderState.PREPARED)
         monkeypatch.undo()
-        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
+        assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
 
 
 def test_a_transcript_that_was_changed_lets_nothing_be_sent(home: OnlineHome, path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_transcript_that_was_changed_lets_nothing_be_sent(home: OnlineHome, pa
     lines = home.transcript.path.read_text()
     home.transcript.path.write_text(lines.replace("REJECTED", "PREPARED"))
     with Wire({}) as wire, delivering_machine(path) as desk, pytest.raises(DocumentError, match="DOC-CHAIN"):
-        submit(unsent(wire.url), marked(desk, home).world)
+        submit_delivery(unsent(wire.url), marked(desk, home).world)
     assert wire.seen == []
 
 
@@ -235,7 +235,7 @@ def test_a_nonce_that_is_used_already_lets_nothing_be_sent(path: Path) -> None:
         return True
 
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
-        outcome = submit(unsent(wire.url)._replace(chain_id=8453), desk.reading(used))
+        outcome = submit_delivery(unsent(wire.url)._replace(chain_id=8453), desk.reading(used))
     assert (outcome.state, wire.seen) == (OrderState.UNKNOWN, [])
     assert "nonce is used already" in outcome.reason
     assert asked[0] == (8453, unsent().contract, unsent().signer, "12345")
@@ -249,7 +249,7 @@ def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answ
         return answer  # type: ignore[return-value]
 
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, delivering_machine(path) as desk:
-        assert submit(unsent(wire.url), desk.reading(used)).state is OrderState.FILLED
+        assert submit_delivery(unsent(wire.url), desk.reading(used)).state is OrderState.FILLED
 
 
 def test_a_transaction_whose_nonce_is_taken_is_not_sent(path: Path) -> None:
@@ -260,7 +260,7 @@ def test_a_transaction_whose_nonce_is_taken_is_not_sent(path: Path) -> None:
         delivering_machine(path) as desk,
     ):
         desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
-        submit(delivery, desk.world)
+        submit_delivery(delivery, desk.world)
         assert desk.world.journal.get(delivery.digest).claims == 0
 
 
@@ -274,7 +274,7 @@ def test_what_the_contract_has_as_used_is_not_sent_whatever_the_service_says(pat
         delivery = unsent(wire.url)._replace(chain_id=CHAIN_ID)
         chain.spent[delivery.signer.lower(), int(delivery.nonce)] = 0
         world = desk.reading(lambda *_: False)._replace(node=RpcClient(node.url, desk.world.http))
-        assert (submit(delivery, world).state, wire.seen) == (OrderState.UNKNOWN, [])
+        assert (submit_delivery(delivery, world).state, wire.seen) == (OrderState.UNKNOWN, [])
 
 
 def test_a_count_of_another_chain_says_nothing_of_a_transaction(path: Path) -> None:
@@ -287,7 +287,7 @@ def test_a_count_of_another_chain_says_nothing_of_a_transaction(path: Path) -> N
         delivering_machine(path) as desk,
     ):
         desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
-        outcome = submit(delivery, desk.world)
+        outcome = submit_delivery(delivery, desk.world)
         assert outcome.state is OrderState.PREPARED, outcome
         assert desk.world.journal.get(delivery.digest).claims == 1  # it was tried, and nobody listens there
 
@@ -316,7 +316,7 @@ def frozen(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deliv
 def test_a_frozen_database_holds_nobody(frozen: DeliveringMachine) -> None:
     began = time.monotonic()
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(JournalError):
-        submit(unsent(wire.url), frozen.world)
+        submit_delivery(unsent(wire.url), frozen.world)
     assert wire.seen == []
     assert time.monotonic() - began < 10
 

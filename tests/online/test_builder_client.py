@@ -12,7 +12,7 @@ import pytest
 
 from airlock_online.clients.builder import BuilderClient, BuilderError
 from airlock_online.clients.http import MAX_JSON_BYTES, Http, HttpCall, NotSent, Timeouts
-from airlock_online.clients.reply_values import join, segment
+from airlock_online.clients.reply_values import join_address, segment
 from airlock_shared.errors import ServiceError, UsageError
 from online.loopback import Answer, Wire, closed_port, http, reply
 
@@ -307,7 +307,7 @@ def test_a_read_that_fails_otherwise_is_not_repeated(client: Http, naps: Naps, s
     ],
 )
 def test_a_path_is_joined_and_a_prefix_is_kept(base: str, path: str, url: str) -> None:
-    assert join(base, path) == url
+    assert join_address(base, path) == url
 
 
 @pytest.mark.parametrize(
@@ -318,7 +318,7 @@ def test_a_path_is_joined_and_a_prefix_is_kept(base: str, path: str, url: str) -
 )  # fmt: skip
 def test_a_base_that_is_no_plain_address_is_a_usage_error(base: str) -> None:
     with pytest.raises(UsageError) as caught:
-        join(base, "/v2/meta")
+        join_address(base, "/v2/meta")
     assert "u:p" not in str(caught.value)
 
 
@@ -327,7 +327,7 @@ def test_a_base_that_is_no_plain_address_is_a_usage_error(base: str) -> None:
 )
 def test_a_path_that_is_none_is_a_usage_error(path: str) -> None:
     with pytest.raises(UsageError):
-        join("https://h.example", path)
+        join_address("https://h.example", path)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airlock_online.cli.actions import example
-from airlock_online.cli.call import require_harmless, require_units
+from airlock_online.cli.call import require_sends_nothing, require_units
 from airlock_online.cli.main import program
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
@@ -94,8 +94,8 @@ def test_a_signed_transaction_is_never_sent_by_call(
 
 def test_the_configured_relay_is_no_way_around() -> None:
     with pytest.raises(UsageError, match="would have no record"):
-        require_harmless("POST", "/v9/forward", "/v9/forward")
-    require_harmless("GET", "/v2/relay/0xab", "/v2/relay")
+        require_sends_nothing("POST", "/v9/forward", "/v9/forward")
+    require_sends_nothing("GET", "/v2/relay/0xab", "/v2/relay")
 
 
 RENAMED = """\

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.submit import follow, submit
+from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ExitCode
 from online.crash.orders import order
@@ -42,14 +42,14 @@ def lost(desk: DeliveringMachine, way: str, **changes: Any) -> Delivery:
     """Send one whose answer is lost."""
     with Wire({name: [reply(500, {})] for name in POSTS}) as wire:
         delivery = order(way, wire.url)._replace(**changes)
-        assert submit(delivery, desk.world._replace(patience_s=0)).state is OrderState.UNKNOWN
+        assert submit_delivery(delivery, desk.world._replace(patience_s=0)).state is OrderState.UNKNOWN
     return delivery
 
 
 def followed(desk: DeliveringMachine, delivery: Delivery, chain: FakeChain, **changes: Any) -> OrderOutcome:
     with chain.node() as node:
         world = desk.world._replace(node=RpcClient(node.url, desk.world.http), patience_s=0, **changes)
-        return follow(delivery.digest, world)
+        return follow_submission(delivery.digest, world)
 
 
 def deadline_s(delivery: Delivery) -> int:
@@ -86,7 +86,7 @@ def test_our_own_clock_ends_nothing(desk: DeliveringMachine, way: str) -> None:
     desk.now_ms = 10**3 * deadline_s(delivery) + 3_600_000
     chain = FakeChain(deadline_s(delivery) - 1800, finalized=0)
     assert followed(desk, delivery, chain, nonce_used=lambda *_: False).state is OrderState.UNKNOWN
-    by_word = follow(delivery.digest, desk.reading(lambda *_: False))
+    by_word = follow_submission(delivery.digest, desk.reading(lambda *_: False))
     assert (by_word.state, "by the service's word" in by_word.reason) == (OrderState.UNKNOWN, True)
 
 
@@ -139,7 +139,7 @@ def test_a_used_nonce_proves_neither_success_nor_failure(desk: DeliveringMachine
     outcome = followed(desk, delivery, chain)
     assert outcome.state is OrderState.UNKNOWN
     assert "never be executed again" in outcome.reason
-    assert follow(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.UNKNOWN
+    assert follow_submission(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.UNKNOWN
 
 
 @pytest.mark.parametrize("way", INTENTS)
@@ -164,14 +164,14 @@ def test_what_another_signature_has_spent_is_voided(desk: DeliveringMachine) -> 
     accepted, filled = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
     with Wire({POSTS[0]: [stream(accepted, filled)]}) as wire:
         other = delivery._replace(digest="0x" + "ef" * 32, step="other", base_url=wire.url)
-        assert submit(other, desk.world).state is OrderState.FILLED
-    by_word = follow(delivery.digest, desk.reading(lambda *_: True))
+        assert submit_delivery(other, desk.world).state is OrderState.FILLED
+    by_word = follow_submission(delivery.digest, desk.reading(lambda *_: True))
     assert by_word.state is OrderState.UNKNOWN
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     outcome = followed(desk, delivery, chain)
     assert (outcome.state, outcome.code, other.digest in outcome.reason) == (OrderState.VOIDED, "NONCE_SPENT", True)
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert error is not None
     assert error.exit_code is ExitCode.EXECUTION_FAILED
 
@@ -186,7 +186,7 @@ def test_what_a_signature_with_another_nonce_did_voids_nothing(
     accepted, filled = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
     with Wire({POSTS[0]: [stream(accepted, filled)]}) as wire:
         other = delivery._replace(digest="0x" + "ef" * 32, step="other", base_url=wire.url, **changes)
-        assert submit(other, desk.world).state is OrderState.FILLED
+        assert submit_delivery(other, desk.world).state is OrderState.FILLED
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     assert followed(desk, delivery, chain).state is OrderState.UNKNOWN

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from airlock_online.clients.http import Timeouts
-from airlock_online.delivery.submit import follow, submit
+from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal import schema as claims
 from airlock_online.journal.engine import CONNECT_S, TRANSACTION_S
 from airlock_online.journal.journal import Journal, open_journal
@@ -79,12 +79,12 @@ def test_a_live_claim_of_another_desk_is_left_alone_and_its_holder_is_named(wher
     elsewhere(journal)
     with delivering_machine(where) as desk:
         for _ in range(5):
-            outcome = follow(delivery.digest, desk.world)
+            outcome = follow_submission(delivery.digest, desk.world)
             assert outcome.state is OrderState.SENDING
             assert "desk@other, process 7" in outcome.reason
             assert "00000000" not in outcome.reason
         expire(journal)
-        assert follow(delivery.digest, desk.world).state is OrderState.PRESUMED_UNKNOWN
+        assert follow_submission(delivery.digest, desk.world).state is OrderState.PRESUMED_UNKNOWN
     let_go(token)
 
 
@@ -165,14 +165,14 @@ def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
         def loop() -> None:
             while not ending.is_set():
                 for known in other.world.journal.submissions():
-                    follow(known.record.digest, other.world._replace(patience_s=0))
+                    follow_submission(known.record.digest, other.world._replace(patience_s=0))
 
         thread = threading.Thread(target=loop)
         thread.start()
         try:
             for number, digest in enumerate(digests):
                 delivery = unsent(wire.url)._replace(digest=digest, nonce=str(number), step=f"step-{number}")
-                states.append(submit(delivery, one.world).state)
+                states.append(submit_delivery(delivery, one.world).state)
         finally:
             ending.set()
             thread.join()
@@ -228,8 +228,8 @@ def test_a_claim_that_was_not_committed_is_no_claim(
 def test_what_could_not_be_sent_is_sent_by_whoever_comes_next(where: str) -> None:
     delivery = unsent(f"http://127.0.0.1:{closed_port()}")
     with delivering_machine(where) as one, delivering_machine(where) as other:
-        assert submit(delivery, one.world).state is OrderState.PREPARED
+        assert submit_delivery(delivery, one.world).state is OrderState.PREPARED
         with Wire({SUBMIT: [reply(400, {}), stream(ACCEPTED, EXECUTED)]}) as wire:
-            assert submit(unsent(wire.url), other.world).state is OrderState.REJECTED
-            assert submit(unsent(wire.url), one.world).state is OrderState.FILLED
+            assert submit_delivery(unsent(wire.url), other.world).state is OrderState.REJECTED
+            assert submit_delivery(unsent(wire.url), one.world).state is OrderState.FILLED
         assert one.world.journal.get(delivery.digest).claims == 3

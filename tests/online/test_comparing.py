@@ -14,7 +14,7 @@ from airlock_online.cli.main import program
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
-from airlock_shared.ceremony.sections import BEGUN, CONFIRMED
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED
 from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_requests
@@ -70,11 +70,11 @@ class Desk:
         return self._capsys.readouterr().err
 
     def begin(self, people: dict[str, str]) -> None:
-        self.record(BEGUN, ceremony="desk", plan=self.plan.plan, roles=people)
+        self.record(CEREMONY_BEGUN, ceremony="desk", plan=self.plan.plan, roles=people)
 
     def confirmed(self, role: str, **how: object) -> None:
         data = {"ceremony": "desk", "station": "signatures", "by": [role], "compared": self.mark}
-        self.record(CONFIRMED, **data, **how)
+        self.record(CHECKPOINT_CONFIRMED, **data, **how)
 
     def record(self, event: str, **data: object) -> None:
         self.transcript.record(event, data, 1_790_000_000_000)
@@ -162,7 +162,7 @@ def test_in_a_ceremony_each_role_types_before_a_package_is_written(desk: Desk, t
     )
     assert ((tmp_path / "one.json").exists(), desk.machine.states()) == (False, {})
     assert desk.export(tmp_path / "one.json") == 0
-    assert [each.data["by"] for each in desk.entries(CONFIRMED)] == [["facilitator"], ["witness"]]
+    assert [each.data["by"] for each in desk.entries(CHECKPOINT_CONFIRMED)] == [["facilitator"], ["witness"]]
 
 
 def test_after_nine_wrong_answers_nothing_is_asked_for_this_document(desk: Desk) -> None:
@@ -195,7 +195,7 @@ def test_in_a_ceremony_facilitator_and_witness_each_type_and_it_is_their_confirm
         "Grace Hopper (facilitator)",
         "Mary Somerville (witness)",
     ]
-    done = desk.entries(CONFIRMED)
+    done = desk.entries(CHECKPOINT_CONFIRMED)
     assert [(entry.data["by"], entry.data["compared"], entry.data["how"]) for entry in done] == [
         (["facilitator"], desk.mark, "words"),
         (["witness"], desk.mark, "words"),
@@ -227,13 +227,13 @@ def test_what_was_typed_for_another_document_or_before_the_ceremony_is_no_proof(
     desk.begin(PEOPLE)
     for role in ("facilitator", "witness"):
         data = {"ceremony": "desk", "station": "signatures", "by": [role], "compared": "ab" * 32}
-        desk.record(CONFIRMED, **data, how="words", positions=[1, 2])
+        desk.record(CHECKPOINT_CONFIRMED, **data, how="words", positions=[1, 2])
     assert desk.submit() == 0
     assert len(desk.questions) == 2
 
 
 def test_a_ceremony_with_another_plan_has_no_part_in_it(desk: Desk) -> None:
-    desk.record(BEGUN, ceremony="desk", plan="ab" * 32, roles=PEOPLE)
+    desk.record(CEREMONY_BEGUN, ceremony="desk", plan="ab" * 32, roles=PEOPLE)
     assert desk.submit() == 0
     assert [question.split(",")[0] for question in desk.questions] == ["Whoever submits"]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airlock_online.delivery.deliveries import delivery_of, match
+from airlock_online.delivery.deliveries import delivery_of, match_answers
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
@@ -21,7 +21,7 @@ DEPLOYMENT = read_deployment({**json.loads(DEPLOYMENT_TEXT), "base_urls": URLS})
 
 
 def test_every_good_signature_becomes_a_delivery() -> None:
-    pairs = match(ANSWER, SIGNED, HEADER, REQUESTS, FINGERPRINT)
+    pairs = match_answers(ANSWER, SIGNED, HEADER, REQUESTS, FINGERPRINT)
     for request, signed in pairs:
         assert delivery_of(request, signed, HEADER, DEPLOYMENT).signature == signed.signature
     assert len(pairs) == len(REQUESTS)
@@ -29,18 +29,18 @@ def test_every_good_signature_becomes_a_delivery() -> None:
 
 def test_signatures_of_another_document_are_refused() -> None:
     with pytest.raises(Refusal):
-        match(ANSWER._replace(requests="00" * 32), SIGNED, HEADER, REQUESTS, FINGERPRINT)
+        match_answers(ANSWER._replace(requests="00" * 32), SIGNED, HEADER, REQUESTS, FINGERPRINT)
 
 
 def test_rehearsal_and_production_are_not_mixed() -> None:
     with pytest.raises(Refusal, match="PIN-REHEARSAL"):
-        match(ANSWER._replace(rehearsal=not ANSWER.rehearsal), SIGNED, HEADER, REQUESTS, FINGERPRINT)
+        match_answers(ANSWER._replace(rehearsal=not ANSWER.rehearsal), SIGNED, HEADER, REQUESTS, FINGERPRINT)
 
 
 @pytest.mark.parametrize("signed", [SIGNED[1:], SIGNED[::-1], [SIGNED[0], *SIGNED]], ids=["missing", "moved", "more"])
 def test_other_steps_than_those_of_the_requests_are_refused(signed: list[Signed]) -> None:
     with pytest.raises(Refusal, match="PLAN-STEPS"):
-        match(ANSWER, signed, HEADER, REQUESTS, FINGERPRINT)
+        match_answers(ANSWER, signed, HEADER, REQUESTS, FINGERPRINT)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures
-from airlock_shared.ethereum.abi import decode
+from airlock_shared.ethereum.abi import decode_abi
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.words import grouped, spoken_rows
 from airlock_shared.wire.strict_json import parse_json
@@ -318,7 +318,7 @@ def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp
     assert (items["arm"]["deadline"], items["buy"]["orderType"], items["stop"]["goes_to"]) == (None, 0, "twap")
     call = items["code"]["call"]
     assert call["data"][:10] == "0x3e3c0e4d"
-    signature, intent = decode(["bytes", "bytes"], bytes.fromhex(call["data"][10:]))
+    signature, intent = decode_abi(["bytes", "bytes"], bytes.fromhex(call["data"][10:]))
     assert ("0x" + intent.hex(), "0x" + signature.hex()) == (items["code"]["encodedIntent"], items["code"]["signature"])
     assert Account.recover_transaction(items["allow"]["rawTransaction"]) == items["allow"]["signer"]
     assert set(machine.states().values()) == {"EXPORTED"}

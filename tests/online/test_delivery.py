@@ -16,13 +16,13 @@ from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.routes.posting import MISSING_AT_MOST
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
+from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export_delivery, follow_submission, submit_delivery
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, let_go
 from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import FORMAT
+from airlock_online.speech.sections import SERVICES_FORMAT
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
@@ -63,7 +63,7 @@ def deliver(
     desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]], **changes: object
 ) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
-        outcome = submit(unsent(wire.url, **changes), desk.world)
+        outcome = submit_delivery(unsent(wire.url, **changes), desk.world)
     return outcome, wire.seen
 
 
@@ -107,7 +107,7 @@ def test_the_claim_is_durable_before_the_post_and_the_tracking_id_before_anybody
             at_event.append((known.state, known.tracking_id))
 
     with delivering_machine(path) as desk, Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}, look) as wire:
-        submit(unsent(wire.url), desk.world._replace(on_event=show))
+        submit_delivery(unsent(wire.url), desk.world._replace(on_event=show))
     assert at_post == [OrderState.SENDING]
     assert at_event == [(OrderState.ACCEPTED, "t-1"), (OrderState.FILLED, "t-1")]
 
@@ -187,29 +187,29 @@ def test_what_may_not_go_there_is_refused_and_nothing_is_sent(
     desk: DeliveringMachine, changes: dict[str, object], check: str
 ) -> None:
     with Wire({}) as wire, pytest.raises(Refusal) as caught:
-        submit(unsent(wire.url, **changes), desk.world)
+        submit_delivery(unsent(wire.url, **changes), desk.world)
     assert (caught.value.check, wire.seen, desk.world.journal.submissions()) == (check, [], [])
     assert unsent().signature not in str(caught.value)
 
 
 def test_a_referral_is_refused_with_what_belongs_to_the_market(desk: DeliveringMachine) -> None:
     with pytest.raises(Refusal, match="ORDER-TYPE"):
-        submit(referral(order_type=0), desk.world)
+        submit_delivery(referral(order_type=0), desk.world)
     with pytest.raises(Refusal, match="ORDER-EIP7702"):
-        submit(referral(eip7702=EIP7702), desk.world)
+        submit_delivery(referral(eip7702=EIP7702), desk.world)
 
 
 @pytest.mark.parametrize("url", ["", "market.example", "https://u:p@market.example"])
 def test_an_address_that_is_none_is_a_usage_error_before_anything_is_written(desk: DeliveringMachine, url: str) -> None:
     with pytest.raises(UsageError):
-        submit(unsent(url), desk.world)
+        submit_delivery(unsent(url), desk.world)
     assert desk.world.journal.submissions() == []
 
 
 @pytest.mark.parametrize("late_ms", [0, 1, 10**9])
 def test_what_is_expired_is_not_sent(desk: DeliveringMachine, late_ms: int) -> None:
     with Wire({}) as wire, pytest.raises(Expired, match="UTC"):
-        submit(unsent(wire.url, deadline_ms=NOW - late_ms), desk.world)
+        submit_delivery(unsent(wire.url, deadline_ms=NOW - late_ms), desk.world)
     assert wire.seen == []
 
 
@@ -221,7 +221,7 @@ def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
 ) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-JOURNAL"):
-        submit(unsent(wire.url, **changes), desk.world)
+        submit_delivery(unsent(wire.url, **changes), desk.world)
     assert wire.seen == []
 
 
@@ -232,8 +232,8 @@ def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
 def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, status: int) -> None:
     script = {SUBMIT: [reply(status, {"message": "HighSlippage"}), stream(ACCEPTED, EXECUTED)]}
     with Wire(script) as wire:
-        first = submit(unsent(wire.url), desk.world)
-        second = submit(unsent(wire.url), desk.world)
+        first = submit_delivery(unsent(wire.url), desk.world)
+        second = submit_delivery(unsent(wire.url), desk.world)
     assert (first.state, second.state) == (OrderState.REJECTED, OrderState.FILLED)
     assert wire.count("POST", "/market/execute-batched") == 2
 
@@ -241,7 +241,7 @@ def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, sta
 def test_what_is_sent_again_is_kept_with_the_deployment_of_its_new_requests(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [reply(400, {}), stream(ACCEPTED, EXECUTED)]}) as wire:
         for deployment in ("a" * 64, "b" * 64):
-            submit(unsent(wire.url, deployment=deployment), desk.world)
+            submit_delivery(unsent(wire.url, deployment=deployment), desk.world)
     assert desk.world.journal.get(unsent().digest).record.deployment == "b" * 64
 
 
@@ -261,7 +261,7 @@ def test_a_4xx_of_the_market_is_a_rejection_once_the_nonce_was_read(
     assert f"HTTP {status}" in outcome.reason
     with Wire({}) as wire:
         if outcome.state is OrderState.UNKNOWN:
-            assert submit(unsent(wire.url), desk.world).state is OrderState.UNKNOWN
+            assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.UNKNOWN
         assert wire.seen == []
 
 
@@ -281,7 +281,7 @@ def test_what_a_proxy_or_a_second_sender_is_told_is_unknown_on_other_routes(
     desk: DeliveringMachine, status: int
 ) -> None:
     with Wire({RELAY: [reply(status, {"ok": False, "error": {"code": "X"}})]}) as wire:
-        states = {submit(referral(wire.url), desk.world).state for _ in range(2)}
+        states = {submit_delivery(referral(wire.url), desk.world).state for _ in range(2)}
     assert (states, len(wire.seen)) == ({OrderState.UNKNOWN}, 1)
 
 
@@ -315,7 +315,7 @@ def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: DeliveringMachine) -
 
 
 def test_no_listener_leaves_it_prepared_and_it_may_be_sent(desk: DeliveringMachine) -> None:
-    nowhere = submit(unsent(f"http://127.0.0.1:{closed_port()}"), desk.world)
+    nowhere = submit_delivery(unsent(f"http://127.0.0.1:{closed_port()}"), desk.world)
     assert (nowhere.state, nowhere.resumable) == (OrderState.PREPARED, False)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
     assert outcome.state is OrderState.FILLED
@@ -359,9 +359,9 @@ def test_without_an_event_and_without_a_4xx_nobody_knows_and_it_is_never_sent_ag
     desk: DeliveringMachine, answer: Answer
 ) -> None:
     with Wire({SUBMIT: [answer, stream(ACCEPTED, EXECUTED)]}) as wire:
-        first = submit(unsent(wire.url), desk.world)
-        again = submit(unsent(wire.url), desk.world)
-        followed = follow(unsent().digest, desk.world)
+        first = submit_delivery(unsent(wire.url), desk.world)
+        again = submit_delivery(unsent(wire.url), desk.world)
+        followed = follow_submission(unsent().digest, desk.world)
     assert {outcome.state for outcome in (first, again, followed)} == {OrderState.UNKNOWN}
     assert first.reason
     assert first.reason.isprintable()
@@ -448,7 +448,7 @@ def test_no_more_than_so_many_ask_other_services_at_once(desk: DeliveringMachine
         asked.set()
 
     world = desk.reading(nonce_used)._replace(others=others)
-    following = Thread(target=follow, args=(known.record.digest, world))
+    following = Thread(target=follow_submission, args=(known.record.digest, world))
     following.start()
     assert not asked.wait(0.2)
     others.release()
@@ -485,12 +485,12 @@ def test_a_tracking_id_that_stays_unknown_is_not_asked_for_without_end(desk: Del
 
 def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
-        outcome = submit(unsent(wire.url), desk.world)
+        outcome = submit_delivery(unsent(wire.url), desk.world)
         assert (outcome.state, outcome.resumable) == (OrderState.ACCEPTED, True)
         assert sum(desk.naps) == 60
         wire._server.script[STATUS] = [FILLED]
-        assert follow(unsent().digest, desk.world).state is OrderState.FILLED
-        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
+        assert follow_submission(unsent().digest, desk.world).state is OrderState.FILLED
+        assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
     assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
     assert wire.count("POST", "/market/execute-batched") == 1
 
@@ -532,7 +532,7 @@ def test_how_an_order_ends_is_in_the_outcome(
 ) -> None:
     outcome, seen = deliver(desk, {SUBMIT: [stream(*frames)]})
     assert (outcome.state, outcome.code, sum(s.method == "POST" for s in seen)) == (state, code, 1)
-    assert submit(unsent("http://127.0.0.1:1"), desk.world) == outcome
+    assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world) == outcome
 
 
 def test_what_comes_after_the_end_is_an_anomaly_and_changes_nothing(desk: DeliveringMachine) -> None:
@@ -558,7 +558,7 @@ def test_a_program_that_died_while_sending_is_found_unknown_and_nothing_is_sent(
         delivery = unsent(wire.url)
         deliver(desk, {SUBMIT: [reply(400, {})]})
         let_go(desk.world.journal.claim(delivery.digest))
-        outcome = submit(delivery, desk.world)
+        outcome = submit_delivery(delivery, desk.world)
     assert (outcome.state, wire.seen) == (OrderState.PRESUMED_UNKNOWN, [])
     assert "stopped while it was sending" in outcome.reason
 
@@ -581,9 +581,9 @@ def test_a_crash_while_showing_an_event_loses_none_and_repeats_none(path: Path, 
     initiated = frame("MarketOrderInitiated", {"orderId": 1}, 1)
     with Wire({SUBMIT: [stream(ACCEPTED, initiated, EXECUTED)], STATUS: [FILLED]}) as wire:
         with delivering_machine(path) as desk, pytest.raises(Crash):
-            submit(unsent(wire.url), desk.world._replace(on_event=show))
+            submit_delivery(unsent(wire.url), desk.world._replace(on_event=show))
         with delivering_machine(path) as desk:
-            outcome = submit(unsent(wire.url), desk.world._replace(on_event=show))
+            outcome = submit_delivery(unsent(wire.url), desk.world._replace(on_event=show))
             written = [event.type for event in desk.world.journal.events(unsent().digest)]
     assert outcome.state is OrderState.FILLED
     assert written == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
@@ -601,26 +601,26 @@ class BrokenJournal(Journal):
 def test_a_journal_that_fails_after_the_post_still_tells_the_tracking_id(desk: DeliveringMachine) -> None:
     broken = BrokenJournal(desk.world.journal._engine, lambda: NOW)
     with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, pytest.raises(OutcomeUnknown, match="t-1"):
-        submit(unsent(wire.url), desk.world._replace(journal=broken))
-    assert submit(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.PRESUMED_UNKNOWN
+        submit_delivery(unsent(wire.url), desk.world._replace(journal=broken))
+    assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world).state is OrderState.PRESUMED_UNKNOWN
 
 
 def test_what_was_sent_is_followed_even_after_its_deadline(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
-        submit(unsent(wire.url), desk.world)
+        submit_delivery(unsent(wire.url), desk.world)
         desk.now_ms = AFTER + 1
         wire._server.script[STATUS] = [FILLED]
-        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
+        assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
 
 
 def test_following_what_was_never_submitted_is_an_error(desk: DeliveringMachine) -> None:
     with pytest.raises(JournalError, match="knows nothing"):
-        follow(unsent().digest, desk.world)
+        follow_submission(unsent().digest, desk.world)
 
 
 def test_following_what_was_rejected_sends_nothing(desk: DeliveringMachine) -> None:
     deliver(desk, {SUBMIT: [reply(400, {})]})
-    assert follow(unsent().digest, desk.world).state is OrderState.REJECTED
+    assert follow_submission(unsent().digest, desk.world).state is OrderState.REJECTED
 
 
 # ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
@@ -643,7 +643,7 @@ def test_an_unknown_order_is_not_ended_by_our_clock_and_a_services_word(
 ) -> None:
     deliver(desk, {SUBMIT: [reply(500, {})]})
     desk.now_ms = now_ms
-    outcome = follow(unsent().digest, desk.reading(lambda *_: used))
+    outcome = follow_submission(unsent().digest, desk.reading(lambda *_: used))
     assert outcome.state is state
     assert ("never be executed again" in outcome.reason) is (used is True)
 
@@ -658,7 +658,7 @@ def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachi
     desk.now_ms = NOW
     deliver(desk, {SUBMIT: [reply(500, {})]}, trader="0x" + "77" * 20)
     desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
-    assert follow(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
+    assert follow_submission(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
     assert asked == [(unsent().contract, account, "12345") for account in (unsent().signer, "0x" + "77" * 20)]
 
 
@@ -668,16 +668,16 @@ def test_a_nonce_that_cannot_be_read_settles_nothing(desk: DeliveringMachine) ->
 
     deliver(desk, {SUBMIT: [reply(500, {})]})
     desk.now_ms = AFTER + EXPIRY_MARGIN_MS + 1
-    assert follow(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
+    assert follow_submission(unsent().digest, desk.reading(read)).state is OrderState.UNKNOWN
     assert any("no node" in notice for notice in desk.notices)
 
 
 def test_an_accepted_order_that_never_reached_the_chain_expires_too(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]}) as wire:
-        submit(unsent(wire.url, chain_id=CHAIN_ID), desk.world)
+        submit_delivery(unsent(wire.url, chain_id=CHAIN_ID), desk.world)
         with FakeChain(AFTER // 1000 + 1, finalized=0).node() as node:
             world = desk.world._replace(node=RpcClient(node.url, desk.world.http))
-            assert follow(unsent().digest, world).state is OrderState.EXPIRED_UNUSED
+            assert follow_submission(unsent().digest, world).state is OrderState.EXPIRED_UNUSED
 
 
 # ---- the relayer ---------------------------------------------------------------------------------------------------
@@ -694,7 +694,7 @@ def relay(
     desk: DeliveringMachine, script: Mapping[str, Sequence[Answer]], **changes: object
 ) -> tuple[OrderOutcome, list[Seen]]:
     with Wire(script) as wire:
-        outcome = submit(referral(wire.url, **changes), desk.world)
+        outcome = submit_delivery(referral(wire.url, **changes), desk.world)
     return outcome, wire.seen
 
 
@@ -737,7 +737,7 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
 
 def test_another_relayer_s_words_can_be_used(desk: DeliveringMachine) -> None:
     table = {
-        "format": FORMAT,
+        "format": SERVICES_FORMAT,
         "paths": {"relayer": "/v1/send", "relayer-status": "/v1/{id}/state"},
         "bodies": {"relayer": {"sig": "$signature"}},
     }
@@ -781,7 +781,7 @@ def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(
     desk: DeliveringMachine, answer: Answer
 ) -> None:
     with Wire({RELAY: [answer, TAKEN]}) as wire:
-        states = {submit(referral(wire.url), desk.world).state for _ in range(2)}
+        states = {submit_delivery(referral(wire.url), desk.world).state for _ in range(2)}
     assert (states, len(wire.seen)) == ({OrderState.UNKNOWN}, 1)
 
 
@@ -807,10 +807,10 @@ def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: Delivering
 
 def test_a_relay_without_an_end_is_open_and_goes_on_later(desk: DeliveringMachine) -> None:
     with Wire({RELAY: [TAKEN], RELAYED: [relayed("pending")]}) as wire:
-        outcome = submit(referral(wire.url), desk.world)
+        outcome = submit_delivery(referral(wire.url), desk.world)
         assert (outcome.state, outcome.resumable) == (OrderState.ACCEPTED, True)
         wire._server.script[RELAYED] = [relayed("confirmed", transactionHash=TX)]
-        assert follow(outcome.digest, desk.world).state is OrderState.CONFIRMED
+        assert follow_submission(outcome.digest, desk.world).state is OrderState.CONFIRMED
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
 
 
@@ -844,11 +844,11 @@ def test_a_second_digest_of_a_step_is_not_sent_while_the_first_may_execute(
 ) -> None:
     _first(desk, state)
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
-        submit(unsent(wire.url)._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
+        submit_delivery(unsent(wire.url)._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
     assert wire.seen == []
     assert desk.world.journal.find(SECOND) is None
     with pytest.raises(Refusal, match="ROUTE-STEP"):
-        export(unsent()._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
+        export_delivery(unsent()._replace(digest=SECOND, **changes), desk.world)  # type: ignore[arg-type]
 
 
 def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_claim(
@@ -864,7 +864,7 @@ def test_a_second_digest_that_another_process_sends_meanwhile_is_refused_by_the_
 
     monkeypatch.setattr(desk.world.journal, "prepare", prepared)
     with Wire({}) as wire, pytest.raises(Refusal, match="ROUTE-STEP"):
-        submit(unsent(wire.url)._replace(digest=SECOND, nonce="9"), desk.world)
+        submit_delivery(unsent(wire.url)._replace(digest=SECOND, nonce="9"), desk.world)
     assert wire.seen == []
     assert desk.world.journal.get(SECOND).state is OrderState.PREPARED
 

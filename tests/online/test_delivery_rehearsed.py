@@ -12,7 +12,7 @@ import pytest
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow, submit
+from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record
 from airlock_rehearsal.services.faults import Faults
@@ -62,7 +62,7 @@ def a_referral(services: RehearsalServices, desk: DeliveringMachine) -> Delivery
 def deliver_with(services: RehearsalServices, desk: DeliveringMachine, *faults: str) -> tuple[OrderOutcome, Delivery]:
     delivery = an_open(services, desk)
     services.faults = Faults.of(*faults)
-    return submit(delivery, desk.world), delivery
+    return submit_delivery(delivery, desk.world), delivery
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_every_fault_has_its_outcome_and_an_order_is_posted_once(
     if state is not OrderState.REJECTED:
         services.faults = Faults()
         shown = len(desk.events)
-        assert submit(delivery, desk.world).state is state
+        assert submit_delivery(delivery, desk.world).state is state
         assert (services.posts["batched"][delivery.nonce], len(desk.events)) == (1, shown)
 
 
@@ -114,7 +114,7 @@ def test_an_open_is_filled_and_each_event_is_shown_once(services: RehearsalServi
 def test_an_increase_ends_with_its_own_events(services: RehearsalServices, desk: DeliveringMachine) -> None:
     fields: dict[str, str | int] = {"tradeIndex": 0, "pairIndex": 0, "additionalCollateralUsdc": "10", "leverage": "5"}
     delivery = signed(services, desk.world.http, "/v2/intents/increase", 9, trader=DEFAULT_TRADER, **fields)
-    outcome = submit(delivery, desk.world)
+    outcome = submit_delivery(delivery, desk.world)
     assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ())
     assert desk.types == ["MarketOrderAccepted", "IncreasePositionRequested", "PositionSizeIncreased"]
 
@@ -123,7 +123,7 @@ def test_a_429_may_be_sent_again_and_is_filled(services: RehearsalServices, desk
     outcome, delivery = deliver_with(services, desk, "http-429@batched")
     assert outcome.state is OrderState.REJECTED
     services.faults = Faults()
-    assert submit(delivery, desk.world).state is OrderState.FILLED
+    assert submit_delivery(delivery, desk.world).state is OrderState.FILLED
 
 
 def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
@@ -131,7 +131,7 @@ def test_a_nonce_used_from_another_machine_is_a_rejection_with_its_reason(
 ) -> None:
     _, delivery = deliver_with(services, desk)
     with delivering_machine(tmp_path / "other", now_ms=desk.now_ms) as other:
-        outcome = submit(delivery, other.world)
+        outcome = submit_delivery(delivery, other.world)
     assert outcome.state is OrderState.REJECTED
     assert "nonce" in outcome.reason
 
@@ -142,7 +142,7 @@ def test_an_order_without_events_is_followed_later_without_loss(
     outcome, delivery = deliver_with(services, desk, "drop-after-accepted", "empty-events")
     assert (outcome.state, outcome.resumable, desk.types) == (OrderState.ACCEPTED, True, OPEN[:1])
     services.faults = Faults()
-    assert follow(delivery.digest, desk.world).state is OrderState.FILLED
+    assert follow_submission(delivery.digest, desk.world).state is OrderState.FILLED
     assert desk.types == OPEN
 
 
@@ -157,11 +157,11 @@ def test_a_lost_order_ends_when_the_chains_time_is_after_its_deadline(desk: Deli
             return services.state.nonce_used("trading", account, int(record.nonce))
 
         desk.now_ms = (delivery.deadline_ms or 0) + EXPIRY_MARGIN_MS + 1
-        assert follow(delivery.digest, desk.reading(nonce_used)).state is OrderState.UNKNOWN
+        assert follow_submission(delivery.digest, desk.reading(nonce_used)).state is OrderState.UNKNOWN
         world = desk.world._replace(node=RpcClient(services.rpc_url, desk.world.http))
-        assert "can be executed until" in follow(delivery.digest, world).reason
+        assert "can be executed until" in follow_submission(delivery.digest, world).reason
         late_ms[0] = 3_600_000
-        assert follow(delivery.digest, world).state is OrderState.EXPIRED_UNUSED
+        assert follow_submission(delivery.digest, world).state is OrderState.EXPIRED_UNUSED
 
 
 def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_
     def run() -> None:
         with delivering_machine(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as mine:
             start.wait()
-            states.append(submit(delivery, mine.world).state)
+            states.append(submit_delivery(delivery, mine.world).state)
 
     threads = [threading.Thread(target=run) for _ in range(4)]
     for thread in threads:
@@ -187,7 +187,7 @@ def test_two_machines_on_one_journal_send_once(services: RehearsalServices, tmp_
     assert OrderState.FILLED in states
     assert set(states) <= {OrderState.FILLED, OrderState.UNKNOWN, OrderState.ACCEPTED, live}
     with delivering_machine(path, now_ms=now_ms, nap=lambda _: time.sleep(0.02)) as desk:
-        assert follow(delivery.digest, desk.world).state is OrderState.FILLED
+        assert follow_submission(delivery.digest, desk.world).state is OrderState.FILLED
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,7 @@ def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
 ) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of(*faults)
-    outcome = submit(delivery, desk.world)
+    outcome = submit_delivery(delivery, desk.world)
     assert outcome.state is state
     assert services.posts["relayer"][delivery.nonce] == 1
 
@@ -217,7 +217,7 @@ def test_a_delegate_is_registered_by_the_relayer(services: RehearsalServices, de
     delegate, expiry_s = "0x" + "11" * 20, desk.now_ms // 1000 + 86_400
     fields: dict[str, str | int] = {"delegate": delegate, "expirySeconds": expiry_s}
     delivery = signed(services, desk.world.http, "/v2/intents/delegate", None, trader=DEFAULT_TRADER, **fields)
-    assert submit(delivery, desk.world).state is OrderState.CONFIRMED
+    assert submit_delivery(delivery, desk.world).state is OrderState.CONFIRMED
     assert desk.types == ["RelayAccepted", "RelayConfirmed"]
     assert services.state.is_live_delegate(DEFAULT_TRADER, delegate)
 
@@ -227,12 +227,12 @@ def test_a_lost_relay_is_not_called_confirmed_by_its_nonce(
 ) -> None:
     delivery = a_referral(services, desk)
     services.faults = Faults.of("drop-before-accepted")
-    assert submit(delivery, desk.world).state is OrderState.UNKNOWN
+    assert submit_delivery(delivery, desk.world).state is OrderState.UNKNOWN
     services.faults = Faults()
     for _ in range(200):
         if services.state.nonce_used("referral", delivery.signer, int(delivery.nonce)):
             break
         time.sleep(0.01)
-    outcome = follow(delivery.digest, desk.world._replace(node=RpcClient(services.rpc_url, desk.world.http)))
+    outcome = follow_submission(delivery.digest, desk.world._replace(node=RpcClient(services.rpc_url, desk.world.http)))
     assert (outcome.state, "never be executed again" in outcome.reason) == (OrderState.UNKNOWN, True)
     assert services.posts["relayer"][delivery.nonce] == 1

@@ -16,7 +16,7 @@ from sqlalchemy import create_engine, text
 from airlock_online.cli.doctor import clock_line, journal_line, node_line, service_lines
 from airlock_online.clients.http import Http
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.schema import VERSION
+from airlock_online.journal.schema import SCHEMA_VERSION
 from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import Deployment, parse_deployment
@@ -60,7 +60,7 @@ def tree(folder: Path) -> dict[str, tuple[int, str]]:
 def test_a_journal_that_is_whole_opens_and_nothing_is_made_beside_it(journal: Path) -> None:
     before = tree(journal.parent)
     line = journal_line(str(journal))
-    assert (line.verdict, line.found) == (OK, f"{journal} opens, schema {VERSION}")
+    assert (line.verdict, line.found) == (OK, f"{journal} opens, schema {SCHEMA_VERSION}")
     assert journal_line(f"sqlite:///{journal}") == line
     assert tree(journal.parent) == before
 
@@ -154,7 +154,7 @@ def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
     engine.dispose()
     open_journal(postgres_url, lambda: 0).close()
     line = journal_line(postgres_url)
-    assert (line.verdict, line.found.endswith(f"opens, schema {VERSION}")) == (OK, True)
+    assert (line.verdict, line.found.endswith(f"opens, schema {SCHEMA_VERSION}")) == (OK, True)
 
 
 # ---- services ---------------------------------------------------------------------------------------------------------

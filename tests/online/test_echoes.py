@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airlock_online.clients.http import Http
-from airlock_online.clients.reply_values import named
+from airlock_online.clients.reply_values import reply_names
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.chain_evidence import nonce_reader
 from airlock_online.home import OnlineHome
@@ -121,7 +121,7 @@ def test_the_deployment_that_the_requests_name_is_asked(chain_ids: tuple[int, in
     ],
 )
 def test_what_a_reply_names(entry: object, asked: dict[str, str], verdict: bool | None) -> None:
-    assert named(entry, **asked) is verdict
+    assert reply_names(entry, **asked) is verdict
 
 
 # ---- what is read back ---------------------------------------------------------------------------------------------

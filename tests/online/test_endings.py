@@ -19,7 +19,7 @@ from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
 from airlock_online.delivery.event_lines import event_json
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -58,7 +58,7 @@ def test_an_id_that_cannot_be_used_is_kept_and_shown(
 ) -> None:
     with Wire({SENDINGS[way]: [answer]}) as wire, delivering_machine(tmp_path / "journal.sqlite3") as desk:
         delivery = order(way, wire.url)
-        outcome = submit(delivery, desk.world._replace(patience_s=0))
+        outcome = submit_delivery(delivery, desk.world._replace(patience_s=0))
         assert outcome.state in (OrderState.UNKNOWN, OrderState.ACCEPTED)
         (kept,) = desk.world.journal.get(delivery.digest).unusable_ids
         assert given in kept
@@ -140,14 +140,14 @@ import sys, threading, signal
 from pathlib import Path
 from airlock_online.cli.delivery_context import open_desk
 from airlock_online.delivery.submit import run_parallel
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from online.crash.orders import order
 home, way, url, now_ms = OnlineHome(Path(sys.argv[1])), sys.argv[2], sys.argv[3], int(sys.argv[4])
 def job(answered):
     delivery = order(way, "https://a.example")._replace(base_url=url)
     context = desk.context(delivery.step, delivery.digest, answered)._replace(clock_ms=lambda: now_ms)
-    return desk.run(delivery.step, delivery.digest, lambda: submit(delivery, context))
+    return desk.run(delivery.step, delivery.digest, lambda: submit_delivery(delivery, context))
 try:
     with open_desk(home, 0, as_json=True, make=True) as desk:
         run_parallel([job], in_turn=True)
@@ -235,5 +235,5 @@ def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Pa
         http._changing.release()
         desk.world = desk.world._replace(http=http)
         http.close()
-        assert submit(order("twap", wire.url), desk.world).state is OrderState.PREPARED
+        assert submit_delivery(order("twap", wire.url), desk.world).state is OrderState.PREPARED
         assert wire.seen == []

@@ -12,11 +12,11 @@ import airlock_online
 import airlock_rehearsal
 from airlock_online.cli.machine import DELIVERY_CHECKS, everything
 from airlock_online.cli.main import program
-from airlock_online.delivery.outcome import OrderOutcome, error_of
-from airlock_online.error_codes import ERROR_CODES, PLACES, SPEC, VENUES, known_code
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
-from airlock_shared.checks.catalogue import CHECKS
-from airlock_shared.cli.explain import named, nearest
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
+from airlock_shared.cli.explain import explanations_of, similar_names
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 
@@ -81,7 +81,7 @@ def test_nothing_known_ends_a_command_with_done() -> None:
 
 def test_every_entry_says_what_it_means_and_what_to_do() -> None:
     for known in ERROR_CODES.values():
-        assert known.where in PLACES
+        assert known.where in CODE_PLACES
         assert known.meaning.endswith(".")
         assert known.do.endswith(".")
         assert "|" not in known.meaning + known.do  # they are cells of a table
@@ -101,51 +101,51 @@ def test_every_code_that_the_rehearsal_services_answer_is_known() -> None:
 def test_every_check_that_the_online_half_raises_is_explained() -> None:
     raised = {check for path in SOURCES.rglob("*.py") for check in RAISED.findall(path.read_text())}
     assert set(DELIVERY_CHECKS) <= raised
-    assert sorted(raised - set(CHECKS) - set(DELIVERY_CHECKS)) == []
+    assert sorted(raised - set(CHECKS_BY_ID) - set(DELIVERY_CHECKS)) == []
 
 
 # ---- explanations --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    "name", [*ERROR_CODES, *CHECKS, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
+    "name", [*ERROR_CODES, *CHECKS_BY_ID, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
 )
 def test_everything_with_a_name_is_explained(name: str) -> None:
-    assert named(everything(), name)
+    assert explanations_of(everything(), name)
 
 
 def test_a_name_with_two_meanings_gives_both() -> None:
-    assert [item.kind for item in named(everything(), "3")] == ["rpc code", "exit code"]
+    assert [item.kind for item in explanations_of(everything(), "3")] == ["rpc code", "exit code"]
 
 
 @pytest.mark.parametrize(("check", "code"), [("DOC-JSON", 4), ("QR-CRC", 4), ("DOMAIN-CHAIN", 3), ("ROUTE-STRUCT", 3),
                                              ("REPORT-FIELD", 4), ("REPORT-MATCH", 3), ("SIGNER-DEVICE", 5)])  # fmt: skip
 def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
-    [item] = named(everything(), check)
+    [item] = explanations_of(everything(), check)
     assert item.exit_code == code
 
 
 @pytest.mark.parametrize("state", list(OrderState))
 def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
-    [item] = [item for item in named(everything(), state.value) if item.kind == "outcome"]
-    error = error_of(OrderOutcome("0x", state))
+    [item] = [item for item in explanations_of(everything(), state.value) if item.kind == "outcome"]
+    error = outcome_error(OrderOutcome("0x", state))
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 
 def test_names_are_found_whatever_their_case() -> None:
-    assert [item.name for item in named(everything(), "wrongsl")] == ["WrongSl"]
-    assert [item.name for item in named(everything(), "domain-chain")] == ["DOMAIN-CHAIN"]
+    assert [item.name for item in explanations_of(everything(), "wrongsl")] == ["WrongSl"]
+    assert [item.name for item in explanations_of(everything(), "domain-chain")] == ["DOMAIN-CHAIN"]
 
 
 @pytest.mark.parametrize(
     ("unknown", "meant"), [("NOPRICE", "NO_PRICE"), ("DOMAIN_CHAIN", "DOMAIN-CHAIN"), ("HighSlip", "HighSlippage")]
 )
 def test_the_nearest_known_name_is_found(unknown: str, meant: str) -> None:
-    assert nearest(everything(), unknown)[0] == meant
+    assert similar_names(everything(), unknown)[0] == meant
 
 
 def test_a_name_like_no_other_has_no_nearest() -> None:
-    assert nearest(everything(), "\x1b]0;zzzzzzzzzz\x07") == []
+    assert similar_names(everything(), "\x1b]0;zzzzzzzzzz\x07") == []
 
 
 # ---- the command ---------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.submit import _record, follow, submit
+from airlock_online.delivery.submit import _record, follow_submission, submit_delivery
 from airlock_online.journal.order_states import MAX_EVENTS, OrderState
 from airlock_shared.errors import UsageError
 from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
@@ -66,7 +66,7 @@ def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
 
 def told(desk: DeliveringMachine, *frames: bytes, history: list[Any]) -> OrderOutcome:
     with Market(*frames, history=history) as market:
-        outcome = submit(unsent(market.wire.url), desk.world)
+        outcome = submit_delivery(unsent(market.wire.url), desk.world)
         assert market.wire.count("POST", "/market/execute-batched") == 1
     return outcome
 
@@ -129,7 +129,7 @@ def test_an_end_that_the_history_does_not_have_is_not_told(desk: DeliveringMachi
     outcome = told(desk, *streamed(ACCEPTED, INITIATED, EXECUTED), history=[ACCEPTED, INITIATED])
     assert (outcome.state, "does not say so" in outcome.reason) == (OrderState.ACCEPTED, True)
     with Market(history=[ACCEPTED, INITIATED, EXECUTED]) as market:
-        later = follow(outcome.digest, desk.world)
+        later = follow_submission(outcome.digest, desk.world)
         assert later.state is OrderState.ACCEPTED  # another address: nobody answers there
         assert market.wire.seen == []
 
@@ -143,7 +143,7 @@ def test_an_end_that_the_history_has_is_told_once(desk: DeliveringMachine) -> No
 @pytest.mark.parametrize("answer", [reply(404, {}), reply(500, {}), Answer(b"", reset=True)])
 def test_where_the_history_cannot_be_asked_an_end_with_an_id_counts(desk: DeliveringMachine, answer: Answer) -> None:
     with Wire({SUBMIT: [stream(*streamed(ACCEPTED, INITIATED, EXECUTED))], STATUS: [answer]}) as wire:
-        assert submit(unsent(wire.url), desk.world).state is OrderState.FILLED
+        assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
 
 
 # ---- what the history must agree with --------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_an_end_beside_what_was_not_signed_is_none(desk: DeliveringMachine, othe
     behind = [INITIATED | {"seq": 3, "payload": other}] if place == "behind" else []
     history = [ACCEPTED, initiated, executed, *behind]
     with Market(*streamed(ACCEPTED, initiated, executed), history=history) as market:
-        outcome = submit(unsent(market.wire.url, signed=SIGNED), desk.world)
+        outcome = submit_delivery(unsent(market.wire.url, signed=SIGNED), desk.world)
     assert (outcome.state, "not-what-was-signed" in outcome.anomalies) == (OrderState.ACCEPTED, True)
     assert outcome.reason.startswith("a service tells of another order than the signed one")
     assert next(iter(other)) in outcome.reason
@@ -181,7 +181,7 @@ def test_where_no_history_can_be_asked_the_streams_end_of_another_order_is_none(
 ) -> None:
     executed = EXECUTED | {"payload": {"orderId": 1, **other}}
     with Wire({SUBMIT: [stream(*streamed(ACCEPTED, INITIATED, executed))], STATUS: [reply(404, {})]}) as wire:
-        outcome = submit(unsent(wire.url, signed=SIGNED), desk.world)
+        outcome = submit_delivery(unsent(wire.url, signed=SIGNED), desk.world)
     assert (outcome.state, "not-what-was-signed" in outcome.anomalies) == (OrderState.ACCEPTED, True)
 
 
@@ -209,7 +209,7 @@ def test_one_huge_event_id_does_not_hide_the_end(desk: DeliveringMachine, huge: 
 def test_the_whole_history_is_asked_for_now_and_then(desk: DeliveringMachine) -> None:
     desk.world = desk.world._replace(patience_s=30)
     with Market(*streamed(ACCEPTED), history=[ACCEPTED]) as market:
-        submit(unsent(market.wire.url), desk.world)
+        submit_delivery(unsent(market.wire.url), desk.world)
         asked = [urlsplit(seen.target).query for seen in market.wire.seen[1:]]
     assert asked[:5] == ["afterSeq=0"] * 4 + [""]
     assert asked.count("") >= 3
@@ -259,9 +259,9 @@ def followed(desk: DeliveringMachine, given: str, *history: Any) -> OrderOutcome
     with Market(history=[]) as market:
         market.wire._server.script[SUBMIT] = [Answer(b"", reset=True)]
         delivery = unsent(market.wire.url, signed=SIGNED)
-        assert submit(delivery, desk.world).state is OrderState.UNKNOWN
+        assert submit_delivery(delivery, desk.world).state is OrderState.UNKNOWN
         market.history = list(history)
-        return follow(delivery.digest, desk.world, given)
+        return follow_submission(delivery.digest, desk.world, given)
 
 
 def test_an_order_is_followed_by_the_id_that_a_person_gives(desk: DeliveringMachine) -> None:
@@ -286,11 +286,11 @@ def test_what_is_no_id_is_refused(desk: DeliveringMachine, given: str) -> None:
 def test_an_order_that_has_its_id_or_its_end_takes_no_other(desk: DeliveringMachine) -> None:
     outcome = told(desk, *streamed(ACCEPTED), history=[ACCEPTED])
     with pytest.raises(UsageError, match="has the tracking id t-1"):
-        follow(outcome.digest, desk.world, "t-2")
+        follow_submission(outcome.digest, desk.world, "t-2")
     desk.world.journal.move(outcome.digest, OrderState.FAILED)
     with pytest.raises(UsageError, match="already"):
-        follow(outcome.digest, desk.world, "t-1")
+        follow_submission(outcome.digest, desk.world, "t-1")
     other = unsent(route="relayer", digest="0x" + "cd" * 32)
     desk.world.journal.prepare(_record(other, "POST", ""))
     with pytest.raises(UsageError, match="only the batched market"):
-        follow(other.digest, desk.world, "t-2")
+        follow_submission(other.digest, desk.world, "t-2")

@@ -20,7 +20,7 @@ from airlock_online.journal import engine
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, Record, open_journal
 from airlock_online.journal.order_states import FINAL, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import TRANSITIONS, VERSION, Submission, before
+from airlock_online.journal.schema import SCHEMA_VERSION, TRANSITIONS, Submission, before
 from airlock_shared.errors import Refusal
 
 DIGEST = "0x" + "ab" * 32
@@ -408,7 +408,7 @@ def test_a_file_that_is_no_database_is_refused_and_left_alone(path: Path) -> Non
     assert path.read_bytes().startswith(b"minutes")
 
 
-@pytest.mark.parametrize("version", [0, -1, VERSION + 1, 10**6])
+@pytest.mark.parametrize("version", [0, -1, SCHEMA_VERSION + 1, 10**6])
 def test_a_journal_of_another_version_is_refused(path: Path, version: int) -> None:
     open_journal(str(path), lambda: NOW).close()
     connection = sqlite3.connect(path)

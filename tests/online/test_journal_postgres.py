@@ -15,7 +15,7 @@ from sqlalchemy.pool import NullPool
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
-from airlock_online.journal.schema import SUBMISSIONS, TRANSITIONS, VERSION
+from airlock_online.journal.schema import SCHEMA_VERSION, SUBMISSIONS, TRANSITIONS
 from online.test_journal import (
     DIGEST,
     MAKER,
@@ -101,7 +101,7 @@ def test_texts_that_no_database_holds_are_kept_escaped(journal: Journal) -> None
     assert journal.events(DIGEST)[0].payload == {"m": "\ud800\0"}
 
 
-@pytest.mark.parametrize("version", [0, VERSION + 1])
+@pytest.mark.parametrize("version", [0, SCHEMA_VERSION + 1])
 def test_a_journal_of_another_version_is_refused(journal: Journal, postgres_url: str, version: int) -> None:
     with journal._engine.begin() as connection:
         connection.execute(text(f"UPDATE journal_schema SET version = {version}"))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from airlock_online.clients import sse
 from airlock_online.delivery.event_lines import from_status, from_stream
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.journal.order_states import (
     ANOMALIES,
     FINAL,
@@ -425,7 +425,7 @@ def test_no_events_mean_pending() -> None:
 def test_every_state_but_success_ends_a_command_with_its_error(
     state: OrderState, error: type[AirlockError], code: int
 ) -> None:
-    raised = error_of(OrderOutcome("0x", state, code="WrongSl", reason="because"))
+    raised = outcome_error(OrderOutcome("0x", state, code="WrongSl", reason="because"))
     assert type(raised) is error
     assert raised.exit_code == code
     assert "because" in str(raised)
@@ -434,7 +434,7 @@ def test_every_state_but_success_ends_a_command_with_its_error(
 
 @pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.CONFIRMED])
 def test_success_has_no_error(state: OrderState) -> None:
-    assert error_of(OrderOutcome("0x", state)) is None
+    assert outcome_error(OrderOutcome("0x", state)) is None
 
 
 def test_nothing_is_both_final_and_resumable() -> None:

@@ -19,15 +19,15 @@ from airlock_online.delivery.routes import twap
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.deployment_fetch import deployment_document
-from airlock_online.preparing.meta_forms import contracts_of, enums_of, one_spelling
+from airlock_online.preparing.meta_forms import enums_of, named_contracts, one_spelling
 from airlock_online.preparing.prepare import beside_lines, set_aside
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import FORMAT as SERVICES
 from airlock_online.speech.sections import REPLIES, SHIPPED
+from airlock_online.speech.sections import SERVICES_FORMAT as SERVICES
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
-from airlock_shared.venue.profile import FORMAT
+from airlock_shared.venue.profile import VENUE_FORMAT
 from online import transaction_steps as steps
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine, delivering_machine
@@ -90,7 +90,7 @@ OWN = {
 def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_signed(
     route: str, body: str, delivered: bool
 ) -> None:
-    profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
+    profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": route}}, "calls": {}}
     document = add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode())
     made = read_deployment(document)
     said = {"format": SERVICES, "bodies": {body: {"id": "$message.nonce", "sig": "$signature"}}} if body else None
@@ -107,7 +107,7 @@ def test_a_struct_of_the_venue_that_no_route_can_send_is_refused_before_it_is_si
     ("name", "meant"), [("twap-MoveRek", "twap-MoveReq"), ("core-api-MoveReq", "core-api-TpSlReq")]
 )
 def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table: str, name: str, meant: str) -> None:
-    profile = {"format": FORMAT, "structs": {"MoveReq": OWN | {"route": "twap"}}, "calls": {}}
+    profile = {"format": VENUE_FORMAT, "structs": {"MoveReq": OWN | {"route": "twap"}}, "calls": {}}
     made = read_deployment(add_venue_profile(json.loads(DEPLOYMENT_TEXT), json.dumps(profile).encode()))
     body = {"id": "$message.nonce", "sig": "$signature"}
     said: dict[str, dict[str, object]] = {
@@ -124,7 +124,7 @@ def test_what_the_services_file_says_of_no_struct_of_this_venue_is_refused(table
 def test_what_does_not_ship_is_never_sent_in_the_shape_of_what_ships(desk: DeliveringMachine) -> None:
     delivery = order("core-api-post", "https://venue.example")
     assert delivery.primary_type == "TpSlReq"
-    for route in (core_api.ROUTE, twap.ROUTE):
+    for route in (core_api.CORE_API_ROUTE, twap.ROUTE):
         with pytest.raises(UsageError, match="no body of it is known"):
             route.parcel(delivery._replace(primary_type="MoveReq"), desk.world)
 
@@ -265,7 +265,7 @@ A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
     ],
 )
 def test_contracts_may_stand_in_tables_within_tables(told: dict[str, Any], found: dict[str, str]) -> None:
-    assert contracts_of(told) == found
+    assert named_contracts(told) == found
 
 
 @pytest.mark.parametrize(
@@ -277,7 +277,7 @@ def test_contracts_may_stand_in_tables_within_tables(told: dict[str, Any], found
 )  # fmt: skip
 def test_a_contract_twice_or_without_an_address_is_refused(told: dict[str, Any]) -> None:
     with pytest.raises(ServiceError):
-        contracts_of(told)
+        named_contracts(told)
 
 
 PLAIN = {"fixed": 0, "percentage": 1}

@@ -9,8 +9,15 @@ from typing import Any
 
 import pytest
 
-from airlock_online.delivery.deliveries import delivery_of, match
-from airlock_online.wallets.requests import WalletAnswers, choose_step, document_of, sign_request, signable_of, take
+from airlock_online.delivery.deliveries import delivery_of, match_answers
+from airlock_online.wallets.requests import (
+    WalletAnswers,
+    request_to_answer,
+    sign_request,
+    signable_of,
+    signatures_document,
+    take_answer,
+)
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
@@ -50,7 +57,7 @@ def answer(step: str, folder: str = "requests", **changes: Any) -> Signature:
 @pytest.mark.parametrize(("folder", "step"), ALL)
 def test_an_answer_becomes_the_signature_that_our_own_signer_would_have_made(folder: str, step: str) -> None:
     header, items, _ = parsed(folder)
-    signed = take(answer(step, folder), header, items, deployment())
+    signed = take_answer(answer(step, folder), header, items, deployment())
     assert (signed.step, signed.signature, signed.shown) == (step, SIGNED[folder][step], "by another wallet")
     request = next(item for item in items if item.step == step)
     assert delivery_of(request, signed, header, deployment(), to_send=False).signature == SIGNED[folder][step]
@@ -115,7 +122,7 @@ BAD = {
 def test_a_wrong_answer_is_refused(changes: dict[str, Any], check: str) -> None:
     header, items, _ = parsed()
     with pytest.raises(Refusal) as refused:
-        take(answer("desk-key", **changes), header, items, deployment())
+        take_answer(answer("desk-key", **changes), header, items, deployment())
     assert refused.value.check == check
     assert GOOD.hex()[:64] not in str(refused.value)
 
@@ -123,7 +130,7 @@ def test_a_wrong_answer_is_refused(changes: dict[str, Any], check: str) -> None:
 def test_an_answer_to_another_document_is_refused() -> None:
     header, items, _ = parse_requests(to_bytes(good("referral")))
     with pytest.raises(Refusal, match="SIG-REQUESTS"):
-        take(answer("desk-key"), header, items, deployment())
+        take_answer(answer("desk-key"), header, items, deployment())
 
 
 ALTERED = {
@@ -158,23 +165,23 @@ def test_the_document_is_there_once_every_step_is_answered(tmp_path: Path) -> No
     header, items, fingerprint = parsed()
     answers = WalletAnswers(tmp_path, fingerprint)
     for count, item in enumerate(items):
-        assert choose_step(items, answers.of(items), None) is items[count]
-        assert document_of(header, items, answers.of(items), fingerprint, NOW_MS) is None
-        assert answers.keep(take(answer(item.step), header, items, deployment()))
-    document = document_of(header, items, answers.of(items), fingerprint, NOW_MS)
+        assert request_to_answer(items, answers.of(items), None) is items[count]
+        assert signatures_document(header, items, answers.of(items), fingerprint, NOW_MS) is None
+        assert answers.keep(take_answer(answer(item.step), header, items, deployment()))
+    document = signatures_document(header, items, answers.of(items), fingerprint, NOW_MS)
     assert document is not None
     answered, signed, _ = parse_signatures(document)
     assert answered.transcript_head == GENESIS
-    pairs = match(answered, signed, header, items, fingerprint)
+    pairs = match_answers(answered, signed, header, items, fingerprint)
     assert [pair[1].signature for pair in pairs] == [SIGNED["requests"][item.step] for item in items]
     with pytest.raises(UsageError, match="every step has its answer"):
-        choose_step(items, answers.of(items), None)
+        request_to_answer(items, answers.of(items), None)
 
 
 def test_a_second_answer_leaves_the_first_in_its_place(tmp_path: Path) -> None:
     header, items, fingerprint = parsed()
     answers = WalletAnswers(tmp_path, fingerprint)
-    signed = take(answer("desk-key"), header, items, deployment())
+    signed = take_answer(answer("desk-key"), header, items, deployment())
     assert answers.keep(signed)
     assert not answers.keep(signed._replace(signature="0x" + OTHERS.hex()))
     assert answers.of(items) == {"desk-key": signed}
@@ -182,7 +189,7 @@ def test_a_second_answer_leaves_the_first_in_its_place(tmp_path: Path) -> None:
 
 def test_kept_answers_are_readable_by_their_owner_alone_and_belong_to_their_document(tmp_path: Path) -> None:
     header, items, fingerprint = parsed()
-    WalletAnswers(tmp_path, fingerprint).keep(take(answer("desk-key"), header, items, deployment()))
+    WalletAnswers(tmp_path, fingerprint).keep(take_answer(answer("desk-key"), header, items, deployment()))
     (path,) = tmp_path.rglob("*.json")
     assert path.stat().st_mode & 0o777 == 0o600
     assert WalletAnswers(tmp_path, "0" * 64).of(items) == {}
@@ -192,7 +199,7 @@ def test_kept_answers_are_readable_by_their_owner_alone_and_belong_to_their_docu
 def test_a_damaged_answer_is_not_taken_for_none(tmp_path: Path, text: str) -> None:
     header, items, fingerprint = parsed()
     answers = WalletAnswers(tmp_path, fingerprint)
-    answers.keep(take(answer("desk-key"), header, items, deployment()))
+    answers.keep(take_answer(answer("desk-key"), header, items, deployment()))
     next(tmp_path.rglob("*.json")).write_text(text)
     with pytest.raises(DocumentError):
         answers.of(items)
@@ -200,4 +207,4 @@ def test_a_damaged_answer_is_not_taken_for_none(tmp_path: Path, text: str) -> No
 
 def test_an_unknown_step_is_named_with_those_that_there_are() -> None:
     with pytest.raises(UsageError, match="desk-key"):
-        choose_step(parsed()[1], {}, "no-such-step")
+        request_to_answer(parsed()[1], {}, "no-such-step")

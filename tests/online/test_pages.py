@@ -14,7 +14,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.pages import PAGES_AT_MOST, read_pairs
 from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import FORMAT, SHIPPED, Speech
+from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ServiceError, UsageError
 from online import transaction_steps as steps
@@ -23,12 +23,12 @@ from online.test_reads import positions
 from shared.make_payloads import DESK, TREASURY
 
 SERVICES = f"""\
-format = "{FORMAT}"
+format = "{SERVICES_FORMAT}"
 
 [requests.positions]
 startingAfter = "$next.paging.after"
 """
-BY_MARK = resolve_services({"format": FORMAT, "requests": {"all": {"startingAfter": "$next.paging.after"}}})
+BY_MARK = resolve_services({"format": SERVICES_FORMAT, "requests": {"all": {"startingAfter": "$next.paging.after"}}})
 
 
 def paged(data: dict[str, Any], mark: object) -> dict[str, Any]:
@@ -99,7 +99,9 @@ def test_marks_that_do_not_end_are_refused() -> None:
 def test_a_next_page_that_no_file_names_is_told_and_never_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], mark: str
 ) -> None:
-    code, asked = read(tmp_path, [positions() | {mark: "b"}], "positions", TREASURY, services=f'format = "{FORMAT}"\n')
+    code, asked = read(
+        tmp_path, [positions() | {mark: "b"}], "positions", TREASURY, services=f'format = "{SERVICES_FORMAT}"\n'
+    )
     assert (code, len(asked)) == (8, 1)
     assert f"'{mark}' says that there is more" in " ".join(capsys.readouterr().err.split())
 
@@ -109,7 +111,7 @@ def test_positions_in_counted_pages_are_read_whole(tmp_path: Path, capsys: pytes
     pages = [
         {"trades": [each], "orders": [], "page": number, "pages": 3} for number, each in enumerate(whole["trades"], 1)
     ]
-    code, asked = read(tmp_path, pages, "positions", TREASURY, "--json", services=f'format = "{FORMAT}"\n')
+    code, asked = read(tmp_path, pages, "positions", TREASURY, "--json", services=f'format = "{SERVICES_FORMAT}"\n')
     assert (code, json.loads(capsys.readouterr().out)["reply"]["trades"]) == (0, whole["trades"])
     assert [target.partition("&")[2] for target in asked] == ["", "page=2", "page=3"]
 
@@ -137,8 +139,8 @@ def test_the_pairs_are_read_by_a_mark_and_one_that_was_asked_for_may_be_named_ag
 )
 def test_a_mark_that_cannot_be_meant_is_refused(name: str, request_: dict[str, Any]) -> None:
     with pytest.raises(UsageError, match="mistake"):
-        resolve_services({"format": FORMAT, "requests": {name: request_}})
+        resolve_services({"format": SERVICES_FORMAT, "requests": {name: request_}})
 
 
 def test_a_mark_may_go_by_the_name_that_counted_pages_have() -> None:
-    assert resolve_services({"format": FORMAT, "requests": {"pairs": {"page": "$next.page"}}})
+    assert resolve_services({"format": SERVICES_FORMAT, "requests": {"pairs": {"page": "$next.page"}}})

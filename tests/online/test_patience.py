@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from airlock_online.clients.http import NotSent
-from airlock_online.preparing.patience import ATTEMPTS, WAIT_AT_MOST_S, Patience
+from airlock_online.preparing.patience import MAX_BUILDS, WAIT_AT_MOST_S, Patience
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 
 NOW_MS = 1_800_000_000_000
@@ -66,7 +66,7 @@ def test_what_fails_without_a_word_is_given_up_and_said_as_it_came() -> None:
     waiting = Waiting(*(failure(502) for _ in range(100)))
     with pytest.raises(ServiceError, match=r"^no$"):
         waiting()
-    assert waiting.asked == ATTEMPTS
+    assert waiting.asked == MAX_BUILDS
     assert waiting.waits == [1, 2, 4, 8, 16]
 
 

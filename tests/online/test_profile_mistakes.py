@@ -16,8 +16,8 @@ from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import DocumentError, ExitCode, Refusal
-from airlock_shared.venue.profile import FORMAT, venue_of
-from airlock_shared.venue.profile_words import resolve, text_of
+from airlock_shared.venue.profile import VENUE_FORMAT, venue_of
+from airlock_shared.venue.profile_words import resolve_profile, text_of
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, good, plan, request_of, to_bytes
@@ -179,7 +179,7 @@ def test_what_is_quoted_of_a_file_reaches_no_screen_as_it_came() -> None:
 
 
 def test_the_signing_machine_refuses_on_the_first_by_the_same_reader() -> None:
-    whole = resolve(PROFILE)
+    whole = resolve_profile(PROFILE)
     whole["structs"]["CloseTradeReq"]["leaves"]["amount"] = "amont"
     whole["structs"]["DelegateReq"]["leaves"]["expiry"] = "expirry"
     with pytest.raises(DocumentError) as caught:
@@ -194,8 +194,8 @@ def test_the_signing_machine_refuses_on_the_first_by_the_same_reader() -> None:
 
 def at_prepare(step: str, entry: dict[str, Any], struct: str = "DelegateReq") -> Refusal:
     """Return what ``prepare`` says of a good payload of what ships, at a venue whose profile has a struct otherwise."""
-    profile = {"format": FORMAT, "structs": {struct: entry}}
-    pinned = parse_deployment(to_bytes({**DOCUMENT, "signed": resolve(profile)}))
+    profile = {"format": VENUE_FORMAT, "structs": {struct: entry}}
+    pinned = parse_deployment(to_bytes({**DOCUMENT, "signed": resolve_profile(profile)}))
     request = request_of(good(step))
     found = judge_item(request, Situation(plan(), pinned, NOW_MS), Known())
     with pytest.raises(Refusal) as caught:

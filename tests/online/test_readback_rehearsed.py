@@ -11,7 +11,7 @@ import pytest
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_online.readback.expectations import Expectation
 from airlock_online.readback.read_back import read_back
@@ -82,7 +82,7 @@ def kept(promises: list[Expectation]) -> set[bool | None]:
 def test_what_was_executed_is_found(services: RehearsalServices, desk: DeliveringMachine, action: str) -> None:
     request = built(action, services, desk.world.http)
     delivery = signed(services, desk.world.http, ACTIONS[action].path, CASES[action][0], **asked(action))
-    assert submit(delivery, desk.world).state in (OrderState.FILLED, OrderState.CONFIRMED)
+    assert submit_delivery(delivery, desk.world).state in (OrderState.FILLED, OrderState.CONFIRMED)
     assert kept(promises_of(request, services, desk)) == {True}
 
 

@@ -10,7 +10,16 @@ from typing import Any
 import pytest
 
 from airlock_online.cli.main import program
-from airlock_online.clients.builder_reads import DELEGATION, NONCE, NOT_TOLD, ORDER, POSITION, Column, relayed, rows
+from airlock_online.clients.builder_reads import (
+    DELEGATION_COLUMNS,
+    NONCE_COLUMNS,
+    NOT_TOLD,
+    ORDER_COLUMNS,
+    POSITION_COLUMNS,
+    Column,
+    relayed,
+    told_values,
+)
 from airlock_online.speech.sections import REPLIES
 from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
 from airlock_shared.cli.program import run
@@ -363,24 +372,30 @@ ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", 
 
 
 @pytest.mark.parametrize("value", ODD, ids=repr)
-@pytest.mark.parametrize("column", [c for c in POSITION if c.unit.name not in ("side", "flag")], ids=lambda c: c.label)
+@pytest.mark.parametrize(
+    "column", [c for c in POSITION_COLUMNS if c.unit.name not in ("side", "flag")], ids=lambda c: c.label
+)
 def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> None:
     source: object = value
     for name in reversed(column.path.split(".")):
         source = {name: source}
-    [row] = rows(source, [column])
+    [row] = told_values(source, [column])
     assert (row.raw, row.text) == (None, NOT_TOLD)
 
 
 @pytest.mark.parametrize(
-    "columns", [POSITION, ORDER, NONCE, DELEGATION, relayed(REPLIES["relay"])], ids=["p", "o", "n", "d", "r"]
+    "columns",
+    [POSITION_COLUMNS, ORDER_COLUMNS, NONCE_COLUMNS, DELEGATION_COLUMNS, relayed(REPLIES["relay"])],
+    ids=["p", "o", "n", "d", "r"],
 )
 @pytest.mark.parametrize("source", [None, [], "x", 5, {}, {"trade": []}, {"trade": None, "order": 1}])
 def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], source: object) -> None:
-    assert {row.text for row in rows(source, columns)} == {NOT_TOLD}
+    assert {row.text for row in told_values(source, columns)} == {NOT_TOLD}
 
 
 def test_an_integer_is_read_whether_it_comes_as_text_or_number() -> None:
-    price = next(column for column in POSITION if column.path == "trade.openPrice")
-    texts = {rows({"trade": {"openPrice": value}}, [price])[0].text for value in (32005000000000, "32005000000000")}
+    price = next(column for column in POSITION_COLUMNS if column.path == "trade.openPrice")
+    texts = {
+        told_values({"trade": {"openPrice": value}}, [price])[0].text for value in (32005000000000, "32005000000000")
+    }
     assert texts == {"3200.5 USD (raw 32005000000000)"}

@@ -22,7 +22,7 @@ from airlock_online.readback.referral_codes import (
     disagreements,
     from_builder,
     from_chain,
-    settled,
+    settled_facts,
 )
 from airlock_shared.cli.program import run
 from airlock_shared.ethereum.signatures import keccak256
@@ -202,7 +202,7 @@ def test_a_difference_is_named_with_both_words(changed: dict[str, Any], named: s
 
 
 def test_the_chain_s_word_settles_what_it_tells() -> None:
-    told = settled([BUILDER, ReferralFacts("the chain", owner=DESK)])
+    told = settled_facts([BUILDER, ReferralFacts("the chain", owner=DESK)])
     assert (told.owner, told.pending, told.private) == (DESK, NOBODY, False)
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
 from airlock_online.delivery.routes.context import Delivery, Found
-from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export, follow, submit
+from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export_delivery, follow_submission, submit_delivery
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
 from airlock_shared.errors import ExitCode, Expired, Refusal
@@ -36,14 +36,14 @@ def lost(desk: DeliveringMachine, way: str) -> Delivery:
         {name: [reply(500, {})] for name in (SUBMIT, "POST /price-triggers", "POST /twaps/cancel", "POST /intents")}
     ) as wire:
         delivery = order(way, wire.url)
-        assert submit(delivery, desk.world).state is OrderState.UNKNOWN
+        assert submit_delivery(delivery, desk.world).state is OrderState.UNKNOWN
     return delivery
 
 
 def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Found]) -> OrderOutcome:
     world = desk.reading(lambda *_: used)._replace(look=lambda _: seen, on_asked=lambda *both: asked.append(both))
     asked: list[tuple[str, str]] = []
-    outcome = follow(order("batched-market", "https://venue.example").digest, world)
+    outcome = follow_submission(order("batched-market", "https://venue.example").digest, world)
     assert {question for question, _ in asked} >= {f"the builder: {found.what}" for found in seen if used}
     return outcome
 
@@ -93,7 +93,7 @@ def test_a_services_word_of_a_nonce_settles_nothing_on_any_route(
     delivery = lost(desk, way)
     if late:
         desk.now_ms = (delivery.deadline_ms or NOW) + EXPIRY_MARGIN_MS + 1
-    assert follow(delivery.digest, desk.reading(lambda *_: used)).state is state
+    assert follow_submission(delivery.digest, desk.reading(lambda *_: used)).state is state
 
 
 # ---- what was handed to another sender ------------------------------------------------------------------------------
@@ -102,32 +102,32 @@ def test_a_services_word_of_a_nonce_settles_nothing_on_any_route(
 def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: DeliveringMachine) -> None:
     with Wire({}) as wire:
         delivery = order("twap", wire.url)
-        export(delivery, desk.world)
-        export(delivery, desk.world)
-        assert follow(delivery.digest, desk.reading(lambda *_: False)).state is OrderState.EXPORTED
+        export_delivery(delivery, desk.world)
+        export_delivery(delivery, desk.world)
+        assert follow_submission(delivery.digest, desk.reading(lambda *_: False)).state is OrderState.EXPORTED
         with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
-            submit(delivery, desk.world)
-        assert follow(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.EXPORTED
+            submit_delivery(delivery, desk.world)
+        assert follow_submission(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.EXPORTED
         assert wire.seen == []
 
 
 def test_what_was_rejected_may_be_exported(desk: DeliveringMachine) -> None:
     with Wire({"POST /twaps/cancel": [reply(400, {})]}) as wire:
-        submit(order("twap", wire.url), desk.world)
-        export(order("twap", wire.url), desk.world)
+        submit_delivery(order("twap", wire.url), desk.world)
+        export_delivery(order("twap", wire.url), desk.world)
     assert desk.world.journal.get(order("twap", wire.url).digest).state is OrderState.EXPORTED
 
 
 def test_what_may_have_been_taken_is_not_exported(desk: DeliveringMachine) -> None:
     delivery = lost(desk, "twap")
     with pytest.raises(Refusal, match="ROUTE-SENT"):
-        export(delivery, desk.world)
+        export_delivery(delivery, desk.world)
     assert desk.world.journal.get(delivery.digest).state is OrderState.UNKNOWN
 
 
 def test_what_is_expired_is_not_exported(desk: DeliveringMachine) -> None:
     with pytest.raises(Expired):
-        export(unsent(deadline_ms=NOW - 1), desk.world)
+        export_delivery(unsent(deadline_ms=NOW - 1), desk.world)
     assert desk.world.journal.submissions() == []
 
 
@@ -142,7 +142,7 @@ def test_an_export_between_the_look_and_the_claim_is_still_refused(desk: Deliver
 
     late = Late(desk.world.journal._engine, lambda: NOW)
     with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
-        submit(delivery, desk.world._replace(journal=late))
+        submit_delivery(delivery, desk.world._replace(journal=late))
 
 
 def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_whose_claim_comes_second_sends_nothing(desk: DeliveringMachine, tmp_pat
                     assert other.claim(digest)
                     return str(super().claim(digest, *alone, **sent))
 
-        outcome = submit(delivery, desk.world._replace(journal=Late(desk.world.journal._engine, lambda: NOW)))
+        outcome = submit_delivery(delivery, desk.world._replace(journal=Late(desk.world.journal._engine, lambda: NOW)))
         assert "is sending it" in outcome.reason
         assert wire.seen == []
 
@@ -182,7 +182,7 @@ def test_every_state_says_what_it_waits_for_and_what_to_do(
 
 def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> None:
     with Wire({SUBMIT: [stream(frame("MarketOrderAccepted", {"trackingId": "t-1"}, 0))]}) as wire:
-        outcome = submit(unsent(wire.url), desk.world._replace(patience_s=0))
+        outcome = submit_delivery(unsent(wire.url), desk.world._replace(patience_s=0))
     assert "final answer" in open_outcome(desk.world.journal.get(outcome.digest)).what
 
 
@@ -197,6 +197,6 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
     ],
 )
 def test_an_outcome_is_advised_on_by_its_code(state: OrderState, code: str, exit_code: ExitCode, advice: str) -> None:
-    error = error_of(OrderOutcome("0x", state, code=code))
+    error = outcome_error(OrderOutcome("0x", state, code=code))
     assert error is not None
     assert (error.exit_code, advice in error.do) == (exit_code, True)

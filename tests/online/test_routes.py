@@ -12,8 +12,8 @@ import pytest
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.rpc import hash_of
-from airlock_online.delivery.submit import follow, submit
+from airlock_online.delivery.routes.rpc import chain_hash
+from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
@@ -24,8 +24,8 @@ from online.node import CHAIN_ID
 TX = "0x" + "ee" * 32
 CANCEL, STORE, REPLACE = "POST /twaps/cancel", "POST /price-triggers", "PUT /price-triggers/e-1"
 RELAY, RPC = "POST /v2/relay", "POST /rpc"
-APPROVAL = hash_of(order("relay", "https://venue.example"))
-INCREASE = hash_of(order("rpc", "https://venue.example"))
+APPROVAL = chain_hash(order("relay", "https://venue.example"))
+INCREASE = chain_hash(order("rpc", "https://venue.example"))
 RELAYED = f"GET /v2/relay/{APPROVAL}"
 TWAP_ID = 41
 
@@ -60,7 +60,7 @@ def sent(
     with Wire(script) as wire:
         if way == "rpc":
             desk.world = desk.world._replace(node=RpcClient(wire.url + "/rpc", desk.world.http))
-        return submit(order(way, wire.url)._replace(**changes), desk.world), wire.seen
+        return submit_delivery(order(way, wire.url)._replace(**changes), desk.world), wire.seen
 
 
 def cancelled(**changes: object) -> Answer:
@@ -78,8 +78,8 @@ def test_a_lost_answer_is_unknown_and_it_is_never_sent_again(desk: DeliveringMac
     desk.world = desk.world._replace(patience_s=0)
     with Wire({FIRST[way]: [answer]}) as wire:
         delivery = order(way, wire.url)
-        states = [submit(delivery, desk.world).state for _ in range(2)]
-        states.append(follow(delivery.digest, desk.world).state)
+        states = [submit_delivery(delivery, desk.world).state for _ in range(2)]
+        states.append(follow_submission(delivery.digest, desk.world).state)
         assert (set(states), desk.events) == ({OrderState.UNKNOWN}, [])
         assert sum(seen.method in ("POST", "PUT") for seen in wire.seen) == 1
 
@@ -93,9 +93,9 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(
     again = reply(status, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "second"}})
     with Wire({FIRST[way]: [refused, again]}) as wire:
         delivery = order(way, wire.url)
-        outcome = submit(delivery, desk.world)
+        outcome = submit_delivery(delivery, desk.world)
         assert (outcome.state, outcome.code) == (OrderState.REJECTED, "BAD_REQUEST")
-        assert submit(delivery, desk.world).state is OrderState.REJECTED
+        assert submit_delivery(delivery, desk.world).state is OrderState.REJECTED
     kept = [dict(event.payload) for event in desk.world.journal.rejections(delivery.digest)]
     assert [(entry["attempt"], entry["status"]) for entry in kept] == [(1, status), (2, status)]
     assert ["first" in entry["reason"] for entry in kept] == [True, False]
@@ -107,14 +107,14 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(
 def test_a_4xx_that_may_come_from_elsewhere_is_unknown(desk: DeliveringMachine, way: str, status: int) -> None:
     desk.world = desk.world._replace(patience_s=0)
     with Wire({FIRST[way]: [reply(status, {})]}) as wire:
-        states = {submit(order(way, wire.url), desk.world).state for _ in range(2)}
+        states = {submit_delivery(order(way, wire.url), desk.world).state for _ in range(2)}
         assert states == {OrderState.UNKNOWN}
         assert sum(seen.method in ("POST", "PUT") for seen in wire.seen) == 1
 
 
 @pytest.mark.parametrize("way", FIRST)
 def test_without_a_connection_nothing_was_sent(desk: DeliveringMachine, way: str) -> None:
-    assert submit(order(way, f"http://127.0.0.1:{closed_port()}"), desk.world).state is OrderState.PREPARED
+    assert submit_delivery(order(way, f"http://127.0.0.1:{closed_port()}"), desk.world).state is OrderState.PREPARED
 
 
 @pytest.mark.parametrize("way", ["twap", "core-api-post", "relay", "rpc"])
@@ -124,7 +124,7 @@ def test_nothing_goes_a_way_that_is_not_its_own(desk: DeliveringMachine, way: st
     if route == delivery.route or {route, delivery.route} == {"relay", "rpc"}:
         return
     with pytest.raises(Refusal, match=r"ROUTE-STRUCT|ROUTE-FORM"):
-        submit(delivery._replace(route=route), desk.world)
+        submit_delivery(delivery._replace(route=route), desk.world)
     assert desk.world.journal.submissions() == []
 
 
@@ -182,7 +182,7 @@ def test_an_encoding_that_is_not_the_structs_is_refused_before_anything_is_writt
     desk: DeliveringMachine, way: str
 ) -> None:
     with pytest.raises(Refusal, match="ENC-CANONICAL"):
-        submit(order(way, "http://127.0.0.1:1")._replace(encoded_intent="0x" + "00" * 31), desk.world)
+        submit_delivery(order(way, "http://127.0.0.1:1")._replace(encoded_intent="0x" + "00" * 31), desk.world)
     assert desk.world.journal.submissions() == []
 
 
@@ -241,7 +241,7 @@ def test_a_hostile_old_id_stays_one_segment_of_the_path(desk: DeliveringMachine)
 
 def test_only_a_trigger_replaces(desk: DeliveringMachine) -> None:
     with pytest.raises(Refusal, match="ROUTE-FORM"):
-        submit(order("twap", "http://127.0.0.1:1")._replace(replaces="e-1"), desk.world)
+        submit_delivery(order("twap", "http://127.0.0.1:1")._replace(replaces="e-1"), desk.world)
 
 
 # ---- the relay -----------------------------------------------------------------------------------------------------
@@ -284,8 +284,8 @@ def test_a_relay_that_names_no_hash_leaves_it_unknown_and_the_status_settles_it(
     script = {RELAY: [taken(named)], RELAYED: [relay_status("pending"), relay_status("confirmed", blockNumber=7)]}
     with Wire(script) as wire:
         delivery = order("relay", wire.url)
-        states = [submit(delivery, desk.world).state]
-        states += [follow(delivery.digest, desk.world).state for _ in range(2)]
+        states = [submit_delivery(delivery, desk.world).state]
+        states += [follow_submission(delivery.digest, desk.world).state for _ in range(2)]
     assert states == [OrderState.UNKNOWN, OrderState.UNKNOWN, OrderState.CONFIRMED]
     assert wire.count("POST", "/v2/relay") == 1
 
@@ -375,7 +375,7 @@ def by_node(desk: DeliveringMachine, node: Node, **changes: Any) -> OrderOutcome
     client = RpcClient(node.wire.url + "/rpc", desk.world.http)
     settings: dict[str, Any] = {"node": client, "confirmations": 1} | changes
     desk.world = desk.world._replace(**settings)
-    return submit(order("rpc", node.wire.url), desk.world)
+    return submit_delivery(order("rpc", node.wire.url), desk.world)
 
 
 NONCE = int(order("rpc", "https://venue.example").nonce)
@@ -451,7 +451,7 @@ def test_a_node_whose_answer_is_lost_is_followed_and_never_sent_to_again(
     with Node(**answers) as node:
         outcome = by_node(desk, node)
         assert outcome.state is OrderState.CONFIRMED
-        assert follow(outcome.digest, desk.world).state is OrderState.CONFIRMED
+        assert follow_submission(outcome.digest, desk.world).state is OrderState.CONFIRMED
         assert node.asked.count("eth_sendRawTransaction") == 1
 
 
@@ -487,24 +487,24 @@ def test_the_count_is_read_in_the_confirmed_block(desk: DeliveringMachine) -> No
 def test_without_a_node_nothing_is_sent_and_following_says_what_is_missing(desk: DeliveringMachine) -> None:
     delivery = order("rpc", "http://127.0.0.1")
     with pytest.raises(UsageError, match="AIRLOCK_RPC"):
-        submit(delivery, desk.world)
+        submit_delivery(delivery, desk.world)
     assert desk.world.journal.submissions() == []
     with Node(**(SENDS | {"eth_getTransactionReceipt": [None]})) as node:
         by_node(desk, node, patience_s=0)
-    assert "AIRLOCK_RPC" in follow(delivery.digest, desk.world._replace(node=None)).reason
+    assert "AIRLOCK_RPC" in follow_submission(delivery.digest, desk.world._replace(node=None)).reason
 
 
 def test_a_refused_relay_may_be_sent_by_the_node_and_never_the_other_way_round_at_once(desk: DeliveringMachine) -> None:
     raw: Delivery = order("rpc", "https://venue.example")
     with Wire({RELAY: [reply(400, {})]}) as wire:
-        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.REJECTED
+        assert submit_delivery(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.REJECTED
     answers: dict[str, Sequence[Any]] = SENDS | {"eth_getTransactionReceipt": [receipt()], "eth_blockNumber": ["0x28"]}
     with Node(**answers) as node:
         assert by_node(desk, node).state is OrderState.CONFIRMED
     known = desk.world.journal.get(raw.digest)
     assert (known.record.route, known.record.method) == ("rpc", "eth_sendRawTransaction")
     with Wire({}) as wire:
-        assert submit(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.CONFIRMED
+        assert submit_delivery(raw._replace(route="relay", base_url=wire.url), desk.world).state is OrderState.CONFIRMED
         assert wire.seen == []
 
 
@@ -512,5 +512,5 @@ def test_the_nodes_key_is_not_in_the_journal(desk: DeliveringMachine, tmp_path: 
     with Node(**(SENDS | {"eth_getTransactionReceipt": [None]})) as node:
         client = RpcClient(node.wire.url + "/rpc", desk.world.http)
         desk.world = desk.world._replace(node=client, patience_s=0)
-        submit(order("rpc", client.name), desk.world)
+        submit_delivery(order("rpc", client.name), desk.world)
     assert all(b"/rpc" not in file.read_bytes() for file in tmp_path.iterdir())

@@ -13,7 +13,7 @@ import pytest
 
 from airlock_online.cli.delivery_context import keep_signatures_secret, open_desk
 from airlock_online.cli.main import program
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -96,7 +96,7 @@ def test_what_a_service_echoes_is_nowhere(
     with server(echo) as port, open_desk(home, 0, as_json=as_json, make=True) as desk:
         delivery = order(way, f"http://127.0.0.1:{port}")
         context = desk.context(delivery.step, delivery.digest)._replace(clock_ms=lambda: 1_790_000_000_000)
-        desk.run(delivery.step, delivery.digest, lambda: submit(delivery, context))
+        desk.run(delivery.step, delivery.digest, lambda: submit_delivery(delivery, context))
     told = capsys.readouterr()
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir() if file.is_file()).decode("latin-1")
     secret = delivery.signature[2:]
@@ -151,7 +151,9 @@ SINKS: dict[str, Callable[[str], None]] = {
     "show": console.show,
     "a document": lambda text: console.show_json({"x": text}),
     "rows": lambda text: console.show("\n".join(console.rows("label: ", text))),
-    "an error": lambda text: console.say(console.explain(Refusal("SIG-FORM", text, got=text, expected=text, do=text))),
+    "an error": lambda text: console.say(
+        console.explain_error(Refusal("SIG-FORM", text, got=text, expected=text, do=text))
+    ),
 }
 
 

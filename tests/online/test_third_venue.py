@@ -20,10 +20,10 @@ import pytest
 
 from airlock_online.clients.builder import shaped
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.outcome import error_of
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.outcome import outcome_error
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.routes.struct import body_of, executing_call
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
 from airlock_online.speech.forms import resolve_services
@@ -51,8 +51,8 @@ def relayed(path: Path, taken: Answer, *told: object, node: Node | None = None, 
     with delivering_machine(path) as desk, Wire({"POST /relays": [taken, TAKEN], "GET /relays/r-1": answers}) as wire:
         asked = RpcClient(node.url, desk.world.http) if node else None
         desk.world = desk.world._replace(speech=SPEECH, patience_s=3, node=asked)
-        outcome = submit(order("relayer", wire.url), desk.world)
-        return (submit(order("relayer", wire.url), desk.world) if again else outcome), wire.seen
+        outcome = submit_delivery(order("relayer", wire.url), desk.world)
+        return (submit_delivery(order("relayer", wire.url), desk.world) if again else outcome), wire.seen
 
 
 # ---- what is sent ----------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_without_a_word_in_the_file_a_503_is_as_unknown_as_ever(tmp_path: Path) 
     silent = resolve_services({**FILE, "replies": {"relayer": {"id": "requestId"}}})
     with delivering_machine(tmp_path / "j") as desk, Wire({"POST /relays": [reply(503, {"code": BUSY_WORD})]}) as wire:
         desk.world = desk.world._replace(speech=silent)
-        assert submit(order("relayer", wire.url), desk.world).state is OrderState.UNKNOWN
+        assert submit_delivery(order("relayer", wire.url), desk.world).state is OrderState.UNKNOWN
 
 
 # ---- what it says afterwards -----------------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, 
     }  # fmt: skip
     with Node(answers) as asked:
         outcome, seen = relayed(tmp_path / "j", TAKEN, told, node=asked if node else None)
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert outcome.state is OrderState.ACCEPTED, outcome.reason
     assert error is not None
     assert "sign a new" not in error.do.lower()
@@ -246,7 +246,7 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
             speech=SPEECH, patience_s=2, node=RpcClient(asked.url, desk.world.http), on_answered=answered,
             encoded=lambda _: delivery.encoded_intent[2:],
         )  # fmt: skip
-        outcome = submit(order("relayer", wire.url), desk.world)
+        outcome = submit_delivery(order("relayer", wire.url), desk.world)
     assert outcome.state is state, outcome.reason
 
 
@@ -304,7 +304,7 @@ def _stub(draw: random.Random) -> Iterator[tuple[str, list[tuple[str, str, bytes
             body = self.rfile.read(int(self.headers.get("content-length", 0)))
             seen.append((self.command, str(self.headers["host"]), body))
             document = {} if self.command in ("POST", "PUT") and b"coinSize" in body else told
-            named = {"hash": hash_of(order("relay", "https://venue.example"))} if b"rawTransaction" in body else {}
+            named = {"hash": chain_hash(order("relay", "https://venue.example"))} if b"rawTransaction" in body else {}
             data = json.dumps(document | named).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
@@ -356,11 +356,11 @@ def test_a_hostile_file_is_refused_or_sends_and_says_nothing_false(tmp_path: Pat
             delivery = order(WAYS[number % len(WAYS)], url)
             desk.world = desk.world._replace(speech=speech, patience_s=1.5)
             try:
-                outcome = submit(delivery, desk.world)
+                outcome = submit_delivery(delivery, desk.world)
             except UsageError:  # a part that this struct does not have: before anything was sent
                 assert not any(method != "GET" for method, _, _ in seen), made
                 continue
-            error_told = error_of(outcome)
+            error_told = outcome_error(outcome)
             assert outcome.state in OPEN, (outcome, made)
             assert error_told is None or "sign a new" not in error_told.do, (outcome, made)
         sent = [body for method, _, body in seen if method != "GET"]

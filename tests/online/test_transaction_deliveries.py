@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Signed
@@ -39,7 +39,7 @@ def deliver(step: str = "approve", *, payload: Any = None, **signed: Any) -> Any
 @pytest.mark.parametrize("step", KNOWN)
 def test_every_signed_transaction_becomes_the_bytes_and_the_hash_that_another_library_gave_it(step: str) -> None:
     delivery = deliver(step)
-    assert (delivery.raw_transaction, hash_of(delivery)) == (KNOWN[step]["raw"], KNOWN[step]["hash"])
+    assert (delivery.raw_transaction, chain_hash(delivery)) == (KNOWN[step]["raw"], KNOWN[step]["hash"])
     assert (delivery.route, delivery.deadline_ms, delivery.order_type) == ("relay", None, None)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from airlock_online.clients.http import Http, HttpCall, NotSent
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.submit import follow, submit
+from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from online.crash.orders import WAYS, order
@@ -67,8 +67,8 @@ def test_a_redirect_cannot_unsend(desk: DeliveringMachine, way: str, status: int
     answer = reply(status, {}, f"location: {location}")
     with Wire({SENDINGS[way]: [answer]}) as wire:
         delivery = aim(desk, way, wire.url)
-        states = [submit(delivery, desk.world).state for _ in range(3)]
-        states.append(follow(delivery.digest, desk.world).state)
+        states = [submit_delivery(delivery, desk.world).state for _ in range(3)]
+        states.append(follow_submission(delivery.digest, desk.world).state)
         method, _, path = SENDINGS[way].partition(" ")
         bodies = [seen.body for seen in wire.seen if (seen.method, seen.target) == (method, path)]
         sent = [body for body in bodies if way != "rpc" or b"eth_sendRawTransaction" in body]
@@ -106,7 +106,7 @@ def test_a_write_that_fails_half_way_may_have_arrived(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize("way", WAYS)
 def test_where_nobody_listens_nothing_was_sent_and_it_may_be_sent(desk: DeliveringMachine, way: str) -> None:
     delivery = aim(desk, way, f"http://127.0.0.1:{closed_port()}")
-    assert submit(delivery, desk.world).state is OrderState.PREPARED
+    assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
 
 class _Peer(threading.Thread):
@@ -132,7 +132,7 @@ def test_a_failed_tls_handshake_wrote_no_request(desk: DeliveringMachine, answer
     peer = _Peer(answer)
     peer.start()
     delivery = order("batched-market", f"https://127.0.0.1:{peer.port}")
-    outcome = submit(delivery, desk.world)
+    outcome = submit_delivery(delivery, desk.world)
     peer.join()
     assert outcome.state is OrderState.PREPARED
     assert peer.came[:1] == b"\x16"  # a handshake, and no request
@@ -149,10 +149,10 @@ def test_a_name_that_cannot_be_looked_up_sent_nothing(desk: DeliveringMachine, a
     delivery = order("twap", "https://a.example")._replace(base_url=address)
     if address in UNBUILT:
         with pytest.raises(UsageError):
-            submit(delivery, desk.world)
+            submit_delivery(delivery, desk.world)
         assert desk.world.journal.submissions() == []
     else:
-        assert submit(delivery, desk.world).state is OrderState.PREPARED
+        assert submit_delivery(delivery, desk.world).state is OrderState.PREPARED
 
 
 # ---- our own request -----------------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_a_request_that_cannot_be_built_is_found_before_the_claim(
     desk: DeliveringMachine, way: str, address: str
 ) -> None:
     with pytest.raises(UsageError):
-        submit(order(way, "https://market.example")._replace(base_url=address), desk.world)
+        submit_delivery(order(way, "https://market.example")._replace(base_url=address), desk.world)
     assert desk.world.journal.submissions() == []
 
 
@@ -182,5 +182,5 @@ def test_an_answer_that_is_held_is_no_reason_to_send_again(tmp_path: Path) -> No
     with Wire({SENDINGS["twap"]: [Answer(b"", hold=True)]}) as wire, delivering_machine(tmp_path / "j.sqlite") as desk:
         desk.world.http.timeouts = desk.world.http.timeouts._replace(silence=0.1)
         delivery = order("twap", wire.url)
-        assert [submit(delivery, desk.world).state for _ in range(2)] == [OrderState.UNKNOWN] * 2
+        assert [submit_delivery(delivery, desk.world).state for _ in range(2)] == [OrderState.UNKNOWN] * 2
         assert wire.count("POST", "/twaps/cancel") == 1

@@ -17,21 +17,21 @@ from airlock_online.clients.builder_reads import used_in
 from airlock_online.clients.reply_values import delegation_told, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, read_config
-from airlock_online.delivery.outcome import OrderOutcome, error_of
-from airlock_online.delivery.routes.rpc import hash_of
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.delivery.routes.rpc import chain_hash
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import KNOWN_TYPES, OrderState
 from airlock_online.speech.forms import read_services, resolve_services
 from airlock_online.speech.sections import (
     BODIES,
-    FORMAT,
     KNOWN,
     MEANINGS,
     MEMBERS,
     OF_EVENTS,
     PATHS,
     REPLIES,
+    SERVICES_FORMAT,
     SHIPPED,
     Speech,
     may_mean,
@@ -44,7 +44,7 @@ from online.node import CHAIN_ID, Node
 from second_venue.other_speech import SERVICES
 
 TX = "0x" + "ee" * 32
-APPROVAL = hash_of(order("relay", "https://venue.example"))
+APPROVAL = chain_hash(order("relay", "https://venue.example"))
 FILE: dict[str, Any] = tomllib.loads(SERVICES)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 """What may be said while nothing is decided; REJECTED: the venue does not know the path, and has taken nothing."""
@@ -68,7 +68,9 @@ def test_every_member_is_told_in_the_reference_and_no_other() -> None:
 
 def test_what_ships_is_itself_a_good_file() -> None:
     paths = {name: path for name, path in PATHS.items() if path}
-    assert resolve_services({"format": FORMAT, "paths": paths, "bodies": BODIES, "replies": REPLIES}) == SHIPPED
+    assert (
+        resolve_services({"format": SERVICES_FORMAT, "paths": paths, "bodies": BODIES, "replies": REPLIES}) == SHIPPED
+    )
 
 
 def test_the_market_s_events_are_those_of_the_specification() -> None:
@@ -76,7 +78,7 @@ def test_the_market_s_events_are_those_of_the_specification() -> None:
 
 
 def test_without_a_difference_the_whole_is_what_ships() -> None:
-    assert resolve_services({"format": FORMAT}) == SHIPPED == OnlineConfig().speech
+    assert resolve_services({"format": SERVICES_FORMAT}) == SHIPPED == OnlineConfig().speech
     assert SHIPPED.differences == set()
 
 
@@ -93,7 +95,7 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("case", DIFFERENT)
 def test_each_member_that_differs_changes_the_fingerprint(case: str) -> None:
-    speech = resolve_services({"format": FORMAT, **DIFFERENT[case]})
+    speech = resolve_services({"format": SERVICES_FORMAT, **DIFFERENT[case]})
     assert speech.fingerprint != SHIPPED.fingerprint
     assert len(speech.differences) == 1
 
@@ -114,7 +116,7 @@ def test_a_section_has_one_place(tmp_path: Path) -> None:
 
 def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "s.toml").write_text(
-        f'format = "{FORMAT}"\n[replies.relayer]\nid = "a..b"\nnothing = 1\n\n[limits]\nbuilder = -1\n[words]\n'
+        f'format = "{SERVICES_FORMAT}"\n[replies.relayer]\nid = "a..b"\nnothing = 1\n\n[limits]\nbuilder = -1\n[words]\n'
         'queued = "reverted"\n"\\u202e" = "pending"\n[switch_off]\nchecks = true\n[bodies.relayer]\n'
         'a = "$signatur"\n[paths]\ndelagate = "/v2/x"\n'
     )
@@ -246,7 +248,7 @@ BAD: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_what_a_services_file_may_not_say_is_refused_by_name(case: str) -> None:
     with pytest.raises(UsageError) as caught:
-        resolve_services({"format": FORMAT, **BAD[case]})
+        resolve_services({"format": SERVICES_FORMAT, **BAD[case]})
     assert "mistake" in caught.value.what
     assert caught.value.do
 
@@ -342,7 +344,7 @@ def relayed(speech: Speech, tmp_path: Path, *told: dict[str, Any]) -> tuple[Orde
     }
     with delivering_machine(tmp_path) as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech, patience_s=3)
-        return submit(order("relay", wire.url), desk.world), wire.seen
+        return submit_delivery(order("relay", wire.url), desk.world), wire.seen
 
 
 def said(word: str, **more: Any) -> dict[str, Any]:
@@ -355,7 +357,7 @@ def test_a_word_for_failure_stops_the_asking_and_ends_nothing(
     tmp_path: Path, word: str, meaning: str, beside: dict[str, Any]
 ) -> None:
     outcome, seen = relayed(with_words(**{word: meaning}), tmp_path / "j", said(word, **beside))
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert (outcome.state, outcome.resumable, len(seen)) == (OrderState.ACCEPTED, True, 2)
     assert f"'{word}' at data.outcome.state, which the services file calls {meaning}" in outcome.reason
     assert error is not None
@@ -398,7 +400,7 @@ def test_the_word_that_was_said_is_in_the_journal(tmp_path: Path) -> None:
     }
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech)
-        submit(order("relay", wire.url), desk.world)
+        submit_delivery(order("relay", wire.url), desk.world)
         assert desk.events[-1].payload == {"transactionHash": APPROVAL, "blockNumber": 7, "said": "settled"}
 
 
@@ -429,7 +431,7 @@ def test_the_operator_s_node_outweighs_a_word_for_confirmed(tmp_path: Path, foun
         ) as node,
     ):
         desk.world = desk.world._replace(speech=speech, patience_s=2, node=RpcClient(node.url, desk.world.http))
-        outcome = submit(order("relay", wire.url), desk.world)
+        outcome = submit_delivery(order("relay", wire.url), desk.world)
     assert (outcome.state is OrderState.CONFIRMED) is confirmed, outcome.reason
     assert outcome.state in (OrderState.CONFIRMED, OrderState.ACCEPTED)
 
@@ -438,7 +440,7 @@ def relayer(speech: Speech, path: Path, taken: Answer, told: object) -> OrderOut
     script = {"POST /submit": [taken], "GET /submissions/r-1": [reply(200, told)]}
     with delivering_machine(path) as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech, patience_s=3)
-        return submit(order("relayer", wire.url), desk.world)
+        return submit_delivery(order("relayer", wire.url), desk.world)
 
 
 TAKEN = reply(200, {"requestId": "r-1", "state": "queued"})
@@ -477,7 +479,7 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
     script = {f"{method} /submit": [TAKEN], "GET /submissions/r-1": [reply(503, {})] * 9}
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=speech, patience_s=1)
-        states = [submit(order("relayer", wire.url), desk.world).state for _ in range(2)]
+        states = [submit_delivery(order("relayer", wire.url), desk.world).state for _ in range(2)]
         assert [seen.method for seen in wire.seen if seen.method != "GET"] == [method]
     assert states == [OrderState.ACCEPTED, OrderState.ACCEPTED]
 
@@ -485,7 +487,7 @@ def test_the_relayer_s_method_is_the_file_s_and_what_was_sent_by_it_is_sent_once
 @pytest.mark.parametrize("method", ["GET", "DELETE", "post", "", 1, None, "POST "])
 def test_no_other_method_is_taken(method: object) -> None:
     with pytest.raises(UsageError, match=r"relayer: .* is not a path"):
-        resolve_services({"format": FORMAT, "paths": {"relayer": f"{method} /submit"}})
+        resolve_services({"format": SERVICES_FORMAT, "paths": {"relayer": f"{method} /submit"}})
 
 
 def test_a_relayer_that_takes_nothing_without_an_envelope_has_taken_nothing_that_we_know_of(tmp_path: Path) -> None:
@@ -514,7 +516,7 @@ def test_a_cancellation_that_is_only_queued_stays_open(
 ) -> None:
     with delivering_machine(tmp_path / "j") as desk, Wire({"POST /twaps/cancel": [reply(status, told)]}) as wire:
         desk.world = desk.world._replace(speech=resolve_services(FILE))
-        outcome = submit(order("twap", wire.url), desk.world)
+        outcome = submit_delivery(order("twap", wire.url), desk.world)
     assert outcome.state is state
 
 
@@ -551,7 +553,7 @@ def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_
             return used if any(seen.method == "POST" for seen in wire.seen) else False
 
         desk.world = desk.world._replace(speech=resolve_services(file), nonce_used=read, patience_s=3)
-        outcome = submit(order("twap", wire.url), desk.world)
+        outcome = submit_delivery(order("twap", wire.url), desk.world)
         assert outcome.state is state, outcome.reason
         assert [seen.method for seen in wire.seen].count("POST") == 1
 
@@ -559,7 +561,7 @@ def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_
 @pytest.mark.parametrize("path", ["/twaps", "/twaps/{id}/{id}", "twaps/{id}", "/twaps/{id}?x=1", 5, None])
 def test_the_read_of_a_twap_is_a_path_with_one_id(path: object) -> None:
     with pytest.raises(UsageError, match="twap-status"):
-        resolve_services({"format": FORMAT, "paths": {"twap-status": path}})
+        resolve_services({"format": SERVICES_FORMAT, "paths": {"twap-status": path}})
 
 
 @pytest.mark.parametrize(
@@ -570,7 +572,7 @@ def test_a_trigger_s_id_may_be_a_whole_number(tmp_path: Path, told: dict[str, An
     script = {"POST /price-triggers": [reply(200, {"trigger": told})]}
     with delivering_machine(tmp_path / "j") as desk, Wire(script) as wire:
         desk.world = desk.world._replace(speech=resolve_services(FILE))
-        outcome = submit(order("core-api-post", wire.url), desk.world)
+        outcome = submit_delivery(order("core-api-post", wire.url), desk.world)
         assert desk.world.journal.get(outcome.digest).entity_id == entity
     assert outcome.state is (OrderState.CONFIRMED if entity else OrderState.UNKNOWN)
 
@@ -656,7 +658,7 @@ def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None
 
 
 def _nothing_false(outcome: OrderOutcome, made: dict[str, Any], scene: str) -> None:
-    error = error_of(outcome)
+    error = outcome_error(outcome)
     assert outcome.state in OPEN, (scene, outcome, json.dumps(made))
     assert error is None or "sign a new" not in error.do, (scene, made)
 
@@ -686,4 +688,4 @@ def test_after_a_word_for_failure_the_chain_has_the_last_word(tmp_path: Path, ok
         desk.world = desk.world._replace(
             speech=resolve_services(FILE), node=RpcClient(node.url, desk.world.http), patience_s=2
         )
-        assert submit(order("relay", wire.url), desk.world).state is state
+        assert submit_delivery(order("relay", wire.url), desk.world).state is state

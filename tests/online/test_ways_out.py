@@ -10,10 +10,10 @@ import pytest
 
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block
-from airlock_online.delivery.chain_search import ENDED, search, settle_by_transaction
+from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.routes.relayer import transaction_of
-from airlock_online.delivery.submit import follow
+from airlock_online.delivery.routes.relayer import transaction_on_chain
+from airlock_online.delivery.submit import follow_submission
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import keccak256
@@ -74,7 +74,7 @@ def test_what_executed_an_intent_is_found_in_the_block_that_marked_its_nonce(
     delivery = lost(desk, way)
     noise = Mined(OTHER, KEEPER, 0, "0x1234")
     with chain_with(delivery, noise, carrier(delivery), block=block, spent=block).node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, f"{TX} in block {block}" in outcome.reason) == (OrderState.CONFIRMED, True)
 
 
@@ -92,7 +92,7 @@ def test_a_transaction_that_reverted_or_carries_something_else_executed_nothing(
 ) -> None:
     delivery = lost(desk, way)
     with chain_with(delivery, carrier(delivery, **mined)).node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert outcome.state is OrderState.UNKNOWN
     assert why in outcome.reason + " ".join(desk.notices)
 
@@ -102,7 +102,7 @@ def test_an_attempt_that_was_reverted_does_not_hide_the_one_that_was_not(desk: D
     delivery = lost(desk, way)
     reverted = carrier(delivery, tx_hash=OTHER, ok=False)
     with chain_with(delivery, reverted, carrier(delivery)).node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, TX in outcome.reason) == (OrderState.CONFIRMED, True)
 
 
@@ -111,7 +111,7 @@ def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(des
     chain = chain_with(delivery, carrier(delivery), block=6, spent=4)
     with chain.node() as node:
         context = world(desk, delivery, node.url)
-        assert follow(delivery.digest, context).state is OrderState.UNKNOWN
+        assert follow_submission(delivery.digest, context).state is OrderState.UNKNOWN
         with pytest.raises(ServiceError, match="another block"):
             by_hash(delivery, context)
 
@@ -165,7 +165,7 @@ def test_a_search_finds_it_where_the_node_has_no_past_state(desk: DeliveringMach
     chain.pruned_before = 7
     with chain.node() as node:
         context = world(desk, delivery, node.url)
-        assert follow(delivery.digest, context).state is OrderState.UNKNOWN
+        assert follow_submission(delivery.digest, context).state is OrderState.UNKNOWN
         known = desk.world.journal.get(delivery.digest)
         assert context.node is not None
         block = confirmed_block(context.node, context)
@@ -196,7 +196,7 @@ def log(kind: str, address: str = STORAGE, order_id: str = ORDER_ID) -> dict[str
 
 
 def topic(state: OrderState) -> str:
-    return "0x" + keccak256(next(name for name, ends in ENDED.items() if ends is state).encode()).hex()
+    return "0x" + keccak256(next(name for name, ends in ORDER_ENDS.items() if ends is state).encode()).hex()
 
 
 @pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.MARKET_DECLINED])
@@ -205,7 +205,7 @@ def test_a_market_order_is_found_with_its_id_and_its_end(desk: DeliveringMachine
     chain = chain_with(delivery, carrier(delivery, logs=(log(REGISTERED),)))
     chain.mine(7, Mined(OTHER, KEEPER, 2, logs=(log(topic(state)),)))
     with chain.node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, "as order 7" in outcome.reason, OTHER in outcome.reason) == (state, True, True)
 
 
@@ -228,7 +228,7 @@ def test_without_its_own_orders_end_a_registered_order_is_not_filled(
     chain = chain_with(delivery, carrier(delivery, logs=tuple(registered)))
     chain.mine(block, Mined(OTHER, KEEPER, 2, logs=tuple(ended)))
     with chain.node() as node:
-        outcome = follow(delivery.digest, world(desk, delivery, node.url))
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, TX in outcome.reason) == (OrderState.ACCEPTED, True)
 
 
@@ -259,18 +259,18 @@ def test_a_tracking_id_whose_history_names_no_transaction_of_it_is_not_believed(
     record = desk.world.journal.get(lost(desk, "batched-market").digest).record
     record = record._replace(signed='{"trader": "0x1", "pairIndex": 0}')
     with Wire({"GET /tracking-id/t-1/status": [reply(200, document)]}) as wire, pytest.raises(ServiceError):
-        transaction_of(record._replace(url=wire.url), "t-1", desk.world)
+        transaction_on_chain(record._replace(url=wire.url), "t-1", desk.world)
 
 
 def test_a_tracking_id_leads_to_its_transaction(desk: DeliveringMachine) -> None:
     record = desk.world.journal.get(lost(desk, "batched-market").digest).record
     with Wire({"GET /tracking-id/t-1/status": [reply(200, history("t-1", transactionHash=TX))]}) as wire:
-        assert transaction_of(record._replace(url=wire.url), "t-1", desk.world) == TX
+        assert transaction_on_chain(record._replace(url=wire.url), "t-1", desk.world) == TX
     relayed = {"ok": True, "data": {"id": "r-1", "status": "confirmed", "transactionHash": TX}}
     with Wire({"GET /intents/r-1": [reply(200, relayed)]}) as wire:
-        assert transaction_of(record._replace(url=wire.url, route="relayer"), "r-1", desk.world) == TX
+        assert transaction_on_chain(record._replace(url=wire.url, route="relayer"), "r-1", desk.world) == TX
     with pytest.raises(UsageError):
-        transaction_of(record._replace(route="twap"), "t-1", desk.world)
+        transaction_on_chain(record._replace(route="twap"), "t-1", desk.world)
 
 
 @pytest.mark.parametrize("way", ["batched-market"])

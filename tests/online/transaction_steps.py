@@ -14,7 +14,7 @@ from airlock_online.preparing.prepare import BuildRequest
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
-from airlock_shared.documents.requests import Request, read_item
+from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.reader import parse_plan
 from online.loopback import Answer, reply
@@ -50,7 +50,7 @@ def item(step: str) -> dict[str, Any]:
 
 
 def request(step: str) -> Request:
-    return read_item(item(step))
+    return read_request(item(step))
 
 
 def payload(step: str, **changes: Any) -> dict[str, Any]:

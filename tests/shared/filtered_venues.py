@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.venue.profile_words import resolve
+from airlock_shared.venue.profile_words import resolve_profile
 from shared.make_payloads import DOMAIN_TYPE, TREASURY
 from shared.token_records import MAINNET_USDC, USDC_RECORD
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes
@@ -102,7 +102,7 @@ def unfiltered_document(venue: FilteredVenue) -> dict[str, Any]:
     document["domains"]["trading"] = domain
     document["domains"]["referral"]["chainId"] = venue.chain_id
     document["contracts"] |= {"tradingRouter": venue.contract, "usdc": USDC}
-    changed = {"chain_id": venue.chain_id, "rehearsal": True, "name": "filtered", "signed": resolve(profile)}
+    changed = {"chain_id": venue.chain_id, "rehearsal": True, "name": "filtered", "signed": resolve_profile(profile)}
     return document | changed
 
 

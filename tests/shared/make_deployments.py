@@ -17,7 +17,7 @@ from eth_account import Account
 from eth_account.hdaccount import key_from_seed, seed_from_mnemonic
 from eth_account.messages import encode_defunct
 
-from airlock_shared.documents.signatures import FORMAT as SIGNATURES
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.text.words import spoken
 from airlock_shared.venue.profile_words import shipped

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, decode, encode, encode_struct, type_of
+from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, decode_abi, encode_abi, encode_struct, type_of
 
 
 def _word(number: int) -> str:
@@ -48,13 +48,13 @@ def _word(number: int) -> str:
 )
 def test_bytes_that_are_not_canonical_are_refused(types: list[str], words: list[str], why: str) -> None:
     with pytest.raises(Refusal) as caught:
-        decode(types, bytes.fromhex("".join(words)))
+        decode_abi(types, bytes.fromhex("".join(words)))
     assert caught.value.check == "ENC-CANONICAL", why
 
 
 def test_too_many_bytes_are_refused() -> None:
     with pytest.raises(Refusal) as caught:
-        decode(["bytes"], bytes(MAX_ENCODED_BYTES + 1))
+        decode_abi(["bytes"], bytes(MAX_ENCODED_BYTES + 1))
     assert caught.value.check == "ENC-CANONICAL"
 
 
@@ -68,7 +68,7 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
     tracemalloc.start()
     try:
         with pytest.raises(Refusal):
-            decode(["string[]"], data)
+            decode_abi(["string[]"], data)
         assert tracemalloc.get_traced_memory()[1] < 20 * len(data)
     finally:
         tracemalloc.stop()
@@ -84,7 +84,7 @@ def test_a_text_that_is_no_type_is_a_mistake_of_the_program(kind: str) -> None:
 
 def test_tuples_side_by_side_are_not_nested() -> None:
     kind = "(" + ",".join(["(uint8)"] * 40) + ")"
-    assert decode([kind], encode([kind], [[[1]] * 40])) == [[[1]] * 40]
+    assert decode_abi([kind], encode_abi([kind], [[[1]] * 40])) == [[[1]] * 40]
 
 
 def test_tuples_nested_too_deep_are_a_mistake_of_the_program() -> None:
@@ -100,7 +100,7 @@ def test_tuples_nested_too_deep_are_a_mistake_of_the_program() -> None:
 )  # fmt: skip
 def test_a_value_that_the_type_cannot_hold_is_never_encoded(kind: str, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError)):
-        encode([kind], [value])
+        encode_abi([kind], [value])
 
 
 def test_a_static_struct_has_no_offset_and_a_dynamic_one_has() -> None:
@@ -110,8 +110,8 @@ def test_a_static_struct_has_no_offset_and_a_dynamic_one_has() -> None:
 
 def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:
     value = bytes(MAX_ENCODED_BYTES - 64)
-    data = encode(["bytes"], [value])
+    data = encode_abi(["bytes"], [value])
     assert len(data) == MAX_ENCODED_BYTES
-    assert decode(["bytes"], data) == [value]
+    assert decode_abi(["bytes"], data) == [value]
     with pytest.raises(Refusal, match="too long"):
-        decode(["bytes"], encode(["bytes"], [value + b"\0"]))
+        decode_abi(["bytes"], encode_abi(["bytes"], [value + b"\0"]))

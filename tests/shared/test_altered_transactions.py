@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import Case
-from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.requests import read_item as read_request
+from airlock_shared.documents.requests import Request, parse_requests, read_request
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.calldata import decode_call

@@ -12,14 +12,14 @@ from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
 from airlock_shared.checks.model import CallCase, Situation
-from airlock_shared.checks.second_opinion import document_of
+from airlock_shared.checks.second_opinion import opinion_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash, value_wei
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.profile_words import profile_words, resolve
+from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 
@@ -41,7 +41,7 @@ FEES: dict[str, Any] = {
 
 
 def _deployed(profile: dict[str, Any] = FEES) -> Deployment:
-    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(profile)}
+    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(profile)}
     return parse_deployment(to_bytes(document))
 
 
@@ -129,7 +129,7 @@ def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_ano
 def test_a_library_that_is_asked_about_another_value_disagrees() -> None:
     found = examined_of(_sending("0x5"), _situation())
     assert isinstance(found.case, CallCase)
-    assert document_of(found.case)["transaction"]["value"] == 5
+    assert opinion_question(found.case)["transaction"]["value"] == 5
     with pytest.raises(Refusal) as refused:
         confirm(found.case._replace(digest=examined_of(_sending("0x6"), _situation()).digest))
     assert refused.value.check == "TX-DISAGREE"
@@ -179,7 +179,7 @@ def test_there_is_no_other_word_for_what_is_sent(word: str) -> None:
     profile = copy.deepcopy(FEES)
     profile["calls"][CALL]["value"] = word
     with pytest.raises(DocumentError) as refused:
-        resolve(profile)
+        resolve_profile(profile)
     assert (refused.value.check, refused.value.where) == ("DOC-VENUE", f"calls.{CALL}.value")
 
 
@@ -188,5 +188,5 @@ def test_no_fee_goes_with_the_token_s_approval() -> None:
     leaves = {each.path: each.kind for each in approve.fields}
     entry = {"signature": approve.signature, "leaves": leaves, "value": "fee"}
     with pytest.raises(DocumentError) as refused:
-        resolve({**FEES, "calls": {"approve": entry}})
+        resolve_profile({**FEES, "calls": {"approve": entry}})
     assert refused.value.check == "DOC-VENUE"

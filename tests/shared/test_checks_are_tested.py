@@ -13,7 +13,7 @@ import airlock_shared
 from airlock_shared.checks import agreement, authorization, times, transaction
 from airlock_shared.checks import intent as payload
 from airlock_shared.checks import judge as judge_module
-from airlock_shared.checks.catalogue import ALL, CHECKS, READINGS
+from airlock_shared.checks.catalogue import ALL_CHECKS, CHECKS_BY_ID, READINGS
 from airlock_shared.checks.catalogue import RAISED as DESCRIBED
 from airlock_shared.checks.model import Check, Finding, Named
 from airlock_shared.checks.second_opinion import SIG_CHECKS
@@ -31,7 +31,7 @@ RAISED = re.compile(
 
 BAD = [*vectors("requests/bad"), *vectors("transactions/bad"), *vectors("authorizations/bad")]
 FAMILIES = {
-    judge_module: ("BEFORE_MESSAGE", "AFTER_MESSAGE"),
+    judge_module: ("CHECKS_BEFORE_MESSAGE", "CHECKS_AFTER_MESSAGE"),
     agreement: ("STEP_CHECKS", "PLAN_CHECKS", "TEXT_CHECKS"),
     times: ("EXPIRY_CHECKS",),
     transaction: ("CHECKS",),
@@ -60,19 +60,19 @@ def _ids(pattern: re.Pattern[str]) -> set[str]:
 
 
 def test_every_id_that_is_raised_is_in_the_table() -> None:
-    assert _ids(RAISED) | _ids(IDS_IN_SOURCE) <= set(CHECKS)
+    assert _ids(RAISED) | _ids(IDS_IN_SOURCE) <= set(CHECKS_BY_ID)
 
 
 def test_every_id_of_the_table_is_raised_somewhere() -> None:
     assert set(DESCRIBED) <= _ids(IDS_IN_SOURCE)
-    assert set(CHECKS) - set(DESCRIBED) == {check.id for check in (*ALL, *READINGS)}
+    assert set(CHECKS_BY_ID) - set(DESCRIBED) == {check.id for check in (*ALL_CHECKS, *READINGS)}
 
 
 def test_every_check_that_runs_is_in_the_table() -> None:
     items = [examined_of(good("open")), examined_of(good("desk-key")), examined_of(good("approve", "transactions"))]
     items.append(examined_of(good("give", "authorizations")))
     ran = {verdict.check for item in items for verdict in item.verdicts.all()}
-    assert ran | {check.id for check in SIG_CHECKS} <= set(CHECKS)
+    assert ran | {check.id for check in SIG_CHECKS} <= set(CHECKS_BY_ID)
     known_elsewhere = {"NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH", "PROOF-DELEGATE"}
     tabled = {check.id for check in TABLED} | MSG_IDS | {check.id for check in transaction.CALL_CHECKS}
     tabled |= {check.id for check in authorization.CALL_CHECKS}
@@ -81,12 +81,12 @@ def test_every_check_that_runs_is_in_the_table() -> None:
         "PIN-DEPLOYMENT", "PIN-REHEARSAL", "PIN-HEAD", "PLAN-FINGERPRINT", "PLAN-NAME", "PLAN-PEOPLE", "PLAN-STEPS",
         "TIME-CLOCK",
     }  # fmt: skip
-    assert {check.id for check in ALL} == {check.id for check in TABLED} | known_elsewhere | of_documents
+    assert {check.id for check in ALL_CHECKS} == {check.id for check in TABLED} | known_elsewhere | of_documents
 
 
-@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("check", CHECKS_BY_ID)
 def test_a_row_of_the_table_says_what_it_refuses_protects_from_and_asks_for(check: str) -> None:
-    info = CHECKS[check]
+    info = CHECKS_BY_ID[check]
     assert info.refusal
     assert info.refusal[0].islower() or info.refusal.split()[0] in {"encodedIntent", "signerRule", "signTimestamp"}
     assert info.protects.endswith(".")
@@ -179,7 +179,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "DIGEST-OPINION",  # test_second_opinion.py
         "DIGEST-DISAGREE", "ENC-DISAGREE", "TX-DISAGREE",  # test_second_opinion.py, test_transaction_hashes.py
     }  # fmt: skip
-    about_codes = {check for check in CHECKS if check.startswith("QR-")}  # tests/shared/ur and tests/shared/qr
+    about_codes = {check for check in CHECKS_BY_ID if check.startswith("QR-")}  # tests/shared/ur and tests/shared/qr
     about_the_signing_machine = {
         "PROOF-CHALLENGE", "PROOF-SIGNER", "PROOF-DELEGATE",  # test_possession.py
         "AIRGAP-INTERFACE", "AIRGAP-ROUTE", "AIRGAP-RADIO", "AIRGAP-SECCOMP",  # test_preflight.py
@@ -194,7 +194,7 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED",  # tests/kit
         "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
     }  # fmt: skip
-    assert set(CHECKS) - covered == tested_as_code | about_codes | about_the_signing_machine
+    assert set(CHECKS_BY_ID) - covered == tested_as_code | about_codes | about_the_signing_machine
 
 
 def test_a_refusal_is_read_with_its_place_what_was_got_and_what_was_expected() -> None:

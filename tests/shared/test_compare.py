@@ -20,7 +20,7 @@ from airlock_shared.cli.ceremony import by_screens as typed_module
 from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.ceremony.compare import BY_TYPING
-from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice, explain
+from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice, explain_error
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.transcript import next_entry
@@ -383,7 +383,7 @@ def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is
     error = table.run("compare", "requests", "--file", str(file)).exception
     assert isinstance(error, Refusal)
     assert (error.check, "--file" in advice(error)) == ("ROLE-WORDS", True)
-    assert "--file" in explain(error)
+    assert "--file" in explain_error(error)
     by = ("--by", "signer", "--by", "witness")
     assert table.run("confirm", "requests", "--file", str(file), *by, typed="no\n").exit_code != 0
     assert confirmations(table) == []

@@ -10,12 +10,12 @@ from airlock_shared.ceremony.roles import STATIONS, Half
 from airlock_shared.ceremony.workflow import (
     ATTEMPTS,
     DEPLOYMENT,
-    EVIDENCE,
+    EVIDENCE_FILES,
     NAMES,
-    PARTS,
     PEOPLE,
     READY,
     WAS_READY,
+    WORKFLOW_PARTS,
     CoursePlace,
     Facts,
     Stop,
@@ -25,9 +25,9 @@ from airlock_shared.ceremony.workflow import (
     newest,
     next_stop,
     numbered,
-    part_of,
     read_stop,
     stop_as_json,
+    workflow_part,
 )
 from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
@@ -136,11 +136,11 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     here.record("outcome", step="key", digest="0x2", state="FAILED")
     assert here.next() == "compare outcome"
     here.confirm("outcome", here.entries[-1].hash)
-    assert here.next() == f"take {' '.join(EVIDENCE)}"
-    here.have(*EVIDENCE)
+    assert here.next() == f"take {' '.join(EVIDENCE_FILES)}"
+    here.have(*EVIDENCE_FILES)
     assert here.next() == "end"
     here.record("ceremony-ended", ceremony="demo", complete=True, missing=[])
-    assert here.next() == f"report signatures.json {' '.join(EVIDENCE)}"
+    assert here.next() == f"report signatures.json {' '.join(EVIDENCE_FILES)}"
     here.have("evidence")
     assert here.next() == ""
 
@@ -211,7 +211,7 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == "report requests.json signatures.json"
     here.have("evidence")
     assert here.next().startswith("hand evidence/artefacts/")
-    here.hand(*EVIDENCE)
+    here.hand(*EVIDENCE_FILES)
     assert here.next() == ""
 
 
@@ -438,7 +438,7 @@ def test_attempts_are_counted_by_their_names() -> None:
 
 FIRST_OF = {
     "online": {"prepare": "begin", "sign": "take signatures.json", "submit": "compare signatures",
-               "record": f"take {' '.join(EVIDENCE)}"},
+               "record": f"take {' '.join(EVIDENCE_FILES)}"},
     "offline": {"prepare": f"take {DEPLOYMENT} {PEOPLE}", "compare": "compare requests", "sign": "sign requests.json",
                 "record": "seal first"},
 }  # fmt: skip
@@ -447,8 +447,8 @@ FIRST_OF = {
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_every_stop_is_in_a_part_of_the_day_and_each_part_begins_where_its_name_says(half: Half) -> None:
     stops = Machine(half).stops()
-    parts = [part_of(half, number, len(stops)) for number in range(1, len(stops) + 1)]
-    assert parts == sorted(parts, key=PARTS.index)
+    parts = [workflow_part(half, number, len(stops)) for number in range(1, len(stops) + 1)]
+    assert parts == sorted(parts, key=WORKFLOW_PARTS.index)
     first = {part: stops[parts.index(part)] for part in dict.fromkeys(parts)}
     assert {part: f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip() for part, stop in first.items()} == (
         FIRST_OF[half]

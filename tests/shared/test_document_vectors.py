@@ -9,7 +9,7 @@ import pytest
 
 from airlock_shared.checks.document import Steps, steps_are_planned
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
-from airlock_shared.documents.requests import parse_requests, read_item, write_requests
+from airlock_shared.documents.requests import parse_requests, read_request, write_requests
 from airlock_shared.documents.signatures import parse_signatures, write_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
@@ -160,7 +160,7 @@ def test_a_request_field_of_the_wrong_type_is_the_one_that_is_named() -> None:
     item = whole()["requests"][0]
     item["fields"]["leverage"] = 10
     with pytest.raises(DocumentError) as caught:
-        read_item(item)
+        read_request(item)
     assert caught.value.where == "item.fields.leverage"
 
 

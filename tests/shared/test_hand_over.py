@@ -12,13 +12,13 @@ from click.testing import CliRunner, Result
 from airlock_shared.ceremony.workflow import CoursePlace, Stop, scanning, showing
 from airlock_shared.cli.ceremony.handover import codes, scan_hand_over
 from airlock_shared.cli.qr import scanning as scanning_module
-from airlock_shared.documents.hand_over import FILES_AT_MOST, FORMAT, parse_hand_over, write_hand_over
+from airlock_shared.documents.hand_over import FILES_AT_MOST, HAND_OVER_FORMAT, parse_hand_over, write_hand_over
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.qr.documents import ReceivedDocument, transfer_of
 from shared.test_roles_commands import PLAN_TEXT
 
 FILES = {"people.json": b'{"a": "\xc3\xa9"}\n', "deployment.json": b"{}"}
-GOOD = {"format": FORMAT, "ceremony": "demo", "files": {"requests.json": "{}"}}
+GOOD = {"format": HAND_OVER_FORMAT, "ceremony": "demo", "files": {"requests.json": "{}"}}
 
 
 def test_files_come_out_as_they_went_in() -> None:
@@ -67,7 +67,7 @@ class Desk:
 
         def scan_document(*_sources: object, **_how: object) -> ReceivedDocument:
             data = next(held)
-            return ReceivedDocument(FORMAT, "demo", transfer_of(data).fingerprint, data, "")
+            return ReceivedDocument(HAND_OVER_FORMAT, "demo", transfer_of(data).fingerprint, data, "")
 
         self._patch.setattr(scanning_module, "scan_document", scan_document)
         words = [word for name in names for word in ("--file", name)]

@@ -22,8 +22,8 @@ from airlock_shared.venue import calldata
 from airlock_shared.venue.calldata import decode_call, encode_call
 from airlock_shared.venue.calls import CALLS, Call, indexed, selector_of
 from airlock_shared.venue.kinds import field
-from airlock_shared.venue.profile import FORMAT
-from airlock_shared.venue.profile_words import profile_words, resolve, shipped, text_of
+from airlock_shared.venue.profile import VENUE_FORMAT
+from airlock_shared.venue.profile_words import profile_words, resolve_profile, shipped, text_of
 from airlock_shared.venue.structs import CATALOGUE
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, to_bytes
 
@@ -46,7 +46,7 @@ def _own(signature: str, *leaves: str, contract: str = "tradingStorage") -> dict
 
 
 def _resolved(profile: dict[str, Any]) -> dict[str, Any]:
-    return resolve({"format": FORMAT, "structs": {}, "calls": {}} | profile)
+    return resolve_profile({"format": VENUE_FORMAT, "structs": {}, "calls": {}} | profile)
 
 
 def _deployed(signed: dict[str, Any], **contracts: str) -> Deployment:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.requests import read_item as read_request
+from airlock_shared.documents.requests import parse_requests, read_request
 from airlock_shared.documents.signatures import parse_signatures
-from airlock_shared.documents.signatures import read_item as read_signed
+from airlock_shared.documents.signatures import read_signature as read_signed
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.ethereum.eip712 import read_typed_data

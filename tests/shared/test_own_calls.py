@@ -20,7 +20,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.steps import decided_row
 from airlock_shared.venue.calls import CALLS, arguments_of, selector_of
 from airlock_shared.venue.profile import MAX_OF_EACH, NEVER, venue_of
-from airlock_shared.venue.profile_words import profile_words, resolve
+from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from shared.make_payloads import DESK, NOW_MS, TREASURY
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 
@@ -45,7 +45,7 @@ def _own(**changes: Any) -> dict[str, Any]:
 
 
 def _deployed(calls: dict[str, Any]) -> Deployment:
-    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(_profile(calls))}
+    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(_profile(calls))}
     return parse_deployment(to_bytes(document))
 
 
@@ -214,7 +214,7 @@ def test_no_call_of_its_own_has_the_selector_of_another(monkeypatch: pytest.Monk
     monkeypatch.setattr("airlock_shared.venue.profile.selector_of", collides)
     venue_of.cache_clear()
     with pytest.raises(DocumentError, match="selector"):
-        resolve(_profile(_own()))
+        resolve_profile(_profile(_own()))
 
 
 def test_people_read_all_of_it_before_they_pin_it() -> None:

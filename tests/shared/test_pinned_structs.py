@@ -10,7 +10,7 @@ from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from airlock_shared.checks.model import IntentCase, Situation
-from airlock_shared.documents.requests import read_item
+from airlock_shared.documents.requests import read_request
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.pinned_structs import custom_intent, with_pins
@@ -99,11 +99,11 @@ def _item(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judge(item: dict[str, Any], where: Situation | None = None) -> set[str]:
-    return {v.check for v in examined(read_item(item), where or _situation()).verdicts.refused()}
+    return {v.check for v in examined(read_request(item), where or _situation()).verdicts.refused()}
 
 
 def test_a_pinned_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
-    found = examined(read_item(_item(_message(situation().now_ms))), _situation())
+    found = examined(read_request(_item(_message(situation().now_ms))), _situation())
     assert found.verdicts.stopping() == []
     assert isinstance(found.case, IntentCase)
     assert is_custom(found.case.intent)

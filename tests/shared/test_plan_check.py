@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.cli.plan import check_command
+from airlock_shared.cli.plan import plan_check_command
 from airlock_shared.errors import PlanError
 from airlock_shared.plan.known import literal
 from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
@@ -190,7 +190,7 @@ def test_a_plan_full_of_mistakes_is_told_up_to_a_number() -> None:
 
 
 def _checked(path: Path, *words: str) -> tuple[int, str]:
-    ended = CliRunner().invoke(check_command(lambda *_: []), [str(path), *words])
+    ended = CliRunner().invoke(plan_check_command(lambda *_: []), [str(path), *words])
     return ended.exit_code, ended.output
 
 
@@ -231,7 +231,7 @@ def test_a_mistake_far_to_the_right_is_shown(tmp_path: Path) -> None:
 def test_json_names_every_mistake(tmp_path: Path) -> None:
     path = tmp_path / "plan.toml"
     path.write_text(WRONG)
-    ended = CliRunner().invoke(check_command(lambda *_: []), [str(path), "--json"])
+    ended = CliRunner().invoke(plan_check_command(lambda *_: []), [str(path), "--json"])
     told = json.loads(ended.stdout)
     assert (ended.exit_code, told["ok"]) == (2, False)
     assert [(m["line"], m["column"], m["check"], m["where"]) for m in told["mistakes"]] == MISTAKES

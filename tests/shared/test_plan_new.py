@@ -23,7 +23,7 @@ from airlock_shared.errors import Declined, PlanError
 from airlock_shared.plan.authoring import ask_plan, toml, write_plan
 from airlock_shared.plan.known import known_from, literal
 from airlock_shared.plan.model import Bounds, Exact, Plan
-from airlock_shared.plan.questions import AGAIN, People, Question, answer_to
+from airlock_shared.plan.questions import ANSWER_AGAIN, People, Question, answer_to
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.actions import ACTIONS, SIDES
 
@@ -498,7 +498,7 @@ def test_a_mistake_says_what_belongs_there_and_to_answer_again(position: int, wr
     answers = [*CEREMONY, *DELEGATE, ""]
     room = Room([*answers[:position], wrong, *answers[position:]])
     room.table()
-    assert [(error.expected, error.do) for error in room.mistakes] == [(expected, AGAIN)]
+    assert [(error.expected, error.do) for error in room.mistakes] == [(expected, ANSWER_AGAIN)]
 
 
 @pytest.mark.parametrize("answered", range(0, 20, 3))

@@ -16,7 +16,7 @@ from airlock_shared.ceremony.seals import (
     check_claim,
     choose_step,
     parse_proofs,
-    read_signature,
+    read_seal,
     write_proofs,
 )
 from airlock_shared.checks.judge import Known
@@ -169,7 +169,7 @@ def test_a_signature_over_a_challenge_for_anything_else_is_refused(name: str) ->
 )  # fmt: skip
 def test_a_signature_in_another_writing_is_refused(text: str) -> None:
     with pytest.raises(Refusal, match="SIG-LENGTH"):
-        read_signature(text)
+        read_seal(text)
 
 
 # ---- the document ---------------------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ def test_proofs_are_read_as_they_were_written() -> None:
     (proof,) = parse_proofs(document())
     assert proof == (challenge(), challenge().text().decode(), "0x" + GOOD.hex())
     check_claim(proof, challenge())
-    check_possession(challenge(), read_signature(proof.signature))
+    check_possession(challenge(), read_seal(proof.signature))
     both = [(challenge(), "0x" + GOOD.hex()), (challenge("desk-key-terms"), "")]
     assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
 

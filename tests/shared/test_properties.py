@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.abi import decode, encode
+from airlock_shared.ethereum.abi import decode_abi, encode_abi
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import fingerprint, parse_json, read_batch, to_cbor, to_json
@@ -82,9 +82,9 @@ def _from_eth_abi(value: Any) -> Any:
 ))  # fmt: skip
 def test_encoding_and_decoding_are_those_of_eth_abi(case: tuple[list[str], tuple[Any, ...]]) -> None:
     types, values = case
-    encoded = encode(types, values)
+    encoded = encode_abi(types, values)
     assert encoded.hex() == eth_encode(types, _for_eth_abi(list(values))).hex()
-    assert decode(types, encoded) == list(values)
+    assert decode_abi(types, encoded) == list(values)
     assert _from_eth_abi(eth_decode(types, encoded)) == _from_eth_abi(list(values))
 
 
@@ -96,26 +96,26 @@ def test_encoding_and_decoding_are_those_of_eth_abi(case: tuple[list[str], tuple
 )
 def test_a_changed_byte_decodes_to_another_value_or_is_refused(case: tuple[str, Any], place: int, change: int) -> None:
     kind, value = case
-    encoded = bytearray(encode([kind], [value]))
+    encoded = bytearray(encode_abi([kind], [value]))
     if not encoded:
         return
     encoded[place % len(encoded)] ^= change
     decoded = _decoded([kind], bytes(encoded))
     assert decoded != [value]
-    assert decoded == "ENC-CANONICAL" or encode([kind], decoded) == encoded
+    assert decoded == "ENC-CANONICAL" or encode_abi([kind], decoded) == encoded
 
 
 @repeatable
 @given(st.lists(abi_types(), min_size=1, max_size=3), st.binary(max_size=400))
 def test_any_bytes_decode_canonically_or_are_refused(types: list[str], data: bytes) -> None:
     values = _decoded(types, data)
-    assert values == "ENC-CANONICAL" or encode(types, values) == data
+    assert values == "ENC-CANONICAL" or encode_abi(types, values) == data
 
 
 def _decoded(types: list[str], data: bytes) -> Any:
     """Return the decoded values, or the id of the refusal."""
     try:
-        return decode(types, data)
+        return decode_abi(types, data)
     except Refusal as refusal:
         return refusal.check
 

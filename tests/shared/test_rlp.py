@@ -9,7 +9,7 @@ import rlp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.ethereum.transactions import encode
+from airlock_shared.ethereum.transactions import encode_rlp
 
 repeatable = settings(derandomize=True, deadline=None, database=None, max_examples=300)
 
@@ -26,9 +26,9 @@ repeatable = settings(derandomize=True, deadline=None, database=None, max_exampl
     ],
 )  # fmt: skip
 def test_a_length_is_written_as_the_yellow_paper_says(item: Any, head: str) -> None:
-    encoded = encode(item)
+    encoded = encode_rlp(item)
     assert encoded.hex().startswith(head)
-    content = item if isinstance(item, bytes) else b"".join(map(encode, item))
+    content = item if isinstance(item, bytes) else b"".join(map(encode_rlp, item))
     if len(content) > 55:
         assert encoded == bytes.fromhex(head) + content
 
@@ -39,7 +39,7 @@ def test_a_length_is_written_as_the_yellow_paper_says(item: Any, head: str) -> N
      (2**256 - 1, "a0" + "ff" * 32)],
 )  # fmt: skip
 def test_a_number_has_no_leading_zeros(number: int, expected: str) -> None:
-    assert encode(number).hex() == expected
+    assert encode_rlp(number).hex() == expected
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_number_has_no_leading_zeros(number: int, expected: str) -> None:
 )
 def test_what_is_neither_bytes_nor_a_whole_number_nor_a_list_is_not_encoded(item: Any) -> None:
     with pytest.raises((TypeError, ValueError)):
-        encode(item)
+        encode_rlp(item)
 
 
 _ITEMS = st.recursive(
@@ -58,4 +58,4 @@ _ITEMS = st.recursive(
 @repeatable
 @given(_ITEMS)
 def test_everything_is_encoded_as_the_library_does(item: Any) -> None:
-    assert encode(item) == bytes(rlp.encode(item))
+    assert encode_rlp(item) == bytes(rlp.encode(item))

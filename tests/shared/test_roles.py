@@ -27,9 +27,9 @@ from airlock_shared.ceremony.roles import (
     stations_of,
 )
 from airlock_shared.ceremony.sections import (
-    BEGUN,
-    CONFIRMED,
-    ENDED,
+    CEREMONY_BEGUN,
+    CEREMONY_ENDED,
+    CHECKPOINT_CONFIRMED,
     EXCEPTION,
     begun_note,
 )
@@ -82,15 +82,15 @@ def chain(*events: Event) -> list[Entry]:
 
 
 def begun(plan: Plan = PLAN, names: dict[str, str] | None = None) -> Event:
-    return BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": NAMES | (names or {})}
+    return CEREMONY_BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": NAMES | (names or {})}
 
 
 def confirmed(station: str, compared: str, by: tuple[str, ...] = tuple(NAMES)) -> Event:
-    return CONFIRMED, {"ceremony": "demo", "station": station, "by": list(by), "compared": compared}
+    return CHECKPOINT_CONFIRMED, {"ceremony": "demo", "station": station, "by": list(by), "compared": compared}
 
 
 def ended(**data: Any) -> Event:
-    return ENDED, {"ceremony": "demo", "complete": True, "missing": [], **data}
+    return CEREMONY_ENDED, {"ceremony": "demo", "complete": True, "missing": [], **data}
 
 
 DONE: dict[Half, list[Event]] = {
@@ -178,7 +178,7 @@ def test_each_document_is_confirmed_on_the_machine_that_did_not_make_it() -> Non
 def test_a_station_that_the_witness_did_not_confirm_keeps_it_incomplete(half: Half, station: str) -> None:
     events = whole(half)
     for event, data in events:
-        if event == CONFIRMED and data["station"] == station:
+        if event == CHECKPOINT_CONFIRMED and data["station"] == station:
             data["by"].remove("witness")
     assert stands(*events, half=half).missing == (f"station {station} is not confirmed by witness",)
 
@@ -224,7 +224,7 @@ def test_confirmations_of_several_roles_add_up() -> None:
     events = [
         event
         for each in whole("offline", without="plan")
-        for event in ([*single, each] if each[0] == ENDED else [each])
+        for event in ([*single, each] if each[0] == CEREMONY_ENDED else [each])
     ]
     assert stands(*events).complete
 
@@ -278,13 +278,13 @@ def test_begun_again_with_the_same_plan_everything_is_confirmed_anew() -> None:
 def test_another_ceremony_between_changes_nothing() -> None:
     events = whole("offline")
     strange: list[Event] = [
-        (BEGUN, {"ceremony": "other", "plan": "ff" * 32, "roles": {"signer": "Eve"}}),
+        (CEREMONY_BEGUN, {"ceremony": "other", "plan": "ff" * 32, "roles": {"signer": "Eve"}}),
         ("sign-begun", {"ceremony": "other", "plan": "ff" * 32, "requests": "ff" * 32}),
         ("signatures-written", {"requests": "ff" * 32, "signatures": "ff" * 32}),
         ("address", {"path": "m", "address": FIRST.lower(), "confirmed": True}),
         ("address", {"path": "m", "address": SECOND, "confirmed": False}),
         ("deployment-pinned", {"name": "mainnet", "fingerprint": "ff" * 32}),
-        (ENDED, {"ceremony": "other", "complete": True, "missing": []}),
+        (CEREMONY_ENDED, {"ceremony": "other", "complete": True, "missing": []}),
     ]
     assert stands(*events[:-1], *strange, events[-1]).complete
 
@@ -426,14 +426,15 @@ def _bad_entries() -> list[Event]:
     good_begun, good_confirmed = begun()[1], confirmed("plan", R)[1]
     good_exception = {"ceremony": "demo", "station": "", "by": "witness", "reason": "x"}
     return [
-        (BEGUN, {}), (BEGUN, {**good_begun, "roles": ["signer"]}), (BEGUN, {**good_begun, "roles": {"signer": 1}}),
-        (BEGUN, {**good_begun, "ceremony": 7}), (BEGUN, {**good_begun, "more": 1}),
-        (CONFIRMED, {**good_confirmed, "by": "signer"}), (CONFIRMED, {**good_confirmed, "by": [None]}),
-        (CONFIRMED, {**good_confirmed, "station": []}),
-        (CONFIRMED, {name: value for name, value in good_confirmed.items() if name != "compared"}),
+        (CEREMONY_BEGUN, {}), (CEREMONY_BEGUN, {**good_begun, "roles": ["signer"]}),
+        (CEREMONY_BEGUN, {**good_begun, "roles": {"signer": 1}}),
+        (CEREMONY_BEGUN, {**good_begun, "ceremony": 7}), (CEREMONY_BEGUN, {**good_begun, "more": 1}),
+        (CHECKPOINT_CONFIRMED, {**good_confirmed, "by": "signer"}), (CHECKPOINT_CONFIRMED, {**good_confirmed, "by": [None]}),
+        (CHECKPOINT_CONFIRMED, {**good_confirmed, "station": []}),
+        (CHECKPOINT_CONFIRMED, {name: value for name, value in good_confirmed.items() if name != "compared"}),
         (EXCEPTION, {**good_exception, "reason": None}), (EXCEPTION, {**good_exception, "by": {}}),
-        (ENDED, {"ceremony": "demo", "complete": 1, "missing": []}),
-        (ENDED, {"ceremony": "demo", "complete": False, "missing": [1]}),
+        (CEREMONY_ENDED, {"ceremony": "demo", "complete": 1, "missing": []}),
+        (CEREMONY_ENDED, {"ceremony": "demo", "complete": False, "missing": [1]}),
     ]  # fmt: skip
 
 

@@ -13,9 +13,9 @@ from click.testing import CliRunner, Result
 
 from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.sections import (
-    BEGUN,
-    CONFIRMED,
-    ENDED,
+    CEREMONY_BEGUN,
+    CEREMONY_ENDED,
+    CHECKPOINT_CONFIRMED,
     EXCEPTION,
 )
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
@@ -115,7 +115,7 @@ def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> N
     assert table.done("show").stdout.endswith("INCOMPLETE\n")  # it has not ended
     ended = table.done("end")
     assert "\nCOMPLETE\n" in ended.stdout
-    assert table.events()[-1] == ENDED
+    assert table.events()[-1] == CEREMONY_ENDED
     assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": True, "missing": []}
 
 
@@ -141,7 +141,7 @@ def test_an_end_is_not_undone_and_says_the_same_again(table: Table) -> None:
     assert told[0] == told[1]
     assert (told[0]["ok"], told[0]["error"]["check"]) == (False, "ROLE-INCOMPLETE")
     assert told[0]["error"]["do"]
-    assert table.events() == [BEGUN, ENDED]
+    assert table.events() == [CEREMONY_BEGUN, CEREMONY_ENDED]
     for words in (("confirm", "plan", *BOTH), ("exception", "--by", "signer", "--reason", "x")):
         assert table.refused(*words) == "ROLE-OPEN"
 
@@ -181,7 +181,7 @@ def test_a_plan_without_roles_has_nothing_to_begin(tmp_path: Path) -> None:
 def test_begun_already_nothing_is_asked_and_other_people_are_refused(table: Table) -> None:
     assert "nothing to do" in table.done("begin", *PEOPLE, typed="").stderr
     assert table.refused("begin", "--role", "signer=Ada Lovelace", "--role", "witness=") == "ROLE-OPEN"
-    assert table.events() == [BEGUN]
+    assert table.events() == [CEREMONY_BEGUN]
 
 
 def test_begun_with_another_plan_the_first_one_ends_there(table: Table) -> None:
@@ -209,7 +209,7 @@ def test_confirmed_already_nothing_is_asked_and_after_a_change_it_is(table: Tabl
     table.sign()
     table.done("confirm", "requests", *BOTH)
     assert "confirmed already" in table.done("confirm", "requests", "--by", "witness", typed="").stderr
-    assert table.events().count(CONFIRMED) == 1
+    assert table.events().count(CHECKPOINT_CONFIRMED) == 1
     table.sign()  # the same requests again
     assert "confirmed already" in table.done("confirm", "requests", *BOTH, typed="").stderr
     fingerprint = parse_plan(PLAN_TEXT.encode()).fingerprint
@@ -265,7 +265,7 @@ def test_an_exception_is_recorded_once(table: Table) -> None:
     words = ("exception", "--by", "signer", "--reason", "The camera was replaced.")
     table.done(*words)
     assert "recorded already" in table.done(*words).stderr
-    assert table.events() == [BEGUN, EXCEPTION]
+    assert table.events() == [CEREMONY_BEGUN, EXCEPTION]
     assert "The camera was replaced." in table.done("show").stdout
 
 
@@ -280,7 +280,7 @@ def test_a_station_of_the_other_machine_is_confirmed_there(
     error = table.run("confirm", station, *BOTH).exception
     assert isinstance(error, UsageError)
     assert f"airlock-{there} ceremony confirm" in error.do
-    assert table.events() == [BEGUN]
+    assert table.events() == [CEREMONY_BEGUN]
 
 
 def test_a_station_that_there_is_not_is_named_with_those_there_are(table: Table) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airlock_shared.cli.terminal import explain, rows
+from airlock_shared.cli.terminal import explain_error, rows
 from airlock_shared.errors import AirlockError, Refusal, ServiceError, UsageError
 from airlock_shared.text.safe import (
     WIDTH,
@@ -133,7 +133,7 @@ def _errors() -> list[AirlockError]:
 
 @pytest.mark.parametrize("error", _errors(), ids=lambda error: type(error).__name__)
 def test_an_error_that_quotes_hostile_text_is_harmless(error: AirlockError) -> None:
-    text = explain(error)
+    text = explain_error(error)
     assert all(is_visible(character) for character in text.replace("\n", ""))
     assert not any(line.startswith("  do:       type") for line in text.splitlines())
 

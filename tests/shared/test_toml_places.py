@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_shared.plan.toml_positions import nearest, places
+from airlock_shared.plan.toml_positions import innermost_position, places
 
 TEXT = '''# a plan of everything that TOML can write
 format = "x" # a comment = [
@@ -86,12 +86,12 @@ def test_a_place_is_the_text_itself(path: str, name: str, value: str) -> None:
 
 def test_what_is_missing_is_placed_at_the_table_around_it() -> None:
     found = places(TEXT)
-    assert nearest(found, "steps[0].fields.side")[0] == "steps[0].fields"
-    assert nearest(found, "steps[1].fields.price.at_most")[0] == "steps[1].fields"
-    assert nearest(found, "steps[7].id")[0] == "steps"
-    assert nearest(found, "signers.two.address")[0] == "signers"
-    assert nearest(found, "nothing.at.all") == ("", nearest(found, "")[1])
-    assert nearest(found, "..x.[")[0] == ""
+    assert innermost_position(found, "steps[0].fields.side")[0] == "steps[0].fields"
+    assert innermost_position(found, "steps[1].fields.price.at_most")[0] == "steps[1].fields"
+    assert innermost_position(found, "steps[7].id")[0] == "steps"
+    assert innermost_position(found, "signers.two.address")[0] == "signers"
+    assert innermost_position(found, "nothing.at.all") == ("", innermost_position(found, "")[1])
+    assert innermost_position(found, "..x.[")[0] == ""
 
 
 _keys = st.from_regex(r"[A-Za-z0-9_-]{1,6}", fullmatch=True)

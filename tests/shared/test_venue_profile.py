@@ -23,9 +23,9 @@ from airlock_shared.venue import profile as profiles
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calldata import decode_call, encode_call
 from airlock_shared.venue.calls import CALLS, selector_of, selectors
-from airlock_shared.venue.kinds import KINDS, leaf
-from airlock_shared.venue.profile import FORMAT, NEVER, venue_of
-from airlock_shared.venue.profile_words import profile_words, resolve, text_of
+from airlock_shared.venue.kinds import LEAF_KINDS, leaf
+from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
+from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from airlock_shared.venue.structs import CATALOGUE, leaves_of, types_of
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
@@ -60,7 +60,7 @@ def with_call(name: str, signature: str, **leaves: str) -> dict[str, Any]:
 
 def deployed(profile: dict[str, Any]) -> Deployment:
     """Return the deployment of the vectors with a profile's result, as it is read from its file."""
-    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve(profile)}
+    document = {**json.loads(DEPLOYMENT_TEXT), "signed": resolve_profile(profile)}
     return parse_deployment(to_bytes(document))
 
 
@@ -71,7 +71,7 @@ NARROW = "DelegateReq(address trader,address delegate,uint64 expiry,uint64 deadl
 
 
 def test_other_widths_alone_need_no_leaves_and_keep_the_order_of_the_encoding() -> None:
-    venue = venue_of(deployed({"format": FORMAT, "structs": {"DelegateReq": {"encode_type": NARROW}}}).signed)
+    venue = venue_of(deployed({"format": VENUE_FORMAT, "structs": {"DelegateReq": {"encode_type": NARROW}}}).signed)
     ships, found = CATALOGUE["DelegateReq"], venue.structs["DelegateReq"]
     assert [(each.path, each.kind) for each in found.fields] == [(each.path, each.kind) for each in ships.fields]
     assert (found.abi_order, found.encode_type) == (ships.abi_order, NARROW)
@@ -81,17 +81,17 @@ def test_other_widths_alone_need_no_leaves_and_keep_the_order_of_the_encoding() 
 def test_a_leaf_that_is_named_as_the_shipped_one_is_of_its_kind_and_another_is_asked_for() -> None:
     renamed = NARROW.replace("uint64 expiry", "uint64 until")
     entry: dict[str, Any] = {"encode_type": renamed, "leaves": {"until": "expiry"}}
-    venue = venue_of(deployed({"format": FORMAT, "structs": {"DelegateReq": entry}}).signed)
+    venue = venue_of(deployed({"format": VENUE_FORMAT, "structs": {"DelegateReq": entry}}).signed)
     kinds = {each.path: each.kind for each in venue.structs["DelegateReq"].fields}
     assert (kinds["until"], kinds["trader"], kinds["tnc"]) == ("expiry", "trader", "terms")
     assert venue.structs["DelegateReq"].abi_order == ()
     with pytest.raises(DocumentError, match="not every leaf once"):
-        resolve({"format": FORMAT, "structs": {"DelegateReq": {"encode_type": renamed}}})
+        resolve_profile({"format": VENUE_FORMAT, "structs": {"DelegateReq": {"encode_type": renamed}}})
 
 
 def test_a_call_says_only_what_differs() -> None:
     calls = {"setDelegate": {"signature": "setDelegate(address delegate,uint64 expiry)"}}
-    found = venue_of(deployed({"format": FORMAT, "calls": calls}).signed).calls.by_name["setDelegate"]
+    found = venue_of(deployed({"format": VENUE_FORMAT, "calls": calls}).signed).calls.by_name["setDelegate"]
     assert [(each.path, each.kind) for each in found.fields] == [
         (each.path, each.kind) for each in CALLS["setDelegate"].fields
     ]
@@ -145,7 +145,7 @@ def test_arguments_in_another_order_are_read_under_their_own_names() -> None:
 )
 def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(text: str) -> None:
     ships = CATALOGUE["DelegateReq"]
-    pinned = deployed({"format": FORMAT, "structs": {"DelegateReq": {"executing": text}}})
+    pinned = deployed({"format": VENUE_FORMAT, "structs": {"DelegateReq": {"executing": text}}})
     assert pinned.structs["DelegateReq"] == ships._replace(executing=text)
     assert pinned.fingerprint != deployment().fingerprint
     told = f"DelegateReq: the contract executes it by {text or 'no call that is known'} (ships: {ships.executing})"
@@ -155,10 +155,10 @@ def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(t
 
 def test_the_call_that_executes_a_struct_of_the_venue_alone_is_said_by_the_profile_and_told() -> None:
     own = CANCEL | {"executing": "cancelWithSig(bytes signature,bytes intent)"}
-    pinned = deployed({"format": FORMAT, "structs": {"CancelReq": own}})
+    pinned = deployed({"format": VENUE_FORMAT, "structs": {"CancelReq": own}})
     assert pinned.structs["CancelReq"].executing == own["executing"]
     assert f"CancelReq: the contract executes it by {own['executing']}" in list(profile_words(pinned.signed))
-    silent = deployed({"format": FORMAT, "structs": {"CancelReq": CANCEL}})
+    silent = deployed({"format": VENUE_FORMAT, "structs": {"CancelReq": CANCEL}})
     assert silent.structs["CancelReq"].executing == ""
     assert not any("executes" in line for line in profile_words(silent.signed))
 
@@ -184,18 +184,18 @@ def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> No
 
 def test_a_leaf_has_the_name_of_the_plan_s_member_that_decides_it_and_five_kinds_alone_have_their_own() -> None:
     members = {member.name: member for action in ACTIONS.values() for member in action.parameters}
-    own = {name for name in KINDS if name not in members}
+    own = {name for name in LEAF_KINDS if name not in members}
     assert own == {"opened-ms", "signed-at", "terms", "zero", "raw"}
     assert len(own) <= 25
-    assert all(KINDS[name].rule.parameter == name for name in KINDS.keys() - own)
+    assert all(LEAF_KINDS[name].rule.parameter == name for name in LEAF_KINDS.keys() - own)
     units = {name: {p.unit for a in ACTIONS.values() for p in a.parameters if p.name == name} for name in members}
-    assert {name for name in KINDS.keys() - own if KINDS[name].unit not in units[name]} == {"side"}
+    assert {name for name in LEAF_KINDS.keys() - own if LEAF_KINDS[name].unit not in units[name]} == {"side"}
 
 
 @pytest.mark.parametrize("old", ["order-price", "trigger-price", "collateral", "pair", "deadline", "opened"])
 def test_a_name_beside_the_plan_s_is_no_kind(old: str) -> None:
     with pytest.raises(DocumentError, match="no kind of the list"):
-        resolve(with_struct("DelegateReq", leaves={**_LEAVES, "expiry": old}))
+        resolve_profile(with_struct("DelegateReq", leaves={**_LEAVES, "expiry": old}))
 
 
 def test_a_price_that_the_plan_leaves_open_is_zero_where_a_plan_may_leave_it_open_alone() -> None:
@@ -214,7 +214,7 @@ def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_i
     assert [(field.path, profiles.holds(field.kind, leaves[field.path])) for field in fields] == [
         (p, True) for p in leaves
     ]
-    assert all(field.rule == KINDS[field.kind].rule for field in fields)
+    assert all(field.rule == LEAF_KINDS[field.kind].rule for field in fields)
 
 
 def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothing_of_it(
@@ -360,7 +360,7 @@ BAD: dict[str, dict[str, Any]] = {
         leaves={k: v for k, v in _LEAVES.items() if k != "expiry"},
     ),
     "a leaf of its own left out": with_struct("CancelReq", **CANCEL | {"leaves": {"trader": "trader", "nonce": "nonce"}}),
-    "nothing at all": {"format": FORMAT},
+    "nothing at all": {"format": VENUE_FORMAT},
     "a leaf too many": with_struct("DelegateReq", leaves={**_LEAVES, "fee": "raw"}),
     "an expiry shown raw": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "raw"}),
     "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
@@ -444,7 +444,7 @@ BAD: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("case", BAD)
 def test_what_a_profile_may_not_say_is_refused_by_name(case: str) -> None:
     with pytest.raises(DocumentError) as caught:
-        resolve(BAD[case])
+        resolve_profile(BAD[case])
     assert caught.value.check in ("DOC-VENUE", "DOC-FIELD")
     assert caught.value.do or caught.value.check == "DOC-FIELD"
 
@@ -453,7 +453,7 @@ def test_what_a_profile_may_not_say_is_refused_by_name(case: str) -> None:
     "case", [case for case in BAD if case not in ("another format", "no difference", "nothing at all")]
 )
 def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_hand(case: str) -> None:
-    whole = resolve(PROFILE)
+    whole = resolve_profile(PROFILE)
     for part in ("structs", "calls"):
         for name, entry in BAD[case].get(part, {}).items():
             if entry != PROFILE[part].get(name):
@@ -474,7 +474,7 @@ def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None
         assert len(venue_of(deployed(profile).signed).structs["CancelReq"].fields) == 200
         return
     with pytest.raises(DocumentError, match="too many leaves"):
-        resolve(profile)
+        resolve_profile(profile)
 
 
 @pytest.mark.parametrize("never", NEVER)
@@ -483,7 +483,7 @@ def test_a_function_that_moves_money_or_power_is_never_a_venue_s_form_of_a_call(
     function = never.partition("(")[0]
     for signature in (never, f"{function}()", f"{function}(address delegate,uint256 expiry)"):
         with pytest.raises(DocumentError):
-            resolve(with_call(name, signature, delegate="delegate", expiry="expiry"))
+            resolve_profile(with_call(name, signature, delegate="delegate", expiry="expiry"))
 
 
 @pytest.mark.parametrize("other", [*NEVER, *(call.signature for call in CALLS.values())])
@@ -494,7 +494,7 @@ def test_a_signature_that_somebody_searched_for_has_no_selector_of_another_funct
     found = "zz1f3a9(address delegate,uint32 expiry)"
     monkeypatch.setattr(profiles, "selector_of", lambda text: selector_of(other if text == found else text))
     with pytest.raises(DocumentError, match="selector of another function"):
-        resolve(with_call("setDelegate", found, delegate="delegate", expiry="expiry"))
+        resolve_profile(with_call("setDelegate", found, delegate="delegate", expiry="expiry"))
 
 
 # ---- 300 mutations of a good profile --------------------------------------------------------------------------------
@@ -502,7 +502,7 @@ def test_a_signature_that_somebody_searched_for_has_no_selector_of_another_funct
 
 def _mutations(seed: int, count: int) -> Iterator[dict[str, Any]]:
     draw = random.Random(seed)
-    words: list[Any] = [*KINDS, "", "uint256", "trader-or-delegate", 0, None, [], "nonce "]
+    words: list[Any] = [*LEAF_KINDS, "", "uint256", "trader-or-delegate", 0, None, [], "nonce "]
     for number in range(count):
         made = copy.deepcopy(PROFILE)
         if number % 3 == 0:  # a third are profiles that could be a venue's
@@ -589,11 +589,11 @@ def _decides_every_leaf(pinned: Deployment) -> None:
     for intent in (situation.deployment.structs.get(name) for name in CATALOGUE):
         if intent is None:
             continue
-        assert all(field.rule == KINDS[field.kind].rule for field in intent.fields)
+        assert all(field.rule == LEAF_KINDS[field.kind].rule for field in intent.fields)
         assert {intent.trader, intent.nonce} <= {field.path for field in intent.fields}
         assert bool(intent.deadline) >= bool(CATALOGUE[intent.name].deadline)
     for call in pinned.calls.by_name.values():
-        assert all(field.rule == KINDS[field.kind].rule for field in call.fields)
+        assert all(field.rule == LEAF_KINDS[field.kind].rule for field in call.fields)
 
 
 @pytest.mark.parametrize(("opened_s", "refused"), [

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item
 from airlock_shared.checks.model import Case, Situation, Verdict
-from airlock_shared.checks.second_opinion import compare, document_of
+from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Signed
@@ -243,4 +243,4 @@ def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any)
 
 def confirm(case: Case) -> None:
     """Compare an examined item with the second opinion, which here runs in the same process."""
-    compare(case, opinion_on(json.loads(json.dumps(document_of(case)))))
+    compare_opinion(case, opinion_on(json.loads(json.dumps(opinion_question(case)))))

@@ -1,4 +1,4 @@
-"""The floors of ``docs/architecture.md``, written from the import contracts and the packages' own docstrings."""
+"""The floors of each distribution, written from the import contracts and the packages' own docstrings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-ARCHITECTURE = ROOT / "docs/architecture.md"
 SOURCES = {
     "airlock_shared": "shared/src",
     "airlock_online": "online/src",
@@ -16,19 +15,22 @@ SOURCES = {
     "airlock_offline": "offline/src",
     "airlock_software_ledger": "offline/rehearsal/src",
 }
-_BLOCK = re.compile(r"(<!-- the floors, by `make docs` -->\n).*?(<!-- end of the floors -->\n)", re.DOTALL)
 _WIDTH = 120
 
 
-def with_floors(text: str) -> str:
-    """Return the page with the diagram of all distributions in its place."""
+def floors() -> str:
+    """Return the page ``floors.md``: the diagram of all distributions."""
     diagrams = "\n\n".join(map(_diagram, SOURCES))
-    return _BLOCK.sub(lambda found: f"{found[1]}```text\n{diagrams}\n```\n{found[2]}", text)
+    return f"""\
+# Floors
 
+A room imports only from the floors below its own. The number is the floor; the text is the room's own first sentence. This
+page is written by `make docs` from the contracts in `pyproject.toml`, which `make lint` holds.
 
-def write_floors() -> None:
-    """Write the diagram into the page."""
-    ARCHITECTURE.write_text(with_floors(ARCHITECTURE.read_text()))
+```text
+{diagrams}
+```
+"""
 
 
 def _diagram(package: str) -> str:

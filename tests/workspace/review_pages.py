@@ -8,7 +8,7 @@ from io import StringIO
 from typing import NamedTuple
 
 from airlock_offline.cli import sign
-from airlock_offline.signing.review import lines_of
+from airlock_offline.signing.review import section_lines
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.terminal import say
@@ -34,7 +34,7 @@ def screen_of(folder: str, step: str) -> list[str]:
     known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(folder)})
     item = examined(request_of(good(step, folder)), where, known=known)
     pages, notes = sign._told_of_the_ledger(None if item.verdicts.hinder() else item.case, MODEL)
-    return said(list(lines_of(sign.sections_of(item, UsedNonces(), pages, notes, MODEL))))
+    return said(list(section_lines(sign.sections_of(item, UsedNonces(), pages, notes, MODEL))))
 
 
 def said(lines: list[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_online.error_codes import ERROR_CODES, PLACES, ErrorCode
+from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, ErrorCode
 from airlock_shared.venue.services import SERVICES
 from workspace.endpoints import ENDPOINTS
 
@@ -27,7 +27,7 @@ page is written from `tests/workspace/endpoints.py` by `make docs`."""
 def errors() -> str:
     """Return the page ``errors.md``."""
     lines = [_ERRORS]
-    for where, title in PLACES.items():
+    for where, title in CODE_PLACES.items():
         over = " order over |" if where in ("batched", "contract") else ""
         lines += ["", f"## {title}", "", f"| code | HTTP | meaning | what to do | exit |{over} source |"]
         lines += ["|---" * (6 + bool(over)) + "|"]

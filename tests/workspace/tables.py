@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
+from airlock_offline.home import OfflineConfig
 from airlock_offline.ledger.models import MODELS
 from airlock_online.cli.machine import everything
-from airlock_online.delivery.outcome import EVIDENCE
-from airlock_online.journal.order_states import MEANINGS
+from airlock_online.config import OnlineConfig
+from airlock_online.delivery.outcome import FINAL_EVIDENCE
+from airlock_online.journal.order_states import STATE_MEANINGS
 from airlock_online.journal.schema import TRANSITIONS
 from airlock_online.speech.sections import BODIES, KNOWN, MEMBERS, PATHS, REPLIES
 from airlock_online.speech.sections import MEANINGS as WORD_MEANINGS
@@ -18,11 +21,13 @@ from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain import EXIT_CODES
 from airlock_shared.errors import ExitCode
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.kinds import KINDS
+from airlock_shared.venue.kinds import LEAF_KINDS
 from airlock_shared.venue.structs import CATALOGUE
+from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
+from online.chain.alterations import CONTRACT_IS_STRICTER, GATE_IS_STRICTER
 from workspace import trusted_path
-from workspace.floors import write_floors
+from workspace.floors import floors
 from workspace.man_pages import write_files
 from workspace.review_pages import review
 from workspace.service_pages import endpoints, errors
@@ -135,7 +140,7 @@ def journal() -> str:
         "|---|---|---|",
     ]
     lines += [
-        f"| {state} | {MEANINGS[state]} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
+        f"| {state} | {STATE_MEANINGS[state]} | {', '.join(sorted(following)) or 'nothing: it is final'} |"
         for state, following in TRANSITIONS.items()
     ]
     lines += [
@@ -151,8 +156,8 @@ def journal() -> str:
     ]
     lines += [
         f"| {row.state} | {', '.join(row.routes)} | {row.proof} | {row.liar} | {row.then} |"
-        for state in MEANINGS
-        for row in EVIDENCE
+        for state in STATE_MEANINGS
+        for row in FINAL_EVIDENCE
         if row.state is state
     ]
     return "\n".join(lines) + "\n"
@@ -182,7 +187,7 @@ def kinds() -> str:
     """Return the table of kinds in ``docs/reference/venue-profile.md``."""
     lines = ["| kind | Solidity type | unit | where the plan is silent | meaning |", "|---|---|---|---|---|"]
     otherwise = {"plan": "", "plan-or-zero": "zero", "zero": "zero", "builder": "the builder"}
-    for word, kind in KINDS.items():
+    for word, kind in LEAF_KINDS.items():
         planned = f" (the plan's `{kind.rule.parameter}`)" if kind.rule.parameter not in ("", word) else ""
         silent = f"{otherwise[kind.rule.kind]}{planned}"
         lines += [f"| `{word}` | `{kind.solidity}` | {kind.unit.name} | {silent} | {kind.meaning} |"]
@@ -214,7 +219,7 @@ def shipped_services() -> str:
 def _toml(value: object) -> str:
     if isinstance(value, Mapping):
         return f"{{ {', '.join(f'{name} = {_toml(part)}' for name, part in value.items())} }}"
-    return "[]" if value == [] else f'"{value}"'
+    return json.dumps(value)
 
 
 def meanings() -> str:
@@ -228,7 +233,82 @@ def meanings() -> str:
     return "\n".join(lines) + "\n"
 
 
+_SHOWN_AS = {
+    "addressName": "an address, or a local or ENS name",
+    "calldata": "the call within, by the descriptor of the same contract",
+    "date": "unix seconds",
+    "enum": "names of the file's own table; the number where none are pinned",
+    "raw": "as it is signed",
+    "tokenAmount": 'of the token that is called; "{message}" at {threshold}',
+    "unit": "{base}, {decimals} decimals",
+}
+
+
+def labels() -> str:
+    """Return the table of what a wallet shows by our descriptors, in ``docs/reference/erc-7730.md``."""
+    fields = [field for _, content in formats(made()) for field in content["fields"]]
+    rows = {(field["format"], field["label"]): field.get("params") or {} for field in fields}
+    lines = ["| label | format | what |", "|---|---|---|"]
+    for (form, label), shown in sorted(rows.items()):
+        limit = {"threshold": "2^256 - 1"} if shown.get("threshold") == hex(2**256 - 1) else {}
+        lines += [f"| {label} | `{form}` | {_SHOWN_AS[form].format(**shown | limit)} |"]
+    return "\n".join(lines) + "\n"
+
+
+def differences() -> str:
+    """Return where the gate and the rehearsal's contracts judge otherwise, for ``docs/reference/chain.md``."""
+    lines = ["| the gate refuses, the contract accepts | why |", "|---|---|"]
+    lines += [f"| {kind} | {why} |" for kind, why in GATE_IS_STRICTER.items()]
+    lines += ["", "| the contract rejects, the gate lets pass | why |", "|---|---|"]
+    lines += [f"| {kind} | {why} |" for kind, why in CONTRACT_IS_STRICTER.items()]
+    return "\n".join(lines) + "\n"
+
+
+def mutants_of_claims() -> str:
+    """Return how many mutants each claim has, and the tests that have to notice them, in ``docs/claims.md``."""
+    tests: dict[str, list[str]] = {}
+    for mutant in (mutants := read_mutants()):
+        tests.setdefault(mutant.claim, []).extend(mutant.tests)
+    lines = [f"{len(mutants)} mutants:", "", "| claim | mutants | tests that must notice them |", "|---|---|---|"]
+    counted = Counter(mutant.claim for mutant in mutants)
+    lines += [
+        f"| `{claim}` | {counted[claim]} | {' '.join(f'`{test}`' for test in sorted(set(named)))} |"
+        for claim, named in tests.items()
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def attacks() -> str:
+    """Return what each check protects from, and the tests of its mutant, in ``docs/threat-model.md``."""
+    mutants = {mutant.id: mutant for mutant in read_mutants()}
+    lines = ["| check | protects from | claim | tests |", "|---|---|---|---|"]
+    for item in everything():
+        if item.kind == "check" and (mutant := mutants.get(item.name)):
+            tests = " ".join(f"`{test}`" for test in mutant.tests)
+            protects = item.meaning.partition(" Protects from: ")[2]
+            lines += [f"| `{item.name}` | {protects} | `{mutant.claim}` | {tests} |"]
+    return "\n".join(lines) + "\n"
+
+
+def _settings(config: OnlineConfig | OfflineConfig) -> str:
+    """Return for each section of ``config.toml`` what its record in the code says, and its names with their defaults."""
+    lines = []
+    for section, values in config._asdict().items():
+        if section != "speech":  # the services file's
+            told = " ".join((type(values).__doc__ or "").split()).replace("``", "`")
+            lines += [f"`[{section}]`: {told}", "", "| section | name | default |", "|---|---|---|"]
+            lines += [f"| `[{section}]` | `{name}` | `{_toml(value)}` |" for name, value in values._asdict().items()]
+            lines += [""]
+    return "\n".join(lines)
+
+
 PARTS = {
+    ("reference/configuration.md", "online settings"): lambda: _settings(OnlineConfig()),
+    ("reference/configuration.md", "offline settings"): lambda: _settings(OfflineConfig()),
+    ("threat-model.md", "checks"): attacks,
+    ("claims.md", "mutants"): mutants_of_claims,
+    ("reference/chain.md", "differences"): differences,
+    ("reference/erc-7730.md", "labels"): labels,
     ("reference/ledger.md", "models"): models,
     ("reference/venue-profile.md", "kinds"): kinds,
     ("reference/venue-services.md", "members"): service_members,
@@ -244,19 +324,11 @@ PAGES = {
     "checks.md": checks,
     "intents.md": intents,
     "exit-codes.md": exit_codes,
+    "floors.md": floors,
     "journal.md": journal,
     "review.md": review,
     "when-it-goes-wrong.md": when_it_goes_wrong,
 }
-
-
-def write_mutant_counts() -> None:
-    """Write into the claims how many mutants each has, and how many there are."""
-    page, mutants = DOCS / "claims.md", read_mutants()
-    counts = Counter(mutant.claim for mutant in mutants)
-    text = re.sub(r"[0-9]+ mutants", f"{len(mutants)} mutants", page.read_text(), count=1)
-    row = re.compile(r"^(\| `([a-z-]+)` \| .+ \| )[0-9]+ \|$", re.MULTILINE)
-    page.write_text(row.sub(lambda found: f"{found[1]}{counts[found[2]]} |", text))
 
 
 if __name__ == "__main__":
@@ -266,6 +338,4 @@ if __name__ == "__main__":
         text = (DOCS / name).read_text()
         before = next(found for found in PART.finditer(text) if found[1] == part)
         (DOCS / name).write_text(text[: before.start(2)] + write() + text[before.end(2) :])
-    write_mutant_counts()
-    write_floors()
     write_files()

@@ -14,7 +14,7 @@ import pytest
 
 from airlock_offline.cli.main import program as offline
 from airlock_online.cli.main import program as online
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.errors import ExitCode
 from airlock_software_ledger.server import program as software_ledger
 from workspace.command_trees import formats, tree
@@ -215,7 +215,7 @@ def test_every_command_option_and_argument_is_as_it_was_and_in_its_place() -> No
 
 
 def test_every_check_id_exit_code_and_format_is_as_it_was() -> None:
-    assert sorted(set(BEFORE["checks"]) - set(CHECKS)) == []
+    assert sorted(set(BEFORE["checks"]) - set(CHECKS_BY_ID)) == []
     assert {name: code for name, code in BEFORE["exit_codes"].items() if ExitCode.__members__.get(name) != code} == {}
     assert sorted(set(BEFORE["formats"]) - set(formats(SOURCES))) == []
 
@@ -224,7 +224,7 @@ def test_every_check_id_exit_code_and_format_is_as_it_was() -> None:
     ("what", "then", "now"),
     [
         ("commands", set(THEN), set(NOW)),
-        ("checks", set(BEFORE["checks"]), set(CHECKS)),
+        ("checks", set(BEFORE["checks"]), set(CHECKS_BY_ID)),
         ("exit_codes", set(BEFORE["exit_codes"]), set(ExitCode.__members__)),
         ("formats", set(BEFORE["formats"]), set(formats(SOURCES))),
     ],

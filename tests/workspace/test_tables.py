@@ -11,7 +11,6 @@ import pytest
 
 from airlock_online.cli.machine import everything
 from e2e.test_help import COMMANDS
-from workspace.floors import ARCHITECTURE, with_floors
 from workspace.man_pages import ROOT, files
 from workspace.tables import GENERATED, PAGES, PARTS, parts_of
 
@@ -30,11 +29,6 @@ def test_nothing_else_is_among_the_generated_pages() -> None:
 @pytest.mark.parametrize(("page", "part"), PARTS)
 def test_the_generated_part_of_a_page_says_what_the_code_says(page: str, part: str) -> None:
     assert parts_of(page).get(part) == PARTS[page, part](), "run `make docs`"
-
-
-def test_the_floors_of_the_architecture_are_the_contracts() -> None:
-    text = ARCHITECTURE.read_text()
-    assert text == with_floors(text), "run `make docs`"
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())

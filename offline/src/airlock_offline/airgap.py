@@ -25,7 +25,7 @@ _allowance = _Allowance()
 _HARMLESS = frozenset({"socket.gethostname"})  # reads the machine's own name, sends nothing
 
 
-def install() -> None:
+def install_airgap() -> None:
     """Install the guard for the rest of the process. A second call changes nothing."""
     if not _allowance.installed:
         _allowance.installed = True

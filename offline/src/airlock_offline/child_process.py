@@ -26,7 +26,7 @@ def begun() -> None:
         end_with_parent()
 
 
-def start(module: str, cwd: str = "/") -> subprocess.Popen[bytes]:
+def start_child(module: str, cwd: str = "/") -> subprocess.Popen[bytes]:
     """Start ``main`` of a module of ours, with pipes for its input and output; what it says of errors is dropped.
 
     ``-I -S``: neither variables nor site files decide what it loads. A session of its own: Ctrl-C is the person's word to
@@ -44,7 +44,7 @@ def start(module: str, cwd: str = "/") -> subprocess.Popen[bytes]:
     )
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
+def end_child(process: subprocess.Popen[bytes]) -> None:
     """End a child and whatever it has started, whatever they are doing, and close its pipes."""
     if process.returncode is None:  # not waited for yet: until then its number is nobody else's
         with suppress(ProcessLookupError):  # it leads no group

@@ -145,9 +145,9 @@ class OfflineHome:
         path = self._signed_path(digest)
         if not path.exists():
             return None
-        from airlock_shared.documents.signatures import read_item
+        from airlock_shared.documents.signatures import read_signature
 
-        return read_item(parse_json(read_input(path)), "signature kept")
+        return read_signature(parse_json(read_input(path)), "signature kept")
 
     def keep_signed(self, signed: Signed) -> None:
         """Keep a signature, so that a ceremony that is interrupted does not ask for it again."""
@@ -164,9 +164,10 @@ MAX_REVIEW_MINUTES = 240
 
 
 class LedgerSettings(NamedTuple):
-    """The Ledger of this machine: its model, with which the one that is found is compared; empty: any is taken.
+    """A Ledger of another ``model`` is refused; empty: any is taken. A command's ``--model`` goes before it.
 
-    ``review_minutes``: how long people may read on the device before the command gives up.
+    ``review_minutes``: how long people may read on the device before the command gives up, 1 to 240; a deadline of the
+    payload ends it sooner.
     """
 
     model: str = ""

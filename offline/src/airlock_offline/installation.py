@@ -36,7 +36,7 @@ def bytecode_place(source: str) -> str:
     return f"{folder}/{cached}" if folder else cached
 
 
-def make(source: bytes, name: str) -> bytes | None:
+def compile_module(source: bytes, name: str) -> bytes | None:
     """Return the bytecode file of a module, None for a file that is no Python of this version.
 
     ``name`` is the path that tracebacks would name; Python puts in the true one when it imports the file.
@@ -60,7 +60,7 @@ def write_all(packages: Path) -> int:
     try:
         for source in sorted(packages.rglob("*.py")):
             name = source.relative_to(packages).as_posix()
-            made = make(source.read_bytes(), name)
+            made = compile_module(source.read_bytes(), name)
             if made is not None:
                 target = packages / bytecode_place(name)
                 target.parent.mkdir(exist_ok=True)
@@ -83,7 +83,7 @@ def write_all(packages: Path) -> int:
 
 MANIFEST, INSTALLED, DESCRIPTION, FINGERPRINT = "MANIFEST", "INSTALLED", "KIT", "FINGERPRINT"
 PAPERS = "share/airlock-offline"
-INTERPRETER, ENVIRONMENT = "bin/python3", "pyvenv.cfg"
+INTERPRETER, _ENVIRONMENT = "bin/python3", "pyvenv.cfg"
 PROGRAMS = frozenset({"install.sh", "verify.sh", "program/airlock-offline"})
 """The files of a kit that may be run."""
 
@@ -120,7 +120,7 @@ class Installation(NamedTuple):
         return bool(self.kit or self.findings)
 
 
-def read_fingerprint(text: str) -> str:
+def read_installation_fingerprint(text: str) -> str:
     """Return a fingerprint that a person typed, in groups or not, as 64 lowercase hex digits. Raises ``UsageError``."""
     digits = "".join(text.split()).lower()
     if not re.fullmatch("[0-9a-f]{64}", digits):
@@ -135,7 +135,7 @@ def examine_kit(folder: Path, fingerprint: str) -> tuple[KitFinding, ...]:
 
     Raises ``UsageError`` when the fingerprint is not one.
     """
-    listed, wrong = _read_list(folder, MANIFEST, read_fingerprint(fingerprint))
+    listed, wrong = _read_list(folder, MANIFEST, read_installation_fingerprint(fingerprint))
     if wrong:
         return (wrong,)
     tree = _Tree(folder)
@@ -176,7 +176,7 @@ def examine_installation(root: Path | None = None, fingerprint: str = "") -> Ins
     root = root or Path(sys.prefix)
     if not os.path.lexists(root / PAPERS):
         return Installation("", "", 0, ())
-    expected = read_fingerprint(fingerprint) if fingerprint else paper(FINGERPRINT, root)
+    expected = read_installation_fingerprint(fingerprint) if fingerprint else paper(FINGERPRINT, root)
     manifest, wrong = _read_list(root, f"{PAPERS}/{MANIFEST}", expected)
     if not wrong:
         listed, wrong = _read_list(root, f"{PAPERS}/{INSTALLED}", manifest.get(INSTALLED, ""))
@@ -201,10 +201,10 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]
             if not finding:
                 yield from _examine_bytecode(root, path, place, place in tree.files)
     papers = {f"{PAPERS}/{name}" for name in (MANIFEST, INSTALLED, FINGERPRINT)}
-    yield from tree.unlisted({*listed, *compiled, *papers, ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
+    yield from tree.unlisted({*listed, *compiled, *papers, _ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
     interpreter = tree.links.get(INTERPRETER, "")
-    if _bytes(root / ENVIRONMENT) != environment(interpreter).encode():
-        yield KitFinding("KIT-INSTALLED", ENVIRONMENT, "not the Python environment that was installed")
+    if _bytes(root / _ENVIRONMENT) != environment(interpreter).encode():
+        yield KitFinding("KIT-INSTALLED", _ENVIRONMENT, "not the Python environment that was installed")
     if not interpreter.startswith("/") or PurePosixPath(interpreter).is_relative_to(root):
         yield KitFinding("KIT-INSTALLED", INTERPRETER, "not a link to the system's Python")
 
@@ -216,7 +216,7 @@ def environment(interpreter: str) -> str:
 
 def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[KitFinding]:
     name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
-    made = make(_bytes(root / path), name)
+    made = compile_module(_bytes(root / path), name)
     if there != (made is not None):
         yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
     elif made is not None and _bytes(root / place) != made:

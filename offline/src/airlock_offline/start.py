@@ -1,8 +1,8 @@
 """Where ``airlock-offline`` starts."""
 
-from airlock_shared.start import start
+from airlock_shared.start import run_program
 
 
 def main() -> None:
     """Load the program and run it."""
-    start("airlock_offline.cli.main")
+    run_program("airlock_offline.cli.main")

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from airlock_online.speech.sections import FORMAT, SHIPPED, Speech
+from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
 
@@ -19,7 +19,11 @@ CONFIRMED_BY = ("finalized", "depth")
 
 
 class ApiKeySettings(NamedTuple):
-    """A venue's API key: the header's name, the file with its value, and the origins it is for, separated by blanks."""
+    """A venue's API key: the ``header`` in which the venue wants it (empty: none), and the ``file`` with its value.
+
+    The file holds nothing else, and its owner alone may read it (mode 0600). ``addresses`` are the origins that the key is
+    sent to, separated by blanks, such as ``https://builder.example https://market.example``: https, or this machine.
+    """
 
     header: str = ""
     file: str = ""
@@ -27,7 +31,7 @@ class ApiKeySettings(NamedTuple):
 
 
 class VenueSettings(NamedTuple):
-    """The file that says how the venue's services speak, from the folder of ``config.toml``; empty: none."""
+    """The services file, which says how the venue's services speak, from the folder of ``config.toml``; empty: none."""
 
     services: str = ""
 
@@ -35,7 +39,8 @@ class VenueSettings(NamedTuple):
 class ReferralViews(NamedTuple):
     """The Referral contract's views, asked by the operator's node; their names differ between venues.
 
-    Each takes one word, ``bytes32`` (the code) or ``address`` (the trader), and returns one.
+    They tell a code's owner, who may accept it, whether it is private, and what a trader has adopted. Each takes one word,
+    ``bytes32`` (the code) or ``address`` (the trader), and returns one.
     """
 
     owner: str = "codeOwners(bytes32)"
@@ -45,10 +50,10 @@ class ReferralViews(NamedTuple):
 
 
 class RpcSettings(NamedTuple):
-    """The operator's own node: its JSON-RPC address, and which of its blocks are confirmed, so that nothing undoes them.
+    """The operator's own node: its JSON-RPC address (empty: none), and which of its blocks are confirmed.
 
-    ``confirmed_by`` is ``finalized``, the node's own word, or ``depth``; ``confirmations`` is that depth, also for a node
-    that knows no such word.
+    ``confirmed_by`` is ``finalized``, the node's own word, or ``depth``; ``confirmations`` is that depth, 1 to 1000, also
+    for a node that knows no such word.
     """
 
     url: str = ""
@@ -57,11 +62,11 @@ class RpcSettings(NamedTuple):
 
 
 class HttpSettings(NamedTuple):
-    """How the services are reached. Of the environment nothing is taken.
+    """How the services are reached. Of the environment nothing is taken, such as ``HTTPS_PROXY`` and ``SSL_CERT_FILE``.
 
     ``ca_file`` holds the only authorities that are trusted, in PEM; empty: the public ones. ``proxy`` is
     ``http://host:port``, for everything but this machine itself; it sees names, and of https nothing more. With
-    ``plain_http``, addresses beyond this machine may be ``http://``.
+    ``plain_http``, addresses beyond this machine may be ``http://``, and every command that connects says so.
     """
 
     ca_file: str = ""
@@ -89,7 +94,8 @@ def read_config(path: Path) -> OnlineConfig:
     if config.speech is not SHIPPED:
         raise UsageError(
             f"{path} has the section [speech], and how services speak stands in a file of its own",
-            do=f'name the file in config.toml, [venue] services = "services.toml"; it begins with format = "{FORMAT}"',
+            do='name the file in config.toml, [venue] services = "services.toml"; '
+            f'it begins with format = "{SERVICES_FORMAT}"',
         )
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(

@@ -13,7 +13,7 @@ from airlock_shared.errors import ExitCode
 
 SPEC, VENUES, JSON_RPC, OWN = "the specification", "comparable venues", "JSON-RPC 2.0, EIP-1474", "Airlock"
 
-PLACES = {
+CODE_PLACES = {
     "builder": "The builder, before anything is signed",
     "relay": "The relay of signed transactions and intents",
     "batched": "The batched market, in `AttemptFailed` and `Error`",

@@ -8,11 +8,11 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 from airlock_online.journal.journal import Journal, Record, Submission
-from airlock_online.journal.order_states import FINAL, MEANINGS, OrderEvent, OrderState
+from airlock_online.journal.order_states import FINAL, STATE_MEANINGS, OrderEvent, OrderState
 from airlock_shared.checks.nonces import Use
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import TranscriptFile
-from airlock_shared.report.evidence.timeline import EXPORTED, NOTE, UNUSABLE_ID
+from airlock_shared.report.evidence.timeline import EXPORTED, NOTE_KIND, UNUSABLE_ID
 from airlock_shared.report.facts import Liveness, standings
 from airlock_shared.venue.services import OF_TRANSACTIONS
 
@@ -55,7 +55,7 @@ def _rows(submission: Submission, journal: Journal) -> Iterator[dict[str, Any]]:
         "kind": "submission",
         **{name: getattr(submission.record, name) for name in _OF_RECORD},
         "state": state.value,
-        "meaning": MEANINGS[state],
+        "meaning": STATE_MEANINGS[state],
         "final": state in FINAL,
         "done": state in _DONE,
         **{name: getattr(submission, name) for name in _OF_SUBMISSION},
@@ -69,7 +69,7 @@ def _rows(submission: Submission, journal: Journal) -> Iterator[dict[str, Any]]:
         name, _, value = given.partition(": ")
         yield _event(UNUSABLE_ID, digest, OrderEvent(None, name, {"given": value}))
     for note in journal.notes(digest):
-        yield _event(NOTE, digest, note)
+        yield _event(NOTE_KIND, digest, note)
 
 
 def _event(kind: str, digest: str, event: OrderEvent) -> dict[str, Any]:

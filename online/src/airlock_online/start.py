@@ -1,8 +1,8 @@
 """Where ``airlock-online`` starts."""
 
-from airlock_shared.start import start
+from airlock_shared.start import run_program
 
 
 def main() -> None:
     """Load the program and run it."""
-    start("airlock_online.cli.main")
+    run_program("airlock_online.cli.main")

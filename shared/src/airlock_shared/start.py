@@ -8,7 +8,7 @@ from importlib import import_module
 CONTINUE = "What was done is recorded; run the same command again to continue."
 
 
-def start(module: str) -> None:
+def run_program(module: str) -> None:
     """Load a program's module and run its ``main``. Ctrl-C before or after its own dealing with it ends with 130."""
     told = "Nothing was begun."
     try:

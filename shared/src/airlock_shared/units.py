@@ -18,7 +18,7 @@ _DECIMAL = re.compile(r"(-?)(0|[1-9][0-9]{0,59})(?:\.([0-9]{1,60}))?", re.ASCII)
 UNLIMITED = (1 << 256) - 1
 """An approval of everything, for ever: signed only when the plan says ``unlimited``."""
 
-SECONDS_AT_MOST = 10**11
+_SECONDS_AT_MOST = 10**11
 """A count above it is not unix seconds (it would be the year 5138); a unix time in milliseconds is above it since 1973."""
 
 
@@ -84,7 +84,7 @@ def to_human(raw: int, unit: Unit) -> str:
 
 def looks_like_seconds(value: int) -> bool:
     """Tell whether a unix time has the magnitude of seconds rather than milliseconds."""
-    return value < SECONDS_AT_MOST
+    return value < _SECONDS_AT_MOST
 
 
 @lru_cache(maxsize=64)

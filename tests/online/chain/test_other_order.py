@@ -17,8 +17,8 @@ from airlock_online.delivery.routes.context import Delivery
 from airlock_rehearsal.chain import interface
 from airlock_rehearsal.chain.deploy import transact
 from airlock_rehearsal.chain.evm import Reverted
-from airlock_shared.venue.profile import FORMAT, venue_of
-from airlock_shared.venue.profile_words import resolve, text_of
+from airlock_shared.venue.profile import VENUE_FORMAT, venue_of
+from airlock_shared.venue.profile_words import resolve_profile, text_of
 from airlock_shared.venue.structs import CATALOGUE
 from online.chain.ground import NODE_MODULES, ROOT, STRANGER, Clock, Ground, chain, set_up, situation
 from online.chain.test_compiled import SOURCES
@@ -58,7 +58,7 @@ def test_a_contract_of_the_other_order_takes_what_the_profile_says_and_not_what_
 ) -> None:
     struct, intent, signature = signed_by_ledger(exchanged, step)
     other = CATALOGUE[struct].executing.replace("bytes signature,bytes intent", "bytes intent,bytes signature")
-    signed = resolve({"format": FORMAT, "structs": {struct: {"executing": other}}})
+    signed = resolve_profile({"format": VENUE_FORMAT, "structs": {struct: {"executing": other}}})
     contract = exchanged.venue.contract_of(struct)
 
     def sent(delivery: Delivery) -> bytes:

@@ -12,7 +12,7 @@ from collections import Counter
 
 from airlock_online.clients.http import Http
 from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.submit import submit
+from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.journal import open_journal
 from online.concurrency.many import orders
 from online.delivering_machine import NOW
@@ -28,7 +28,7 @@ def main(where: str, base_url: str, count: int) -> None:
         print("ready", flush=True)
         sys.stdin.readline()
         for order in orders(base_url, count):
-            states[submit(order, world).state.value] += 1
+            states[submit_delivery(order, world).state.value] += 1
     print(json.dumps({"states": states, "told": told}))
 
 

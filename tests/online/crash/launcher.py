@@ -21,7 +21,7 @@ from airlock_online.cli import submit as _submit  # noqa: F401
 from airlock_online.clients.http import Http, HttpCall, Timeouts, json_of
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
-from airlock_online.delivery.submit import follow, submit
+from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.journal.schema import Record
@@ -44,9 +44,9 @@ def play(run: dict[str, Any], http: Http) -> dict[str, Any]:
             reason = ""
             for act in run["acts"]:
                 if act == "submit":
-                    reason = submit(delivery, world).reason
+                    reason = submit_delivery(delivery, world).reason
                 elif journal.find(delivery.digest):  # else there is nothing to follow
-                    reason = follow(delivery.digest, world).reason
+                    reason = follow_submission(delivery.digest, world).reason
             known = journal.find(delivery.digest)
             facts = {
                 "state": known.state.value if known else "",

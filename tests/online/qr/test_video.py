@@ -11,7 +11,7 @@ from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.picture_sources import camera_frames, file_frames
 from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.pictures import pictures
-from airlock_shared.qr.scan import scan
+from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import whole_plan
 
@@ -39,7 +39,7 @@ def film(path: Path, codec: str) -> None:
 def test_a_film_of_the_screen_carries_a_document(tmp_path: Path, name: str, codec: str) -> None:
     film(tmp_path / name, codec)
     frames = file_frames(tmp_path / name, on_skipped=unexpected)
-    assert scan(frames, Decoder(), lambda _report: None).cbor == whole_plan().cbor
+    assert scan_pictures(frames, Decoder(), lambda _report: None).cbor == whole_plan().cbor
 
 
 @pytest.mark.parametrize("data", [b"", b"not a film", b"\x00\x00\x00\x18ftypmp42", b"RIFF\xff\xff\xff\xffAVI LIST"])

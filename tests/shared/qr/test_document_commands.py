@@ -19,8 +19,8 @@ from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_out
 from airlock_shared.cli.qr.scanning import scan_message
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.documents.requests import FORMAT as REQUESTS
-from airlock_shared.documents.signatures import FORMAT as SIGNATURES
+from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.host import picture_sources
 from airlock_shared.host.picture_sources import KeptFrames

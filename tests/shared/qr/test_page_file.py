@@ -11,7 +11,7 @@ import pytest
 
 from airlock_shared.errors import UsageError
 from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
-from airlock_shared.qr.pictures import page
+from airlock_shared.qr.pictures import qr_page
 from airlock_shared.text.words import grouped, spoken
 from shared.qr.transfers import batch, one_intent, whole_plan
 
@@ -31,7 +31,7 @@ def parts(made: str) -> tuple[str, str, str]:
 
 
 def test_the_policy_allows_its_own_script_and_style_and_nothing_else() -> None:
-    style, script, policy = parts(page(one_intent()).decode())
+    style, script, policy = parts(qr_page(one_intent()).decode())
     assert policy.split("; ") == [
         "default-src 'none'",
         f"script-src {source_hash(script)}",
@@ -42,7 +42,7 @@ def test_the_policy_allows_its_own_script_and_style_and_nothing_else() -> None:
 
 
 def test_it_names_no_address_and_no_other_file() -> None:
-    made = page(one_intent()).decode()
+    made = qr_page(one_intent()).decode()
     assert not re.search(r"https?:|//[a-z]|\bsrc\s*=|\bhref\s*=|@import|url\(|import\(|fetch\(|XMLHttp|WebSocket", made)
 
 
@@ -50,11 +50,11 @@ def test_it_names_no_address_and_no_other_file() -> None:
     "word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("]
 )
 def test_its_script_makes_no_markup_and_no_code_of_texts(word: str) -> None:
-    assert word not in parts(page(one_intent()).decode())[1]
+    assert word not in parts(qr_page(one_intent()).decode())[1]
 
 
 def test_it_holds_the_texts_of_every_density_and_the_names_to_compare() -> None:
-    (data,) = DATA.findall(page(whole_plan()).decode())
+    (data,) = DATA.findall(qr_page(whole_plan()).decode())
     value = json.loads(data)
     assert {each["version"]: each["texts"] for each in value["densities"]} == {
         version: cycle_texts(whole_plan(), version) for version in (10, 15, 20, 27)
@@ -66,7 +66,7 @@ def test_it_holds_the_texts_of_every_density_and_the_names_to_compare() -> None:
 
 
 def test_a_still_code_is_there_once() -> None:
-    (data,) = DATA.findall(page(batch(1)[1]).decode())
+    (data,) = DATA.findall(qr_page(batch(1)[1]).decode())
     value = json.loads(data)
     offered = [(each["version"], len(each["texts"])) for each in value["densities"]]
     assert offered == [(version, len(cycle_texts(batch(1)[1], version))) for version in densities_of(batch(1)[1])]
@@ -78,12 +78,12 @@ def test_a_still_code_is_there_once() -> None:
     "text", ["</script>", "<!--", "\u2028\u2029", "a & b", "\x00\x1b[31m", "@SCRIPT@", "@TRANSFER@"]
 )
 def test_a_name_cannot_leave_its_element(text: str) -> None:
-    made = page(one_intent()._replace(kind=text, ceremony=text)).decode()
+    made = qr_page(one_intent()._replace(kind=text, ceremony=text)).decode()
     (data,) = DATA.findall(made)
     assert not set("<>&\u2028\u2029\x00\x1b") & set(data)
-    assert parts(made) == parts(page(one_intent()).decode())
+    assert parts(made) == parts(qr_page(one_intent()).decode())
 
 
 def test_a_message_too_long_for_codes_has_no_page() -> None:
     with pytest.raises(UsageError, match="too many for codes"):
-        page(Transfer("bytes", bytes((2 << 20) + 1), "x", "y", "00" * 32))
+        qr_page(Transfer("bytes", bytes((2 << 20) + 1), "x", "y", "00" * 32))

@@ -12,7 +12,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer, cycle_texts, ideal_count
 from airlock_shared.qr.pictures import pictures, sheet, write_gif, write_sequence, write_sheet
-from airlock_shared.qr.scan import scan
+from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import batch, one_intent, whole_plan
 
@@ -21,7 +21,7 @@ def scanned(path: Path) -> bytes:
     def unexpected(error: Exception) -> None:
         raise error
 
-    return scan(file_frames(path, on_skipped=unexpected), Decoder(), lambda _report: None).cbor
+    return scan_pictures(file_frames(path, on_skipped=unexpected), Decoder(), lambda _report: None).cbor
 
 
 def mode(path: Path) -> int:

@@ -36,7 +36,7 @@ def requests_bytes() -> bytes:
 
 @cache
 def requests_fingerprint() -> str:
-    return read_batch(requests_bytes(), format_name=requests_document.FORMAT, list_name="requests")[2]
+    return read_batch(requests_bytes(), format_name=requests_document.REQUESTS_FORMAT, list_name="requests")[2]
 
 
 @cache
@@ -45,7 +45,7 @@ def signatures_bytes() -> bytes:
     items = [signed_item(item) for item in whole()["requests"]]
     header = {"count": len(items), "ceremony": plan().id, "requests": requests_fingerprint(), "rehearsal": False}
     header |= {"transcript_head": "0" * 64, "created_ms": NOW_MS}
-    return to_bytes({"format": signatures_document.FORMAT, "header": header, "signatures": items})
+    return to_bytes({"format": signatures_document.SIGNATURES_FORMAT, "header": header, "signatures": items})
 
 
 @cache

@@ -6,10 +6,10 @@ import re
 from html import unescape
 
 from airlock_shared.report.page.html import beside_fields, drawn, without_buttons
-from airlock_shared.report.page.page import page
+from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
-from airlock_shared.report.verify import make
+from airlock_shared.report.verify import report_of_artefacts
 from shared.report.day import HIDDEN, HOSTILE, PLAYED, offline_files, played
 
 PAUSE = ["Press right button to ", "continue message or ", "press both to skip"]
@@ -17,7 +17,7 @@ DELEGATE = {path.name: path.read_bytes() for path in (PLAYED.parent / "delegate-
 
 
 def step_of(files: dict[str, bytes]) -> Row:
-    step: Row = make(files, judge).value["steps"][0]
+    step: Row = report_of_artefacts(files, judge).value["steps"][0]
     return step
 
 
@@ -108,18 +108,18 @@ def test_what_a_screen_says_is_text() -> None:
     assert HIDDEN not in html
     shown = unescape(re.sub(r"</?div[^>]*>", "", html)).split("<br>")
     assert shown == [HOSTILE, "a\\u{202e}b\\u{200b}c\\u{1b}[31m"]
-    whole = page(make(offline_files(), judge).value).decode()
+    whole = report_page(report_of_artefacts(offline_files(), judge).value).decode()
     assert whole.count('<div class="screen">&lt;script&gt;') == 14
 
 
 def test_without_pages_it_says_where_they_are() -> None:
     files = {name: data for name, data in DELEGATE.items() if name != "screens.json"}
-    html = make(files, judge).html.decode()
+    html = report_of_artefacts(files, judge).html.decode()
     assert "the Ledger&#x27;s pages are in the report of the offline machine" in html
     assert 'class="screen"' not in html
-    value = make(DELEGATE, judge).value
+    value = report_of_artefacts(DELEGATE, judge).value
     value["steps"][0]["device"] = None
-    assert "nothing of a Ledger is on record" in page(value).decode()
+    assert "nothing of a Ledger is on record" in report_page(value).decode()
     value["steps"][0]["device"] = {"shown": "by another wallet", "app": "", "model": "", "pages": []}
-    html = page(value).decode()
+    html = report_page(value).decode()
     assert ("signed by another wallet<" in html, "report of the offline machine</caption>" in html) == (True, False)

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 
 from airlock_shared.documents.transcript import read_entries
-from airlock_shared.report.evidence.timeline import KINDS
-from airlock_shared.report.page.front import is_of_chain, transaction_of
+from airlock_shared.report.evidence.timeline import ROW_KINDS
+from airlock_shared.report.page.front import is_of_chain, outcome_transaction
 from airlock_shared.report.page.html import text
 from airlock_shared.report.page.labels import LABELS, label
-from airlock_shared.report.page.page import page
+from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
-from airlock_shared.report.verify import make
+from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped, spoken
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calls import CALLS
@@ -50,12 +50,12 @@ def is_known(key: str) -> bool:
 
 def close() -> Row:
     """Return the report of a ceremony that was played in a rehearsal."""
-    return make(played(), judge).value
+    return report_of_artefacts(played(), judge).value
 
 
 def first_page(value: Row) -> str:
     """Return the texts of the first page, with a blank between two of them."""
-    return shown(page(value).decode().partition("<main>")[2].partition(EVIDENCE)[0])
+    return shown(report_page(value).decode().partition("<main>")[2].partition(EVIDENCE)[0])
 
 
 def shown(html: str) -> str:
@@ -65,13 +65,13 @@ def shown(html: str) -> str:
 
 def time_line(value: Row) -> list[str]:
     """Return each stage of the time line with what it says."""
-    drawn = page(value).decode().partition('<ol class="line">')[2].partition("</ol>")[0]
+    drawn = report_page(value).decode().partition('<ol class="line">')[2].partition("</ol>")[0]
     return [shown(stage) for stage in re.findall(r"<li.*?</li>", drawn)]
 
 
 def answers(value: Row) -> dict[str, list[str]]:
     """Return the cells of the table of comparisons by what was compared, and the names at its head."""
-    drawn = page(value).decode().partition("wide people")[2].partition("</table>")[0]
+    drawn = report_page(value).decode().partition("wide people")[2].partition("</table>")[0]
     rows = [[shown(cell) for cell in re.findall(r"<t[dh].*?</t[dh]>", row)] for row in drawn.split("<tr>")[1:]]
     return {row[0]: row[1:] for row in rows}
 
@@ -93,7 +93,8 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
         f"signed by treasury, {TRADER}: signed at", "outcome FILLED", "the chain says not read",
         f"the builder says {promise['what']}: {promise['found']}; promised: {promise['promised']} (as promised)",
         f"Read and put on record at {outcome['read_back_at']['utc']}; no later reading is on record.",
-        f"transaction {transaction_of(outcome)}", "Signatures that could still execute, of this or another ceremony: 1.",
+        f"transaction {outcome_transaction(outcome)}",
+        "Signatures that could still execute, of this or another ceremony: 1.",
         "Witness: required.", "signer: Ada Lovelace", "witness: Mary Somerville", "plan \N{CHECK MARK} Yes, offline",
         "I have read this page: date, signature", "What this page stands on", "sealed by", f"{TRADER}, treasury: 40 entries",
     ]  # fmt: skip
@@ -103,7 +104,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
 
 
 def test_nothing_of_the_evidence_is_on_it_and_nothing_of_it_after_the_evidence() -> None:
-    html = page(close()).decode()
+    html = report_page(close()).decode()
     before, _, after = html.partition(EVIDENCE)
     assert "<svg" not in before
     assert "\N{CHECK MARK}" not in after
@@ -114,7 +115,7 @@ def test_nothing_of_the_evidence_is_on_it_and_nothing_of_it_after_the_evidence()
 
 def test_account_and_deadline_are_read_off_what_is_signed() -> None:
     by_step = {item["step"]: item["payload"] for item in whole()["requests"]}
-    steps = make(offline_files(), judge).value["steps"]
+    steps = report_of_artefacts(offline_files(), judge).value["steps"]
     without = []
     for step in steps:
         message = str(by_step[step["id"]]["message"]).lower()
@@ -128,7 +129,7 @@ def test_account_and_deadline_are_read_off_what_is_signed() -> None:
 
 
 def test_what_has_no_deadline_may_be_used_at_any_time() -> None:
-    told = first_page(make(offline_files(), judge).value)
+    told = first_page(report_of_artefacts(offline_files(), judge).value)
     assert told.count("may be used at any time: it has no deadline") == 2
     assert told.count("may be used until ") == 12
 
@@ -150,7 +151,7 @@ def test_without_requests_the_account_is_the_plans_and_the_deadline_is_not_known
 
 
 def test_what_was_not_read_is_not_read() -> None:
-    value = make(online_files(), judge).value
+    value = report_of_artefacts(online_files(), judge).value
     times = {entry.hash: entry.at_ms for entry in read_entries(online_files()["online-transcript.jsonl"].splitlines())}
     outcomes = [step["outcome"] for step in value["steps"]]
     assert outcomes[0]["read_back_at"]["ms"] in times.values()
@@ -171,7 +172,7 @@ def test_only_what_a_node_of_ones_own_told_is_the_chains_word() -> None:
 
 
 def test_the_offline_machine_says_that_it_read_no_chain() -> None:
-    told = first_page(make(offline_files(), judge).value)
+    told = first_page(report_of_artefacts(offline_files(), judge).value)
     assert told.count("the chain says not read: the offline machine reads no chain") == 14
     assert "FILLED" not in told
 
@@ -179,23 +180,25 @@ def test_the_offline_machine_says_that_it_read_no_chain() -> None:
 def test_a_transaction_that_a_service_told_is_said_to_be_told() -> None:
     event = {"payload": [{"name": "transactionHash", "value": "0x" + "ab" * 32}]}
     outcome: Row = {"transaction_hash": "", "events": [event]}
-    assert transaction_of(outcome) == "0x" + "ab" * 32 + ", as the service told it"
-    assert transaction_of(outcome | {"transaction_hash": "0x" + "cd" * 32}) == "0x" + "cd" * 32
+    assert outcome_transaction(outcome) == "0x" + "ab" * 32 + ", as the service told it"
+    assert outcome_transaction(outcome | {"transaction_hash": "0x" + "cd" * 32}) == "0x" + "cd" * 32
     for other in ("0x" + "ab" * 31, HOSTILE, ""):
         changed = {"payload": [{"name": "transactionHash", "value": other}]}
-        assert transaction_of(outcome | {"events": [changed]}) == ""
+        assert outcome_transaction(outcome | {"events": [changed]}) == ""
 
 
 def test_there_is_one_seal_on_it_which_is_the_last() -> None:
     files = offline_files() | {"offline-transcript.jsonl": sealed(TREASURY)}
-    value = make(files, judge).value
+    value = report_of_artefacts(files, judge).value
     (seal,) = value["transcripts"][0]["seals"]
     value["transcripts"][0]["seals"] = [seal | {"head": "e" * 64, "entries": 1}, seal]
     told = first_page(value)
     assert f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds" in told
     assert "eeee" not in told
-    assert page(value).decode().partition(EVIDENCE)[0].count('class="hex"') == 2  # this report's own, and the seal's
-    assert "eeee" in page(value).decode().partition(EVIDENCE)[2]
+    assert (
+        report_page(value).decode().partition(EVIDENCE)[0].count('class="hex"') == 2
+    )  # this report's own, and the seal's
+    assert "eeee" in report_page(value).decode().partition(EVIDENCE)[2]
 
 
 @pytest.mark.parametrize(
@@ -233,7 +236,7 @@ def test_a_confirmation_whose_record_changed_since_does_not_count() -> None:
 
 
 def test_steps_of_another_part_are_named_and_not_shown_as_asked() -> None:
-    value = make(part_files("desk"), judge).value
+    value = report_of_artefacts(part_files("desk"), judge).value
     told = first_page(value)
     for step in value["steps"]:
         assert (f"({step['id']})" in told) is step["in_part"]
@@ -271,10 +274,10 @@ def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
 
 
 def test_what_is_not_on_record_has_no_time_and_stands_last() -> None:
-    assert time_line(make(part_files("desk"), judge).value)[1:] == [
+    assert time_line(report_of_artefacts(part_files("desk"), judge).value)[1:] == [
         f"{name} not on record here" for name in ("signed", "sent", "confirmed", "sealed")
     ]
-    value = make(offline_files(), judge).value
+    value = report_of_artefacts(offline_files(), judge).value
     assert time_line(value)[2:] == [f"{name} not on record here" for name in ("sent", "confirmed", "sealed")]
     for step in value["steps"]:
         step["signature"]["at"] = None
@@ -285,7 +288,7 @@ def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_doe
     events = online_events(timeline_bytes())
     sending = [("sending", {"digest": each}) for each in digests()[:3]]
     files = online_files() | {"online-transcript.jsonl": chain([*events[:3], *sending, *events[3:]])}
-    value = make(files, judge).value
+    value = report_of_artefacts(files, judge).value
     assert [step["outcome"]["state"] for step in value["steps"][:3]] == ["FILLED", "UNKNOWN", "FAILED"]
     assert [bool(step["outcome"]["sent_at"]) for step in value["steps"][:3]] == [True, False, True]
     told = {stage.split()[0]: stage for stage in time_line(value)}
@@ -338,11 +341,13 @@ def test_every_key_of_a_rehearsed_ceremony_has_its_label() -> None:
     assert sorted(key for key in keys if not is_known(key)) == []
 
 
-@pytest.mark.parametrize("made", [close, lambda: make(online_files(), judge).value], ids=["close", "everything"])
+@pytest.mark.parametrize(
+    "made", [close, lambda: report_of_artefacts(online_files(), judge).value], ids=["close", "everything"]
+)
 def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     """A raw key is shown once, below its label, beside the Ledger's screen that has it too."""
     value = made()
-    html = page(value).decode().partition("<main>")[2]
+    html = report_page(value).decode().partition("<main>")[2]
     html = re.sub(r'<span class="raw">.*?</span>', "", html)
     html = re.sub(r'<div class="screen">.*?</div>', "", html)
     raw = {key for key in _keys(value) if is_known(key) and label(key) != key and re.search("[A-Z_.]", key)}
@@ -353,7 +358,7 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
 
 def test_every_kind_of_event_and_every_fact_of_an_outcome_has_its_label() -> None:
     facts = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
-    assert [key for key in (*KINDS[1:], *facts) if not is_known(key)] == []
+    assert [key for key in (*ROW_KINDS[1:], *facts) if not is_known(key)] == []
 
 
 def test_a_key_that_nobody_knows_stands_in_quotation_marks() -> None:
@@ -380,8 +385,8 @@ def grouped_in_spans(word: str) -> str:
 
 
 def test_every_address_is_held_together() -> None:
-    for value in (close(), make(online_files(), judge).value):
-        html = page(value).decode().partition("<main>")[2]
+    for value in (close(), report_of_artefacts(online_files(), judge).value):
+        html = report_page(value).decode().partition("<main>")[2]
         outside = re.sub(r'<span class="address">(<span>|</span>|<wbr>|\w)*</span>', "", html)
         assert html.count('<span class="address">') > 10
         assert ADDRESS.findall(outside) == []
@@ -407,7 +412,7 @@ def test_a_hash_may_break_in_its_middle_alone() -> None:
 
 
 def test_the_page_that_people_sign_has_the_reports_own_fingerprint_in_hex_and_words() -> None:
-    made = make(played(), judge)
+    made = report_of_artefacts(played(), judge)
     told = first_page(made.value)
     mark = hashlib.sha256(made.json).hexdigest()
     assert f"this report {grouped(mark)}" in told

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from airlock_shared.report.page.page import page
+from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import UNWITNESSED, Row, headline
-from airlock_shared.report.verify import make
+from airlock_shared.report.verify import report_of_artefacts
 from shared.report.day import (
     HOSTILE,
     Event,
@@ -35,7 +35,7 @@ def missing(offline: dict[str, str], online: dict[str, str]) -> list[str]:
     files = online_files()
     here = [begun(offline) if event == "ceremony-begun" else (event, data) for event, data in offline_events()]
     there = [begun(online), *online_events(timeline_bytes())]
-    found: list[str] = make(files | {OFFLINE: chain(here), ONLINE: chain(there)}, judge).value["missing"]
+    found: list[str] = report_of_artefacts(files | {OFFLINE: chain(here), ONLINE: chain(there)}, judge).value["missing"]
     return found
 
 
@@ -65,9 +65,9 @@ def test_wrong_words_are_told_on_the_first_page() -> None:
         }
         return [*events[:at], ("words-wrong", wrong), ("words-wrong", wrong), *events[at:]]
 
-    told = make(online_files() | {OFFLINE: chain(with_wrong(offline_events()))}, judge).value["look"]
+    told = report_of_artefacts(online_files() | {OFFLINE: chain(with_wrong(offline_events()))}, judge).value["look"]
     assert "station plan on the offline machine: wrong words typed by the witness: 2" in told
-    assert not [line for line in make(online_files(), judge).value["look"] if "wrong words" in line]
+    assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "wrong words" in line]
 
 
 def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
@@ -78,7 +78,7 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
     events = offline_events()
     at = 1 + [event for event, _ in events].index("ceremony-begun")
     answers = [confirmed("signer", {"how": "no-paper"}), confirmed("witness", {"how": "paper", "positions": [6, 23]})]
-    made = make(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge)
+    made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge)
     told = "station plan on the offline machine: not compared with paper by the signer"
     assert [line for line in made.value["look"] if "paper" in line] == [told]
     stations = next(row["stations"] for row in made.value["people"] if row["machine"] == "offline")
@@ -93,7 +93,9 @@ def test_what_two_roles_had_no_paper_for_is_told_once() -> None:
     answers: list[Event] = [("station-confirmed", data | {"by": [role]}) for role in ("signer", "witness")]
     events = offline_events()
     at = 1 + [event for event, _ in events].index("ceremony-begun")
-    made = make(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge).value["look"]
+    made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge).value[
+        "look"
+    ]
     told = "station plan on the offline machine: not compared with paper by the signer and the witness"
     assert [line for line in made if "paper" in line] == [told]
 
@@ -107,7 +109,7 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
         ("reviewed", about | {"action": "x", "decides": [], "opened": ["the hashes", HOSTILE]}),
     ]
     at = [event for event, _ in events].index("signed")
-    made = make(online_files() | {OFFLINE: chain([*events[:at], *reviews, *events[at:]])}, judge)
+    made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *reviews, *events[at:]])}, judge)
     [row] = [each for each in made.value["steps"] if each["id"] == step.step]
     assert [(each["declined"], each["opened"]) for each in row["reviews"]] == [
         (False, "none"), (True, ""), (False, f"the hashes, {HOSTILE}"),
@@ -121,12 +123,12 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
 
 def no_roles() -> Row:
     """Return a report whose plan names no roles, and that misses nothing else."""
-    value: Row = make(offline_files(), judge).value
+    value: Row = report_of_artefacts(offline_files(), judge).value
     return value | {"missing": [UNWITNESSED], "complete": False}
 
 
 def test_without_roles_it_says_that_nothing_was_witnessed_and_never_complete() -> None:
-    html = page(no_roles()).decode()
+    html = report_page(no_roles()).decode()
     assert f"<strong>{UNWITNESSED}</strong>" in html
     assert "Nothing else that this report looks for is missing." in html
     assert "<strong>Complete</strong>" not in html
@@ -137,11 +139,11 @@ def test_a_plan_without_roles_misses_them() -> None:
     files = offline_files()
     bare = files["plan.toml"].decode().replace('roles = ["signer", "facilitator", "witness"]', "roles = []")
     assert bare != files["plan.toml"].decode()
-    told = make({"plan.toml": bare.encode(), "deployment.json": files["deployment.json"]}, judge).value
+    told = report_of_artefacts({"plan.toml": bare.encode(), "deployment.json": files["deployment.json"]}, judge).value
     assert UNWITNESSED in told["missing"]
     assert told["complete"] is False
     assert headline(told) == "INCOMPLETE"  # there is more that is missing
-    assert UNWITNESSED not in make(files, judge).value["missing"]
+    assert UNWITNESSED not in report_of_artefacts(files, judge).value["missing"]
 
 
 @pytest.mark.parametrize(
@@ -158,7 +160,7 @@ def test_the_first_word(complete: bool, told: list[str], word: str) -> None:
 
 
 def test_the_first_page_says_what_the_plan_says_of_a_witness_and_what_a_name_is() -> None:
-    made = make(offline_files(), judge)
+    made = report_of_artefacts(offline_files(), judge)
     html = made.html.decode()
     assert json.loads(made.json)["ceremony"]["witness"] == "the plan does not say"
     assert html.index("Witness: the plan does not say.") < html.index("<h2>Fingerprints</h2>")

@@ -21,7 +21,7 @@ from airlock_shared.report.evidence.redaction import parse_withheld, withheld_st
 from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
 from airlock_shared.report.model import report_of
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.verify import Difference, first_difference, make, read_evidence, verify
+from airlock_shared.report.verify import Difference, first_difference, read_evidence, report_of_artefacts, verify_report
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HIDDEN,
@@ -48,7 +48,7 @@ OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
 def _refused(files: dict[str, bytes]) -> Refusal:
     with pytest.raises(Refusal) as caught:
-        make(files, judge)
+        report_of_artefacts(files, judge)
     return caught.value
 
 
@@ -65,12 +65,12 @@ def test_a_test_network_is_the_first_thing_to_look_at() -> None:
 
 def test_the_same_artefacts_give_the_same_bytes() -> None:
     for files in (offline_files(), online_files()):
-        one, other = make(files, judge), make(dict(reversed(files.items())), judge)
+        one, other = report_of_artefacts(files, judge), report_of_artefacts(dict(reversed(files.items())), judge)
         assert (one.json, one.html) == (other.json, other.html)
 
 
 def test_every_step_is_decoded_with_every_field_decided_and_its_hashes_computed() -> None:
-    steps = make(offline_files(), judge).value["steps"]
+    steps = report_of_artefacts(offline_files(), judge).value["steps"]
     assert len(steps) == len(digests()) == 14
     for step, digest in zip(steps, digests(), strict=True):
         request = step["request"]
@@ -82,7 +82,7 @@ def test_every_step_is_decoded_with_every_field_decided_and_its_hashes_computed(
 
 
 def test_the_checks_run_at_the_time_of_the_entry_before_the_signature() -> None:
-    report = make(offline_files(), judge).value
+    report = report_of_artefacts(offline_files(), judge).value
     events = offline_events()
     before = next(n for n, (event, _) in enumerate(events) if event == "signed") - 1
     entry = json.loads(offline_files()[OFFLINE].splitlines()[before])
@@ -94,14 +94,14 @@ def test_the_checks_run_at_the_time_of_the_entry_before_the_signature() -> None:
 def test_what_has_not_ended_has_no_signature_in_any_file() -> None:
     whole = {item.digest: item.signature[2:] for item in parse_signatures(signatures_bytes())[1]}
     for files, shown in ((offline_files(), set()), (online_files(), {digests()[0], digests()[2]})):
-        report = make(files, judge)
+        report = report_of_artefacts(files, judge)
         everything = b"".join([*files.values(), report.json, report.html]).replace(b" ", b"")
         assert {digest for digest, signature in whole.items() if signature.encode() in everything} == shown
 
 
 def test_each_thing_that_is_missing_has_its_sentence() -> None:
     files = online_files()
-    given = make(files, judge).value["missing"]
+    given = report_of_artefacts(files, judge).value["missing"]
     assert "step open-pnl: its outcome is not known yet (UNKNOWN)" in given
     assert "step close: signed, and not submitted from this machine" in given
     assert "the offline machine's transcript is not sealed by a signer of the plan" in given
@@ -113,21 +113,21 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
     ):
         assert sentence not in given
         without = chain([(name, data) for name, data in events if name != event])
-        assert sentence in make(files | {OFFLINE: without}, judge).value["missing"]
+        assert sentence in report_of_artefacts(files | {OFFLINE: without}, judge).value["missing"]
 
 
 def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
     refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in offline_events()]
-    found = make(offline_files() | {OFFLINE: chain(refused)}, judge).value["missing"]
+    found = report_of_artefacts(offline_files() | {OFFLINE: chain(refused)}, judge).value["missing"]
     assert "the preflight before the signing was refused: AIRGAP-ROUTE" in found
     late = [each for each in offline_events() if each[0] != "preflight"]
     late += [each for each in offline_events() if each[0] == "preflight"]
-    found = make(offline_files() | {OFFLINE: chain(late)}, judge).value["missing"]
+    found = report_of_artefacts(offline_files() | {OFFLINE: chain(late)}, judge).value["missing"]
     assert "no preflight is on record before the signing" in found
 
 
 def test_what_is_done_and_not_as_hoped_is_on_the_first_page() -> None:
-    report = make(online_files(), judge)
+    report = report_of_artefacts(online_files(), judge)
     look = report.value["look"]
     assert "step open-coin ended as FAILED: it is so" in look
     assert f"step open: {HOSTILE} is not what was promised: that" in look
@@ -136,7 +136,7 @@ def test_what_is_done_and_not_as_hoped_is_on_the_first_page() -> None:
 
 
 def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
-    html = make(online_files(), judge).html.decode()
+    html = report_of_artefacts(online_files(), judge).html.decode()
     assert HIDDEN not in html
     for tag in ("<script", "<img", "onerror=alert(1)>"):
         assert tag not in html
@@ -147,7 +147,7 @@ def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
 
 def test_a_text_that_pretends_to_be_an_escape_is_told_apart() -> None:
     events = [(e, d | {"reason": "a\\u{202e}"} if e == "exception" else d) for e, d in offline_events()]
-    html = make(offline_files() | {OFFLINE: chain(events)}, judge).html.decode()
+    html = report_of_artefacts(offline_files() | {OFFLINE: chain(events)}, judge).html.decode()
     assert re.search(r"<li>exception on the offline machine, [^<]*: a\\\\u\{202e\}</li>", html)
 
 
@@ -155,7 +155,7 @@ def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
     files = part_files("desk")
     mine = [step.id for step in plan().steps.values() if step.signer.name == "desk"]
     assert 0 < len(mine) < 14
-    report = make(files, judge)
+    report = report_of_artefacts(files, judge)
     others = [step.id for step in plan().steps.values() if step.id not in mine]
     what = "part of the plan: the steps that desk signs"
     assert report.value["part"] == {"signer": "desk", "what": what, "not_in_it": others}
@@ -172,7 +172,7 @@ def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
 
 
 def test_the_whole_plan_is_no_part_and_every_step_is_in_it() -> None:
-    report = make(online_files(), judge)
+    report = report_of_artefacts(online_files(), judge)
     assert report.value["part"] is None
     assert all(step["in_part"] for step in report.value["steps"])
     assert b"PART OF THE PLAN" not in report.html
@@ -181,16 +181,16 @@ def test_the_whole_plan_is_no_part_and_every_step_is_in_it() -> None:
 def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> None:
     before, heading, fields = PLAN_TEXTS["requests"].partition('id = "desk-key"')
     waived = before + heading + fields.replace("[steps.fields]", '[steps.fields]\npossession = "waived"', 1)
-    report = make({"plan.toml": waived.encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}, judge)
+    report = report_of_artefacts({"plan.toml": waived.encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}, judge)
     (sentence,) = [each for each in report.value["look"] if "waives the proof" in each]
     assert sentence.startswith("step desk-key: ")
     assert [step["id"] for step in report.value["steps"] if step["waived"]] == ["desk-key"]
     assert report.html.count(b"The plan waives the proof that anybody holds this delegate key.") == 1
-    assert b"waives the proof" not in make(online_files(), judge).html
+    assert b"waives the proof" not in report_of_artefacts(online_files(), judge).html
 
 
 def test_a_proof_is_at_its_step_with_who_when_and_over_which_challenge() -> None:
-    steps = {step["id"]: step for step in make(offline_files(), judge).value["steps"]}
+    steps = {step["id"]: step for step in report_of_artefacts(offline_files(), judge).value["steps"]}
     for step in registrations(plan()):
         challenge = challenge_of(plan(), deployment(), step)
         (proof,) = steps[step.id]["proofs"]
@@ -200,7 +200,7 @@ def test_a_proof_is_at_its_step_with_who_when_and_over_which_challenge() -> None
 
 
 def test_what_was_read_of_a_code_is_at_its_step_and_what_is_in_the_way_on_the_first_page() -> None:
-    report = make(online_files(), judge)
+    report = report_of_artefacts(online_files(), judge)
     steps = {step["id"]: step for step in report.value["steps"]}
     (read,) = steps["own-code"]["reads"]
     assert [step for step, row in steps.items() if row["reads"]] == ["own-code"]
@@ -221,7 +221,7 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
     events = [
         referral_read(**{member: "f" * 64}) if e == "referral-read" else (e, d) for e, d in online_events(timeline)
     ]
-    report = make(online_files() | {ONLINE: chain(events)}, judge).value
+    report = report_of_artefacts(online_files() | {ONLINE: chain(events)}, judge).value
     assert not any(step["reads"] for step in report["steps"])
     assert not any("read before" in sentence for sentence in report["look"])
 
@@ -229,7 +229,7 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
 def test_a_later_read_takes_the_warnings_from_the_first_page_and_both_stay_at_the_step() -> None:
     events = online_events(timeline_bytes())
     later = referral_read(disagreements=[], warnings=[])
-    report = make(online_files() | {ONLINE: chain([*events[:2], later, *events[2:]])}, judge).value
+    report = report_of_artefacts(online_files() | {ONLINE: chain([*events[:2], later, *events[2:]])}, judge).value
     assert [len(step["reads"]) for step in report["steps"] if step["reads"]] == [2]
     assert not any("read before" in sentence for sentence in report["look"])
 
@@ -252,12 +252,14 @@ def test_the_pages_are_of_the_model_that_the_signing_recorded(told: Any, expecte
         assert _refused(files).check == "REPORT-MATCH"
         return
     what = "the Ledger's pages are of a model that the offline transcript names"
-    assert [row["result"] for row in make(files, judge).value["matches"] if row["what"] == what] == [expected]
+    assert [row["result"] for row in report_of_artefacts(files, judge).value["matches"] if row["what"] == what] == [
+        expected
+    ]
 
 
 def test_transactions_are_decoded_with_what_they_call_and_may_cost() -> None:
     files = {"plan.toml": PLAN_TEXTS["transactions"].encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}
-    report = make(files | {"requests.json": to_bytes(whole("transactions"))}, judge)
+    report = report_of_artefacts(files | {"requests.json": to_bytes(whole("transactions"))}, judge)
     for step in report.value["steps"]:
         request = step["request"]
         assert request["kind"] == "transaction"
@@ -274,12 +276,12 @@ def test_what_another_wallet_signed_needs_no_offline_transcript() -> None:
     given = ("plan.toml", "deployment.json", "requests.json")
     files = {n: d for n, d in offline_files().items() if n in given}
     files |= {"signatures.json": withhold(to_bytes(document), ())}
-    report = make(files, judge).value
+    report = report_of_artefacts(files, judge).value
     assert "signed by another wallet" in [row["result"] for row in report["matches"]]
     exported = {"requests": requests_fingerprint(), "sha256": hashlib.sha256().hexdigest()}
     prepared = next(each for each in online_events(b"") if each[0] == "prepared")
     online = chain([prepared, ("timeline-exported", exported)])
-    report = make(files | {ONLINE: online, "timeline.jsonl": b""}, judge).value
+    report = report_of_artefacts(files | {ONLINE: online, "timeline.jsonl": b""}, judge).value
     assert "the offline machine's transcript was not given" not in report["missing"]
 
 
@@ -287,8 +289,8 @@ def test_a_resumed_signing_is_judged_as_when_each_step_was_signed() -> None:
     events = offline_events()
     begun = next(each for each in events if each[0] == "sign-begun")
     later = chain([*events, begun, events[-1]])
-    one = make(offline_files(), judge).value["steps"][0]
-    other = make(offline_files() | {OFFLINE: later}, judge).value["steps"][0]
+    one = report_of_artefacts(offline_files(), judge).value["steps"][0]
+    other = report_of_artefacts(offline_files() | {OFFLINE: later}, judge).value["steps"][0]
     assert one["request"]["checks"] == other["request"]["checks"]
     assert other["signature"]["at"] is not None
 
@@ -301,10 +303,10 @@ def test_the_signing_of_other_requests_does_not_count_for_these() -> None:
 
 def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
     some = {n: d for n, d in offline_files().items() if n in ("plan.toml", "deployment.json")}
-    report = make(some, judge)
+    report = report_of_artefacts(some, judge)
     assert report.value["missing"] == ["the requests were not given", "the signatures were not given"]
     assert report.html.count(b"not given") > 5
-    assert verify(report.json, report.html, some, judge).value["complete"] is False
+    assert verify_report(report.json, report.html, some, judge).value["complete"] is False
 
 
 # ---- what is refused --------------------------------------------------------------------------------------------------
@@ -365,7 +367,7 @@ TREASURY, STRANGER = next(iter(KEYS)), "0x70997970C51812dc3A010C7d01b50e0d17dc79
 
 
 def test_a_seal_by_a_signer_of_the_plan_holds_and_is_shown() -> None:
-    report = make(offline_files() | {OFFLINE: sealed(TREASURY)}, judge).value
+    report = report_of_artefacts(offline_files() | {OFFLINE: sealed(TREASURY)}, judge).value
     (seal,) = report["transcripts"][0]["seals"]
     assert (seal["by"], seal["entries"]) == (TREASURY, report["transcripts"][0]["entries"] - 1)
     assert not any("sealed" in sentence for sentence in report["missing"])
@@ -394,7 +396,7 @@ def test_a_seal_over_fewer_entries_than_are_before_it_is_refused() -> None:
 
 
 def test_a_seal_of_another_ceremony_is_not_this_ones() -> None:
-    report = make(offline_files() | {OFFLINE: sealed(TREASURY, ceremony="another")}, judge).value
+    report = report_of_artefacts(offline_files() | {OFFLINE: sealed(TREASURY, ceremony="another")}, judge).value
     assert report["transcripts"][0]["seals"] == []
 
 
@@ -403,7 +405,7 @@ def test_a_seal_before_the_signatures_does_not_cover_them() -> None:
     last = read_entries(lines.splitlines())[-1]
     marks = next(data for event, data in offline_events() if event == "signatures-written")
     later = lines + next_entry(last, last.at_ms, "signatures-written", marks).line() + b"\n"
-    found = make(offline_files() | {OFFLINE: later}, judge).value["missing"]
+    found = report_of_artefacts(offline_files() | {OFFLINE: later}, judge).value["missing"]
     assert "the offline machine's transcript was sealed before these signatures were written" in found
 
 
@@ -525,8 +527,8 @@ def test_entries_of_the_wrong_types_are_refused_although_their_chain_holds(at_ms
 
 def test_a_changed_field_an_artefact_and_the_page_are_refused_by_name() -> None:
     files = online_files()
-    made = make(files, judge)
-    assert verify(made.json, made.html, files, judge).value == made.value
+    made = report_of_artefacts(files, judge)
+    assert verify_report(made.json, made.html, files, judge).value == made.value
     value = copy.deepcopy(made.value)
     value["steps"][3]["request"]["decided"][0]["raw"] += "0"
     for report, html, given, check, where in (
@@ -558,20 +560,20 @@ def test_a_changed_field_an_artefact_and_the_page_are_refused_by_name() -> None:
         ),
     ):
         with pytest.raises(DocumentError) as caught:
-            verify(report, html, given, judge)
+            verify_report(report, html, given, judge)
         assert (caught.value.check, caught.value.where, caught.value.exit_code) == (check, where, 4)
 
 
 def test_every_signature_is_recovered_again_with_the_whole_document() -> None:
     files = offline_files()
-    made = make(files, judge)
-    assert any("withheld" in sentence for sentence in verify(made.json, made.html, files, judge).open)
-    found = verify(made.json, made.html, files, judge, signatures=signatures_bytes())
+    made = report_of_artefacts(files, judge)
+    assert any("withheld" in sentence for sentence in verify_report(made.json, made.html, files, judge).open)
+    found = verify_report(made.json, made.html, files, judge, signatures=signatures_bytes())
     assert not any("withheld" in sentence for sentence in found.open)
     document = json.loads(signatures_bytes())
     document["header"]["created_ms"] += 1
     with pytest.raises(Refusal, match="not the one that the report was made from"):
-        verify(made.json, made.html, files, judge, signatures=json.dumps(document).encode())
+        verify_report(made.json, made.html, files, judge, signatures=json.dumps(document).encode())
 
 
 @pytest.mark.parametrize(

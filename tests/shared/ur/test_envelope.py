@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.envelope import MAX_INFLATED, VERSION, dictionary, unwrap, wrap
+from airlock_shared.ur.envelope import ENVELOPE_VERSION, MAX_INFLATED, dictionary, unwrap, wrap
 from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_cbor
@@ -75,7 +75,7 @@ def test_one_intent_takes_at_most_two_frames(path: Path) -> None:
 
 
 def test_the_dictionary_changes_with_the_version_alone() -> None:
-    assert (VERSION, hashlib.sha256(dictionary()).hexdigest()) == (
+    assert (ENVELOPE_VERSION, hashlib.sha256(dictionary()).hexdigest()) == (
         1,
         "145c1fcbef71e20379b7f3a7806e70b34c789b4289462d67b8a32ad251ac4de0",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_offline.ledger.drawing import lines_of
+from airlock_offline.ledger.drawing import text_lines
 from airlock_offline.ledger.models import Touch, screen_of
 from airlock_offline.ledger.transaction_screens import NETWORKS
 from airlock_offline.ledger.typed_data_screens import Page, ScreenField, button_field_pages, shown_bytes, shown_string
@@ -47,7 +47,10 @@ def address_pages(network: str, address: str, model: str) -> list[Page]:
     field = ScreenField("Address", address)
     if isinstance(layout, Touch):
         first = [f"Verify {network}", "address", "Swipe to continue", "Cancel", "1 of 2"]
-        return [first, [field.title, *lines_of(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"]]
+        return [
+            first,
+            [field.title, *text_lines(address, layout.values, layout.line_px), "Cancel", "2 of 2", "Confirm"],
+        ]
     return [[f"Verify {network}", "address"], *button_field_pages(field, layout), ["Confirm"]]
 
 

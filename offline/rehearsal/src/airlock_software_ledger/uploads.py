@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import P1_FIRST, P1_MORE, Ins
-from airlock_offline.ledger.message_screens import MESSAGE, message_fields
+from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.transaction_screens import transaction_review
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger import transactions
@@ -77,5 +77,5 @@ class Uploads:
             return None
         prefix = b"\x19Ethereum Signed Message:\n" + str(length).encode()  # EIP-191, version 0x45
         return SigningRequest(
-            upload.path, keccak256(prefix + message), 27, MESSAGE, message_fields(message, self._model)
+            upload.path, keccak256(prefix + message), 27, MESSAGE_REVIEW, message_fields(message, self._model)
         )

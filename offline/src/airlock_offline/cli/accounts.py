@@ -33,8 +33,8 @@ from airlock_shared.ur.eth import HDKEY_TYPE, CoinInfo, HDKey, Keypath, PathStep
 
 
 ETHEREUM = 60  # SLIP-44
-NAME = "Airlock"
-NOTE = "account.standard"  # what Keystone's wallets write of keys whose children are 0/*
+_NAME = "Airlock"
+_NOTE = "account.standard"  # what Keystone's wallets write of keys whose children are 0/*
 CHILDREN = (PathStep(0, False), PathStep(None, False))
 FIRST = (0, 0)
 CHAIN_CODE_BYTES = 32
@@ -89,8 +89,8 @@ def account_of(app: EthereumApp, path: str, master_fingerprint: int | None) -> W
         use=CoinInfo(ETHEREUM),
         origin=origin._replace(depth=len(origin.steps)),
         children=Keypath(CHILDREN),
-        name=NAME,
-        note=NOTE,
+        name=_NAME,
+        note=_NOTE,
     )
     return WatchOnlyAccount(key, checksum_address(first))
 
@@ -113,7 +113,7 @@ def address_below(node: ExtendedKey, numbers: tuple[int, ...]) -> bytes | None:
 # ``accounts show``: an account's public node as a QR code, for a watch-only wallet.
 
 
-DEFAULT_PATH = "m/44'/60'/0'"
+_DEFAULT_PATH = "m/44'/60'/0'"
 
 
 @click.group("accounts")
@@ -123,7 +123,7 @@ def accounts() -> None:
 
 @accounts.command("show")
 @click.option(
-    "--path", default=DEFAULT_PATH, show_default=True, help="The account's node; its addresses are 0/* below."
+    "--path", default=_DEFAULT_PATH, show_default=True, help="The account's node; its addresses are 0/* below."
 )
 @click.option("--master-fingerprint", "fingerprint", callback=read_fingerprint, metavar="HEX",
               help="The master fingerprint of the seed, if you know it. The Ledger does not give it; some wallets "

@@ -11,7 +11,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import Need, require_ready
-from airlock_offline.ledger.message_screens import MESSAGE, message_fields
+from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.guards import QUARANTINED, recovered_by
@@ -107,7 +107,7 @@ def prove_command(
         device.look(app, need)
         say("The delegate key signs this text:")
         say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
-        pages = review_pages(MESSAGE, message_fields(challenge.text(), device.listed), device.listed)
+        pages = review_pages(MESSAGE_REVIEW, message_fields(challenge.text(), device.listed), device.listed)
         say_all(("", *screen_lines(pages, device.listed, device.version)))
         ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
         state.record_unenforced(now_ms())

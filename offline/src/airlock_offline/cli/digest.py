@@ -15,7 +15,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.text.words import grouped
 from airlock_shared.wire.strict_json import parse_json, refuse_floats
 
-MAX_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _DO = "correct the document, or ask whoever made it; nothing was hashed"
 
 
@@ -33,7 +33,7 @@ def digest(file: Path, as_json: bool) -> None:
     Example:
       airlock-offline digest typed-data.json
     """
-    document = parse_json(read_input(file, max_bytes=MAX_BYTES), max_bytes=MAX_BYTES)
+    document = parse_json(read_input(file, max_bytes=_MAX_BYTES), max_bytes=_MAX_BYTES)
     refuse_floats(document)
     hashed, ignored = _parted(document)
     try:

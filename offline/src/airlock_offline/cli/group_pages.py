@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from time import monotonic
 
 from airlock_offline.cli.review_pages import ReviewPages
-from airlock_offline.signing.review import lines_of
+from airlock_offline.signing.review import section_lines
 from airlock_offline.signing.review_groups import QUESTION_ROWS, Group, rows_of_page
 from airlock_shared.cli.terminal import say, say_all, screen_rows
 from airlock_shared.errors import Declined
@@ -73,7 +73,7 @@ class GroupPages:
         if self._screen:
             self._screen.show(form, [], [])
         else:
-            say_all(lines_of(form))
+            say_all(section_lines(form))
 
     def signed(self, left: int) -> str:
         """Return how long the rest will take, after one more was signed: ``left`` are not signed yet."""

@@ -15,9 +15,9 @@ from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, holders, 
 from airlock_offline.preflight.isolation import kernel_lines
 from airlock_offline.preflight.ledger import RULE, udev_lines, udev_rule
 from airlock_offline.preflight.page import TRUST, as_rehearsal, installation_lines, system_libraries
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.nonces import Use, spent_by
-from airlock_shared.checks.times import advice, clock_of
+from airlock_shared.checks.times import clock_of, time_advice
 from airlock_shared.cli.explain import explain_command, of_checks, of_exit_codes
 from airlock_shared.cli.kept_signatures import (
     KeptCopy,
@@ -39,7 +39,7 @@ from airlock_shared.cli.terminal import INPUT, json_option, say
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import ExitCode
 from airlock_shared.host import machine
-from airlock_shared.host.files import LOOK, MAX_BYTES, MachineProbes, Observed, broken, current, fault, read_input
+from airlock_shared.host.files import LOOK, MAX_FILE_BYTES, MachineProbes, Observed, broken, current, fault, read_input
 from airlock_shared.host.machine import (
     LIBRARIES,
     Library,
@@ -50,7 +50,7 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.report.evidence.timeline import read_transcript
+from airlock_shared.report.evidence.timeline import parse_transcript
 from airlock_shared.report.facts import outcomes_told, standings
 from airlock_shared.text.safe import safe
 
@@ -98,15 +98,15 @@ explain = explain_command(
       airlock-offline explain DOMAIN-CHAIN
       airlock-offline explain 5
     """,
-    lambda: [*of_checks(CHECKS), *of_exit_codes()],
+    lambda: [*of_checks(CHECKS_BY_ID), *of_exit_codes()],
 )
 
 # ---- doctor ---------------------------------------------------------------------------------------------------------
 # What ``doctor`` looks at beside the lines that it shares with ``preflight``: can the program work here at all.
 
 
-config_line = partial(machine.config_line, read=read_config)
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
+offline_config_line = partial(machine.config_line, read=read_config)
+_REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: offline/
 
 
 def health_lines(
@@ -119,12 +119,12 @@ def health_lines(
     """Yield every line of ``doctor``, without changing anything and without talking to a Ledger."""
     yield program_line("airlock-offline")
     if not installation.from_a_kit:  # there every file is compared
-        yield closure_line(REQUIREMENTS)
+        yield closure_line(_REQUIREMENTS)
     yield from installation_lines(installation)
     yield home_line(state.home)
     yield disk_line(state.home, world)
     yield from as_rehearsal(kernel_lines(state.confinement))  # nothing is signed here
-    yield config_line(state.settings_file)
+    yield offline_config_line(state.settings_file)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)
     yield from library_lines(world, libraries or LIBRARIES)
@@ -207,10 +207,10 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     entries = state.transcript.entries()
     clock = clock_of(entries, now_ms(), uptime())
     if clock.uncertainty_ms is None:
-        say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {advice()}")
+        say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {time_advice()}")
     states = {}
     if online_transcript is not None:
-        states = outcomes_told(read_transcript(read_input(online_transcript, max_bytes=MAX_BYTES)))
+        states = outcomes_told(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))
         say("The outcomes are what the online machine says; compare its transcript's head with its screen.")
     uses, _ = spent_by(entries)
     now = None if clock.uncertainty_ms is None else clock.now_ms

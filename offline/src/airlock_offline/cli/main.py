@@ -15,10 +15,10 @@ import click
 from airlock_offline import airgap
 from airlock_shared.cli.lazy_commands import READER, LazyCommands
 from airlock_shared.cli.program import run
-from airlock_shared.cli.terminal import FOLDER
+from airlock_shared.cli.terminal import FOLDER_TYPE
 
 # heading -> name -> its line in the list of commands; its module is imported only when it is used
-STATIONS = {
+_STATIONS = {
     "Days before": {
         "plan": "Write, check, show or draft a ceremony plan.",
     },
@@ -75,7 +75,7 @@ class OfflineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_offline.cli"
-    stations: ClassVar = STATIONS
+    stations: ClassVar = _STATIONS
     modules: ClassVar = MODULES
 
 
@@ -83,7 +83,7 @@ def _read_elsewhere(sources: Sequence[str], tell: Callable[[str], None]) -> Iter
     """Read pictures in another process, for whichever command is given some."""
     from airlock_offline.scanning import pictures_process
 
-    return pictures_process.texts_of(sources, tell)
+    return pictures_process.texts_by_child(sources, tell)
 
 
 def confine_command(context: click.Context) -> None:
@@ -102,7 +102,7 @@ def confine_command(context: click.Context) -> None:
 @click.command(cls=OfflineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80})
 @click.option(
     "--home",
-    type=FOLDER,
+    type=FOLDER_TYPE,
     help="This machine's folder (default: $AIRLOCK_OFFLINE_HOME, or ~/.airlock-offline).",
 )
 @click.version_option(package_name="airlock-offline")
@@ -123,6 +123,6 @@ def program(context: click.Context, home: Path | None) -> None:
 
 def main() -> None:
     """Run the program and leave with its exit code."""
-    airgap.install()
+    airgap.install_airgap()
     program.before = confine_command
     sys.exit(run(program))

@@ -25,7 +25,7 @@ from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.plan.model import CUSTOM, Plan
-from airlock_shared.plan.reader import FORMAT, parse_plan
+from airlock_shared.plan.reader import PLAN_FORMAT, parse_plan
 from airlock_shared.plan.values import plan_error
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
@@ -98,7 +98,7 @@ def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> 
     signers = list(dict.fromkeys(keys))
     names = [header.signer] if header.signer and len(signers) == 1 else [f"signer-{n + 1}" for n in range(len(signers))]
     parts = [
-        f'{_HEADING}\nformat = "{FORMAT}"\n',
+        f'{_HEADING}\nformat = "{PLAN_FORMAT}"\n',
         _CEREMONY.format(id=header.ceremony, deployment=deployment.name),
         _limits(header, drafted),
     ]
@@ -241,7 +241,7 @@ def _choice(name: str, raw: object, deployment: Deployment) -> str:
 # ---- plan -----------------------------------------------------------------------------------------------------------
 
 
-def machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
+def _machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
     """Return what this machine refuses in a plan whatever comes; None when its deployment is not pinned."""
     deployment = state.pinned(agreed.deployment)
     if deployment is None:
@@ -267,7 +267,7 @@ def ledger_faults(known: Situation) -> list[PlanError]:
 
 
 plan = plan_group(
-    "Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins(), machine_faults
+    "Write, check or show a ceremony plan, or draft one from a request.", lambda home: home.pins(), _machine_faults
 )
 
 

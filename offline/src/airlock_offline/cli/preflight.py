@@ -16,17 +16,24 @@ from airlock_offline.cli.device_waits import ToldTransport
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
-from airlock_offline.installation import examine_installation, examine_kit, read_fingerprint
+from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
 from airlock_offline.ledger.typed_data_screens import coming_screens
 from airlock_offline.preflight.ledger import PROOF, device_report, not_ready, raw_messages_options, udev_rule
-from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, look_at, told_lines, verdict_lines
+from airlock_offline.preflight.page import (
+    Kit,
+    PreflightInputs,
+    PreflightResult,
+    look_at,
+    preflight_verdict_lines,
+    told_lines,
+)
 from airlock_offline.signing.review import screen_lines
-from airlock_shared.checks.times import CONTRADICTED, STATED, Uptime, advice, clock_of
+from airlock_shared.checks.times import CONTRADICTED, STATED, Uptime, clock_of, time_advice
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import (
-    FOLDER,
+    FOLDER_TYPE,
     INPUT,
     ask,
     finish,
@@ -56,7 +63,7 @@ if TYPE_CHECKING:
 # of a ceremony, and no name of a machine or a person, so that sending it tells nobody who holds what.
 
 
-FORMAT = "airlock/hardware-record@1"
+_FORMAT = "airlock/hardware-record@1"
 LEDGER_VENDOR_ID = "2c97"
 PROVEN = "proven on"
 
@@ -78,7 +85,7 @@ def recorded(device: Device, *, software: bool) -> tuple[dict[str, Any], dict[st
     return report, _record(device, report, model, answers, software=software)
 
 
-def canonical(record: dict[str, Any]) -> bytes:
+def record_bytes(record: dict[str, Any]) -> bytes:
     """Return the record as it is written: JSON that a person can read before it is sent."""
     return (json.dumps(record, indent=2, ensure_ascii=True) + "\n").encode()
 
@@ -118,7 +125,7 @@ def _record(
         "release": f"{plugged.release:04x}",
     }
     return {
-        "format": FORMAT,
+        "format": _FORMAT,
         "simulator": software,
         "date": datetime.fromtimestamp(now_ms() / 1000, UTC).date().isoformat(),
         "model": model,
@@ -176,7 +183,7 @@ def read_time(text: str) -> int:
     return int(moment.timestamp()) * 1000
 
 
-def compare(statement: Statement, machine_ms: int) -> None:
+def compare_clocks(statement: Statement, machine_ms: int) -> None:
     """Compare the watch with the machine's clock. Raises ``Expired`` when they differ by more than the uncertainty."""
     off_ms = machine_ms - statement.stated_ms
     if abs(off_ms) > statement.uncertainty_s * 1000:
@@ -204,7 +211,7 @@ ASKED_UNCERTAINTY_S = 60
 @click.option("--uncertainty", type=click.IntRange(1, UNCERTAINTY_AT_MOST_S), metavar="SECONDS",
               help="How many seconds the watch may be wrong, including the time to type.")  # fmt: skip
 @click.option("--watch", is_flag=True, help="Ask for the time on your watch, which may be a minute wrong.")
-@click.option("--kit", "kit", type=FOLDER, metavar="DIR",
+@click.option("--kit", "kit", type=FOLDER_TYPE, metavar="DIR",
               help="Also examine the kit on its medium.")  # fmt: skip
 @click.option("--fingerprint", metavar="HEX", help="The kit's fingerprint, as you received it by another way.")
 @click.option("--hardware-record", "record", type=INPUT, metavar="FILE",
@@ -268,7 +275,7 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
         return None
     if folder is None or fingerprint is None:
         raise UsageError("a kit needs its fingerprint", do="give --kit DIR and --fingerprint HEX, from paper, together")
-    return Kit(folder, read_fingerprint(fingerprint), ())
+    return Kit(folder, read_installation_fingerprint(fingerprint), ())
 
 
 def _ask_time(state: OfflineHome, stated: str | None) -> str:
@@ -298,7 +305,7 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
         show_json({"ok": fit, **result.report})
     elif not (led() and fit):  # where it is led, the page comes when people agree to it
         show_by_screens(list(told_lines(result.report, kit=not led(), whole=not led())), show)
-        say_all(verdict_lines(result.report, whole=not led()))
+        say_all(preflight_verdict_lines(result.report, whole=not led()))
         if led() and not_ready:  # what is waited for stands last
             say_all(rows("The Ledger is not ready: ", ". ".join(result.report["device"].values())))
     finish(worst([*([ExitCode.REFUSED] if refused else []), *([ExitCode.DEVICE] if not_ready else [])]))
@@ -313,11 +320,11 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
     if stated is None and uncertainty_s is None:
         return None
     if stated is None or uncertainty_s is None:
-        raise UsageError("the time and its uncertainty are stated together", do=advice())
+        raise UsageError("the time and its uncertainty are stated together", do=time_advice())
     statement = Statement(read_time(stated), uncertainty_s)
     data = statement.as_data(machine_ms, uptime())
     try:
-        compare(statement, machine_ms)
+        compare_clocks(statement, machine_ms)
     except Expired:
         state.transcript.record(CONTRADICTED, data, machine_ms)
         raise
@@ -337,6 +344,6 @@ def _device(emulator_port: int | None, ledger_path: str | None, record: Path | N
     if found is None:
         say("No hardware record is written: the Ledger is not ready.")
     else:
-        write_new(record, canonical(found))
+        write_new(record, record_bytes(found))
         say(f"Wrote {record}: ids, versions and your answers; no address, path or serial number. Read it, and send it.")
     return report

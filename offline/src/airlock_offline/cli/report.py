@@ -12,7 +12,7 @@ import click
 from airlock_offline import child_process
 from airlock_offline.home import OfflineHome, read_config
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models, words_of
-from airlock_offline.signing.device_pages import pages_of
+from airlock_offline.signing.device_pages import device_pages
 from airlock_shared.cli.report import (
     add_deployment,
     folder_option,
@@ -25,12 +25,12 @@ from airlock_shared.cli.terminal import INPUT, json_option, plan_option
 from airlock_shared.host.files import require_new
 from airlock_shared.host.print_pdf import print_page
 from airlock_shared.report.evidence.artefacts import (
-    HTML,
-    PDF,
-    PLAN,
-    REQUESTS,
+    PLAN_FILE,
+    REPORT_HTML,
+    REPORT_PDF,
+    REQUESTS_FILE,
     SCREENS,
-    SIGNATURES,
+    SIGNATURES_FILE,
     TRANSCRIPTS,
     Evidence,
 )
@@ -54,14 +54,14 @@ def model_of(evidence: Evidence, otherwise: str) -> str:
     )
 
 
-def screens_of(evidence: Evidence, model: str) -> Screens:
+def signed_screens(evidence: Evidence, model: str) -> Screens:
     """Return the pages of every step that a Ledger has signed. Raises as ``judge``."""
     shown = []
     for each in judge(evidence):
         signed, case = each.signed, each.examined.case
         if signed is not None and case is not None and signed.shown != ELSEWHERE:
             words = words_of(model, signed.app)
-            pages = [list(page) for page in pages_of(case, words, by_hashes=signed.shown == "hashes")]
+            pages = [list(page) for page in device_pages(case, words, by_hashes=signed.shown == "hashes")]
             shown.append(ShownPages(case.request.step, each.digest, pages))
     return Screens(model, evidence.requests.fingerprint if evidence.requests else "", tuple(shown))
 
@@ -77,9 +77,11 @@ BEGIN = b"print\n"
 
 def begin_printing(folder: Path) -> Callable[[Path, Path], str]:
     """Begin a process that can print the report of an evidence folder, and return what has it done."""
-    process = child_process.start("airlock_offline.cli.report")
+    process = child_process.start_child("airlock_offline.cli.report")
     assert process.stdin is not None  # noqa: S101 (it is a pipe)
-    process.stdin.write(json.dumps([str(folder.absolute() / name) for name in (HTML, PDF)]).encode() + b"\n")
+    process.stdin.write(
+        json.dumps([str(folder.absolute() / name) for name in (REPORT_HTML, REPORT_PDF)]).encode() + b"\n"
+    )
     process.stdin.flush()
 
     def printing(_html: Path, _pdf: Path) -> str:
@@ -147,18 +149,18 @@ def make_command(
         --signatures signatures.json -o evidence
     """
     require_new(folder)
-    given = {PLAN: plan_file, REQUESTS: requests_file, TRANSCRIPTS["online"]: online_transcript}
+    given = {PLAN_FILE: plan_file, REQUESTS_FILE: requests_file, TRANSCRIPTS["online"]: online_transcript}
     own = state.transcript.path
     files = read_artefacts(given | {TRANSCRIPTS["offline"]: own if own.exists() else None})
     add_deployment(files, state.pin_path("any").parent)
     if signatures_file is not None:
-        files |= read_artefacts({SIGNATURES: signatures_file})
-        files[SIGNATURES] = withhold(files[SIGNATURES], ())
+        files |= read_artefacts({SIGNATURES_FILE: signatures_file})
+        files[SIGNATURES_FILE] = withhold(files[SIGNATURES_FILE], ())
     if requests_file is not None and signatures_file is not None:
         evidence = read_evidence(files)
         model = model_of(evidence, read_config(state.settings_file).ledger.model)
-        files[SCREENS] = write_screens(screens_of(evidence, model))
+        files[SCREENS] = write_screens(signed_screens(evidence, model))
     make_report(folder, files, judge, state.printing, as_json=as_json)
 
 
-report.add_command(verify_command(judge, screens_of, "PROGRAM report verify evidence --signatures signatures.json"))
+report.add_command(verify_command(judge, signed_screens, "PROGRAM report verify evidence --signatures signatures.json"))

@@ -55,7 +55,7 @@ _LEAST_ROWS = 4  # a heading, two lines and the row for the keys
 _COLOURS = {KEPT: "32", NOT_KEPT: "31", CHOSEN: "33"}  # green, red, yellow: beside the mark, never in its place
 
 
-def screens_of(sections: list[list[str]], rows: int, width: int) -> list[tuple[int, list[str]]]:
+def terminal_screens(sections: list[list[str]], rows: int, width: int) -> list[tuple[int, list[str]]]:
     """Return screens of so many rows, each with its section's number; a long section goes on under its heading."""
     screens = []
     for number, section in enumerate(sections):
@@ -133,7 +133,7 @@ class ReviewPages:
     def _turn_all(self, sections: list[list[str]], *, stays: bool = False) -> None:
         """Show screen by screen; perhaps the last one is not turned, and ``stays``."""
         size = _size()
-        screens, at, seen = screens_of(sections, *size), 0, -1
+        screens, at, seen = terminal_screens(sections, *size), 0, -1
         with SingleKeys() as keys:
             while at < len(screens) - stays:
                 _draw(screens[at][1], size, alone=seen >= 0)  # above the first one stands what was said before
@@ -152,7 +152,7 @@ class ReviewPages:
                     at = max(at + _step(key), 0)
                     continue
                 number, size = screens[at][0], now  # what was drawn may be cut: the section once more
-                screens = screens_of(sections, *size)
+                screens = terminal_screens(sections, *size)
                 at = next(place for place, (section, _) in enumerate(screens) if section == number)
                 seen = at - 1
         for line in screens[-1][1] if stays else ():
@@ -219,7 +219,7 @@ class ReviewPages:
         with keys:
             while key != ENDED:
                 rows, width = _size()
-                screens = screens_of([self._ledger], rows - 2, width)  # above stands that it is compared now
+                screens = terminal_screens([self._ledger], rows - 2, width)  # above stands that it is compared now
                 at = min(max(at + _step(key), 0), len(screens) - 1)
                 if at != shown:
                     _draw(screens[at][1], (rows, width), alone=False)

@@ -18,18 +18,18 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data_screens import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
-from airlock_offline.signing.device_pages import need_of, pages_of, told_of, typed_data_of
+from airlock_offline.signing.device_pages import device_pages, need_of, told_of, typed_data_of
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review_groups import groups_of
 from airlock_offline.signing.rows import proof_lines, replacement_rows
 from airlock_offline.signing.sign_item import (
     ItemResult,
     SigningDesk,
-    error_of,
     first_to_sign,
     judged,
     left_behind,
     sign_item,
+    signing_error,
     to_sign,
 )
 from airlock_shared.ceremony.sections import (
@@ -49,10 +49,10 @@ from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.file_or_light import incoming, keep_file, qr_option, require_output, restart_option
 from airlock_shared.cli.terminal import (
-    PATH,
+    PATH_TYPE,
     ask_yes,
     error_as_json,
-    explain,
+    explain_error,
     finish,
     json_option,
     led,
@@ -64,9 +64,9 @@ from airlock_shared.cli.terminal import (
     worst,
 )
 from airlock_shared.documents.deployment import valid_elsewhere
-from airlock_shared.documents.requests import FORMAT as REQUESTS
+from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import FORMAT as SIGNATURES
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import SignaturesHeader, write_signatures
 from airlock_shared.documents.transcript import Entry, machine_of, proved
 from airlock_shared.errors import AirlockError, ExitCode
@@ -84,15 +84,15 @@ _RESULTS_AT_MOST = 20  # of which each is named; of more, those that are not sig
 BROUGHT = "A second person reads the online machine's screen aloud. Is the requests fingerprint the same?"
 REVIEWED = "reviewed"
 """The transcript's event: what the page that decides said of a step, and which sections were opened beside it."""
-RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
+_RAW_MESSAGES = "Raw messages must be on; it cannot be read. Off, the Ledger refuses to sign."
 RAW_MESSAGES_OFF = "Raw messages must be off; it cannot be read. On, the Ledger shows other pages: reject there."
 ASKED_HERE = "This was made here, from a wallet's request. Was it the wallet of the plan's signer, here on the table?"
 
 
 @click.command("sign")
-@click.argument("source", type=PATH)
+@click.argument("source", type=PATH_TYPE)
 @plan_option
-@click.option("-o", "--output", type=PATH, help="The signatures to write.")
+@click.option("-o", "--output", type=PATH_TYPE, help="The signatures to write.")
 @qr_option
 @restart_option
 @signing_device_options
@@ -225,7 +225,7 @@ def _hand_over(
 
         codes = outgoing(state.home, data, as_json=as_json)
     if stopped is not None:
-        say(explain(stopped))
+        say(explain_error(stopped))
     code = stopped.exit_code if stopped else worst([result.code for result in results])
     if as_json:
         names = {"file": str(output), "fingerprint": fingerprint, "words": spoken(fingerprint)}
@@ -258,7 +258,7 @@ def _desk(
     def look(case: Case) -> None:
         need = need_of(case)
         device.look(app, need)
-        setting = RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
+        setting = _RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
         if setting and setting not in told[-1:]:
             told.append(setting)
             say(setting)
@@ -282,7 +282,7 @@ def _desk(
             listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
             five = list(deciding_lines(read[0]["decides"], _before(entries, case))) if case is not None else []
             on_screen.show(sections, five, list(listed))
-        say_all(() if on_screen else review.lines_of(sections))
+        say_all(() if on_screen else review.section_lines(sections))
 
     def confirm(question: str) -> None:
         try:
@@ -332,7 +332,7 @@ def _sign_all(
                     "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
                 )
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
-            return results, error_of(error, item.step)
+            return results, signing_error(error, item.step)
         if results[-1].signed.result == "signed" and groups.answers.get(digest):
             if before is None:
                 left = groups.signed(len(examined) - len(results))
@@ -352,7 +352,7 @@ def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]],
     if case is None:
         return [], []
     by_hashes = case.step.signer.show == "hashes"
-    pages = pages_of(case, model, by_hashes=by_hashes)
+    pages = device_pages(case, model, by_hashes=by_hashes)
     if by_hashes or not isinstance(case, IntentCase):
         return pages, []  # the review's own notes say so
     told = told_of(case)

@@ -15,13 +15,13 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import Need, require_ready
-from airlock_offline.ledger.message_screens import MESSAGE, message_fields
+from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.guards import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of, signer_of
-from airlock_shared.cli.ceremony.status import hash_lines
+from airlock_shared.cli.ceremony.status import labelled_hash_lines
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, rows, say, say_all, show, show_all, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
@@ -101,7 +101,7 @@ def seal_transcript(
             {"ok": True, "sealed": data["head"], "entries": data["entries"], "by": data["address"], "head": entry.hash}
         )
     elif not led():  # it ends soon, with the head to write down
-        show_all(hash_lines("head after the seal", entry.hash))
+        show_all(labelled_hash_lines("head after the seal", entry.hash))
 
 
 def _seal_once(
@@ -118,8 +118,10 @@ def _seal_once(
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
     say(f"entries {seal.entries}, sealed by {signer.name}")
-    say_all(() if led() else (*hash_lines("head", seal.head), ""))  # where it is led, its digits are in the list alone
-    pages = review_pages(MESSAGE, message_fields(seal.text(), device.listed), device.listed)
+    say_all(
+        () if led() else (*labelled_hash_lines("head", seal.head), "")
+    )  # where it is led, its digits are in the list alone
+    pages = review_pages(MESSAGE_REVIEW, message_fields(seal.text(), device.listed), device.listed)
     say_all(screen_lines(pages, device.listed, device.version))
     ask_yes("Seal the transcript with this head?", piped=piped)
     address = require_ready(app(), need)
@@ -167,7 +169,7 @@ def verify_transcript(state: OfflineHome, file: Path | None, plan_file: Path | N
         show_json({"ok": True, "entries": len(entries), "head": head, "words": spoken(head), "seals": rows})
         return
     show(f"{len(entries)} entries, the chain holds")
-    show_all(hash_lines("head", head))
+    show_all(labelled_hash_lines("head", head))
     for seal, by, _ in seals:
         show(f"seal  over {seal.entries} entries, holds\n      by {by}\n      of {safe(seal.ceremony)}")
     if not seals:

@@ -16,9 +16,9 @@ from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_option
-from airlock_shared.cli.terminal import INPUT, PATH, ask_yes, json_option, say, say_all, show_json
+from airlock_shared.cli.terminal import INPUT, PATH_TYPE, ask_yes, json_option, say, say_all, show_json
 from airlock_shared.documents.deployment import (
-    FORMAT,
+    DEPLOYMENT_FORMAT,
     REHEARSAL_CHAINS,
     Deployment,
     only_rehearsals,
@@ -39,7 +39,7 @@ from airlock_shared.venue.structs import Intent
 
 
 @click.command("trust")
-@click.argument("source", type=PATH)
+@click.argument("source", type=PATH_TYPE)
 @click.option("--plan", "plan_file", type=INPUT, help="Its ceremony, in which the words may have been typed already.")
 @qr_option
 @restart_option
@@ -55,7 +55,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
       airlock-offline trust deployment.json
       airlock-offline trust camera --qr
     """
-    data = incoming(state.home, source, FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
+    data = incoming(state.home, source, DEPLOYMENT_FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
     deployment = parse_deployment(data)
     _require_own_chain(deployment)
     for intent in deployment.structs.values():

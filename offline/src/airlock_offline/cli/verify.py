@@ -12,7 +12,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import EXPECTED, faults_of
 from airlock_offline.signing.device_pages import typed_data_of
 from airlock_shared.ceremony.sections import people_of
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.document import own_record
 from airlock_shared.checks.judge import Examined, Known, NotJudged, Verdicts, judge_header, judge_item, judge_steps
 from airlock_shared.checks.model import READ, Check, Finding, IntentCase, Situation, Verdict
@@ -22,7 +22,7 @@ from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import (
     INPUT,
-    PATH,
+    PATH_TYPE,
     finish,
     json_option,
     plan_option,
@@ -34,7 +34,7 @@ from airlock_shared.cli.terminal import (
     show_json,
 )
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.requests import FORMAT, Request, parse_requests
+from airlock_shared.documents.requests import REQUESTS_FORMAT, Request, parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
 from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import DocumentError, ExitCode
@@ -45,7 +45,7 @@ from airlock_shared.text.words import spoken
 
 
 @click.command("verify")
-@click.argument("source", type=PATH)
+@click.argument("source", type=PATH_TYPE)
 @plan_option
 @click.option("--signatures", "signatures_file", type=INPUT, help="Also check and recover these signatures.")
 @click.option("--deployment", "deployment_file", type=INPUT, help="Judge against this deployment, not the pinned one.")
@@ -73,7 +73,7 @@ def verify(
       airlock-offline verify requests.json --plan plan.toml
     """
     plan = parse_plan(read_input(plan_file))
-    data = incoming(state.home, source, FORMAT, "verify", known=state.pins, qr=qr, restart=restart)
+    data = incoming(state.home, source, REQUESTS_FORMAT, "verify", known=state.pins, qr=qr, restart=restart)
     header, items, fingerprint = parse_requests(data)
     if deployment_file is not None:
         deployment = parse_deployment(read_input(deployment_file))
@@ -141,7 +141,7 @@ def _judged(examined: Examined) -> Verdicts:
     return verdicts.also(_LEDGER.verdict(Finding(False, "; ".join(faults), EXPECTED))) if faults else verdicts
 
 
-_LEDGER = Check("DIGEST-LEDGER", READ, lambda _: None, CHECKS["DIGEST-LEDGER"])
+_LEDGER = Check("DIGEST-LEDGER", READ, lambda _: None, CHECKS_BY_ID["DIGEST-LEDGER"])
 """Of the Ledger's app, and so of this machine alone: its verdict is made here."""
 
 

@@ -10,10 +10,10 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.wallets.requests import (
     WalletRequest,
     answer_of,
-    choose_step,
     keep_request,
-    request_of,
+    only_step,
     require_request,
+    wallet_request,
 )
 from airlock_shared.checks.judge import Known, exit_code_of, judge_item, refusal_of
 from airlock_shared.checks.model import Situation
@@ -48,7 +48,7 @@ def scan_request(
     """
     require_new(output)
     plan = parse_plan(read_input(plan_file))
-    planned = choose_step(plan, step)
+    planned = only_step(plan, step)
     entries = state.transcript.entries()
     deployment = state.require_pinned(plan.deployment)
     clock = clock_of(entries, now_ms(), uptime())
@@ -59,7 +59,7 @@ def scan_request(
         asked = SignRequest.from_cbor(message.expect(SIGN_REQUEST_TYPE))
     kept.forget()  # whole: what is refused below would be refused again
     say(f"asked by {safe(asked.origin or 'a wallet that does not say its name', limit=80)}, for {asked.path}")
-    request = request_of(asked, planned, situation)
+    request = wallet_request(asked, planned, situation)
     digest = _require_passed(request, situation)
     header = Header(  # of a document that no online half made: its transcript head is all zeros
         ceremony=plan.id,

@@ -17,7 +17,7 @@ import click
 
 from airlock_offline.confinement import files
 from airlock_offline.confinement import filter as kernel_filter
-from airlock_offline.confinement.filter import MACHINES, no_new_privileges
+from airlock_offline.confinement.filter import ARCHITECTURES, no_new_privileges
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
 
@@ -47,7 +47,7 @@ UNCONFINED = Confinement(False, "no filter was requested", 0, "no filter was req
 # ---- confine --------------------------------------------------------------------------------------------------------
 
 
-LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
+_LIBRARIES = ("/usr", "/lib", "/lib64", "/bin", "/sbin")
 READ_ONLY = ("/etc", "/sys", "/proc", "/run/udev", "/var/lib/dpkg/status")
 DEVICES = ("/dev",)  # as a folder: a Ledger that is plugged in again, or whose app opens, is another file in it
 
@@ -89,12 +89,12 @@ def confine(needs: Needs) -> Confinement:
 
 def _refuse_calls(needs: Needs) -> str:
     """Install the filter and look whether it holds; return why there is none, or an empty text."""
-    machine = MACHINES.get(os.uname().machine)
+    machine = ARCHITECTURES.get(os.uname().machine)
     if machine is None or sys.maxsize < 2**32:
         return f"no table of system calls for {os.uname().machine}"
     rules = kernel_filter.rules_for(machine, loopback=needs.connect is not None, starting=needs.starting)
     try:
-        kernel_filter.install(machine, kernel_filter.assemble(machine, rules))
+        kernel_filter.install_filter(machine, kernel_filter.assemble(machine, rules))
     except OSError as error:
         return f"the kernel takes no filter: {error.strerror}"
     return "" if kernel_filter.is_refused(machine) else "the kernel took the filter, but still allowed a socket"
@@ -110,11 +110,11 @@ def _restrict_files(needs: Needs) -> tuple[int, str]:
         return 0, NOT_ASKED
     if (threads := len(os.listdir("/proc/self/task"))) != 1:  # noqa: PTH208 (names alone)
         return 0, f"{threads} threads run already, and it would apply to only one of them"
-    runs = (sys.prefix, sys.base_prefix, *sys.path, *LIBRARIES)
+    runs = (sys.prefix, sys.base_prefix, *sys.path, *_LIBRARIES)
     looks, uses = (READ_ONLY, DEVICES) if needs.machine else (("/etc",), ("/dev/null", "/dev/urandom"))
     paths = [
-        *((Path(path), files.RUN) for path in dict.fromkeys(runs) if path),
-        *((Path(path), files.READ) for path in (*looks, *needs.reads)),
+        *((Path(path), files.MAY_RUN) for path in dict.fromkeys(runs) if path),
+        *((Path(path), files.MAY_READ) for path in (*looks, *needs.reads)),
         *((Path(path), files.USE) for path in (*uses, *needs.devices)),
         *((Path(path), files.WRITE) for path in needs.writes),
     ]
@@ -143,7 +143,7 @@ def own_temporary_folder() -> Path:
 # What a command line needs of the machine, read from its parameters before the command begins.
 
 
-EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
+_EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
 KEEP_NOTHING = frozenset(
     {"doctor", "digest", "verify", "config", "completion", "explain", "report", "plan", "transcript show",
      "transcript verify", "delegate challenge", "ceremony show", "ceremony course"}
@@ -180,7 +180,7 @@ def needs_of(context: click.Context, home: Path) -> Needs:
         reads=(*(path.absolute() for path in inputs), *(() if keeps else (home.absolute(),))),
         writes=(*((home.absolute(),) if keeps else ()), *(path.absolute().parent for path in outputs)),
         connect=words.get("emulator_port"),
-        files=command not in EVERYWHERE,
+        files=command not in _EVERYWHERE,
     )
 
 

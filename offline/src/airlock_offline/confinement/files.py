@@ -13,11 +13,11 @@ import struct
 from collections.abc import Iterable
 from pathlib import Path
 
-from airlock_offline.confinement.filter import call
+from airlock_offline.confinement.filter import system_call
 
 CREATE, ADD, RESTRICT = 444, 445, 446  # system calls, the same on every machine
 ASK_VERSION = 1
-BENEATH, PORT = 1, 2  # kinds of rules
+BENEATH, _PORT = 1, 2  # kinds of rules
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG = 1 << 4, 1 << 5, 1 << 7, 1 << 8
@@ -27,16 +27,16 @@ _FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # the ot
 _FILE_RIGHTS_OF = {1: 13, 2: 14, 3: 15, 4: 15}  # how many are handled, by ABI; then all 16
 _SCOPES = 0b11  # abstract UNIX sockets and signals, from ABI 6
 
-READ = READ_FILE | READ_DIR
-RUN = READ | EXECUTE
-USE = READ | WRITE_FILE | TRUNCATE | IOCTL_DEV
+MAY_READ = READ_FILE | READ_DIR
+MAY_RUN = MAY_READ | EXECUTE
+USE = MAY_READ | WRITE_FILE | TRUNCATE | IOCTL_DEV
 """What a device file takes: hidraw and cameras are told everything by ioctl."""
-WRITE = READ | WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | REMOVE_FILE | REMOVE_DIR | REFER
+WRITE = MAY_READ | WRITE_FILE | TRUNCATE | MAKE_REG | MAKE_DIR | REMOVE_FILE | REMOVE_DIR | REFER
 
 
 def version() -> int:
     """Return the kernel's Landlock ABI. Raises ``OSError`` where it has none, or where it was not switched on."""
-    return call(CREATE, None, 0, ASK_VERSION)
+    return system_call(CREATE, None, 0, ASK_VERSION)
 
 
 def handled(abi: int) -> tuple[int, int, int]:
@@ -59,13 +59,13 @@ def restrict(abi: int, paths: Iterable[tuple[Path, int]], *, connect: int | None
     ``connect`` is the one TCP port that is left. Raises ``OSError``.
     """
     shape = attributes(abi)
-    ruleset = call(CREATE, ctypes.c_char_p(shape), len(shape), 0)
+    ruleset = system_call(CREATE, ctypes.c_char_p(shape), len(shape), 0)
     try:
         for path, rights in paths:
             _allow_beneath(ruleset, path, rights & handled(abi)[0])
         if abi >= 4 and connect is not None:
-            call(ADD, ruleset, PORT, ctypes.c_char_p(struct.pack("<QQ", CONNECT_TCP, connect)), 0)
-        call(RESTRICT, ruleset, 0)
+            system_call(ADD, ruleset, _PORT, ctypes.c_char_p(struct.pack("<QQ", CONNECT_TCP, connect)), 0)
+        system_call(RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)
 
@@ -78,6 +78,6 @@ def _allow_beneath(ruleset: int, path: Path, rights: int) -> None:
         return
     try:
         kept = rights if stat.S_ISDIR(os.fstat(place).st_mode) else rights & _FILE_RIGHTS
-        call(ADD, ruleset, BENEATH, ctypes.c_char_p(struct.pack("<Qi", kept, place)), 0)
+        system_call(ADD, ruleset, BENEATH, ctypes.c_char_p(struct.pack("<Qi", kept, place)), 0)
     finally:
         os.close(place)

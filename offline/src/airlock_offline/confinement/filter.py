@@ -28,7 +28,7 @@ def end_with_parent() -> None:
     _checked(_library().prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
 
 
-def call(number: int, *arguments: object) -> int:
+def system_call(number: int, *arguments: object) -> int:
     """Make a system call with integers and pointers, and return its result. Raises ``OSError``."""
     given = [ctypes.c_long(each) if isinstance(each, int) else each for each in arguments]
     return _checked(_library().syscall(ctypes.c_long(number), *given))
@@ -64,7 +64,7 @@ class Machine(NamedTuple):
     x32_bit: int = 0  # system calls with this bit are of another ABI under the same name
 
 
-MACHINES = {
+ARCHITECTURES = {
     "x86_64": Machine(0xC000003E, 0, 0x40000000),  # AUDIT_ARCH_X86_64; __X32_SYSCALL_BIT
     "aarch64": Machine(0xC00000B7, 1),  # AUDIT_ARCH_AARCH64
 }
@@ -159,7 +159,7 @@ ioctl                 16    29
 STARTING = ("fork", "vfork", "execve", "execveat")
 """What only a process that starts others is left; ``clone`` is left to every one for its threads."""
 
-LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
+_LOOPBACK = ("socket", "connect", "sendto", "recvfrom")
 """What a rehearsal's loopback connection takes."""
 
 AF_INET, SOCK_STREAM, IPPROTO_TCP = 2, 1, 6
@@ -174,26 +174,21 @@ TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into a terminal; select and paste on
 # ``Documentation/userspace-api/seccomp_filter.rst``, ``linux/filter.h``, ``linux/seccomp.h``.
 
 
-LOAD, AND, EQUAL, AT_LEAST, RETURN = (
-    0x20,
-    0x54,
-    0x15,
-    0x35,
-    0x06,
-)  # BPF_LD|W|ABS, ALU|AND|K, JMP|JEQ|K, JMP|JGE|K, RET|K
+# BPF_LD|W|ABS, ALU|AND|K, JMP|JEQ|K, JMP|JGE|K, RET|K
+LOAD, AND, EQUAL, GREATER_OR_EQUAL, RETURN = 0x20, 0x54, 0x15, 0x35, 0x06
 NUMBER_AT, MACHINE_AT, ARGUMENTS_AT = 0, 4, 16  # of struct seccomp_data; both machines are little-endian
 KILL, ERRNO, ALLOW = 0x80000000, 0x00050000, 0x7FFF0000  # SECCOMP_RET_KILL_PROCESS, _ERRNO, _ALLOW
 REFUSE = ERRNO | errno.EPERM
-UNKNOWN = ERRNO | errno.ENOSYS  # the C library then uses the older call, whose arguments can be looked at
+NO_SUCH_CALL = ERRNO | errno.ENOSYS  # the C library then uses the older call, whose arguments can be looked at
 
 
-Step = tuple[int, int, int, int]
+Instruction = tuple[int, int, int, int]
 """One instruction: its code, how many to jump over when a comparison holds and when not, and its number."""
 
 Test = tuple[int, int, int, bool]
 """An argument's place, a mask, a value, and whether the argument's lower 32 bits under the mask have to equal it."""
 
-Rule = tuple[int, int, tuple[Test, ...]]
+_Rule = tuple[int, int, tuple[Test, ...]]
 """A system call's number, its answer, and tests: without any it always gets that answer, with some unless all hold."""
 
 ALL_BITS = 0xFFFFFFFF
@@ -209,13 +204,13 @@ _TCP: tuple[Test, ...] = (
 )
 
 
-def rules_for(machine: Machine, *, loopback: bool = False, starting: bool = True) -> list[Rule]:
+def rules_for(machine: Machine, *, loopback: bool = False, starting: bool = True) -> list[_Rule]:
     """Return the rules of a machine; in a rehearsal (``loopback``) TCP sockets are made, to connect.
 
     Without ``starting`` no other process and no other program is begun, threads are.
     """
-    allowed = LOOPBACK if loopback else ()
-    rules: list[Rule] = []
+    allowed = _LOOPBACK if loopback else ()
+    rules: list[_Rule] = []
     for name, numbers in NUMBERS.items():
         number = numbers[machine.column]
         if number == ABSENT or (name in allowed and name != "socket") or (name in STARTING and starting):
@@ -223,33 +218,33 @@ def rules_for(machine: Machine, *, loopback: bool = False, starting: bool = True
         tests = _TCP if name in allowed else _TESTED.get(name, ())
         if name == "clone" and not starting:
             tests += _THREAD
-        rules.append((number, UNKNOWN if name == "clone3" else REFUSE, tests))
+        rules.append((number, NO_SUCH_CALL if name == "clone3" else REFUSE, tests))
     return rules
 
 
-def assemble(machine: Machine, rules: Iterable[Rule]) -> list[Step]:
+def assemble(machine: Machine, rules: Iterable[_Rule]) -> list[Instruction]:
     """Return the program: a call of another machine or ABI ends the process, a rule refuses, the rest is allowed."""
-    steps: list[Step] = [(LOAD, 0, 0, MACHINE_AT), (EQUAL, 1, 0, machine.audit_arch), (RETURN, 0, 0, KILL)]
+    steps: list[Instruction] = [(LOAD, 0, 0, MACHINE_AT), (EQUAL, 1, 0, machine.audit_arch), (RETURN, 0, 0, KILL)]
     steps.append((LOAD, 0, 0, NUMBER_AT))
     if machine.x32_bit:
-        steps += [(AT_LEAST, 0, 1, machine.x32_bit), (RETURN, 0, 0, KILL)]
+        steps += [(GREATER_OR_EQUAL, 0, 1, machine.x32_bit), (RETURN, 0, 0, KILL)]
     for number, answer, tests in rules:
         block = _block(answer, tests)
         steps += [(EQUAL, 0, len(block), number), *block]
     return [*steps, (RETURN, 0, 0, ALLOW)]
 
 
-def _block(answer: int, tests: tuple[Test, ...]) -> list[Step]:
+def _block(answer: int, tests: tuple[Test, ...]) -> list[Instruction]:
     """Return what follows when the number is the rule's. It always ends in an answer."""
-    refuse: Step = (RETURN, 0, 0, answer)
-    steps: list[Step] = []
+    refuse: Instruction = (RETURN, 0, 0, answer)
+    steps: list[Instruction] = []
     for argument, mask, value, equal in tests:
         steps += [(LOAD, 0, 0, ARGUMENTS_AT + 8 * argument), (AND, 0, 0, mask)]
         steps += [(EQUAL, int(equal), int(not equal), value), refuse]
     return [*steps, (RETURN, 0, 0, ALLOW)] if tests else [refuse]
 
 
-def packed(program: Sequence[Step]) -> bytes:
+def packed(program: Sequence[Instruction]) -> bytes:
     """Return a program as an array of ``struct sock_filter``."""
     return b"".join(struct.pack("<HBBI", *step) for step in program)
 
@@ -268,10 +263,10 @@ class _Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("steps", ctypes.c_char_p))
 
 
-def install(machine: Machine, program: Sequence[Step]) -> None:
+def install_filter(machine: Machine, program: Sequence[Instruction]) -> None:
     """Put a filter on every thread of this process. Raises ``OSError`` when it is not on all of them."""
     data = packed(program)
-    unequal = call(SECCOMP[machine.column], SET_MODE_FILTER, TSYNC, ctypes.byref(_Program(len(program), data)))
+    unequal = system_call(SECCOMP[machine.column], SET_MODE_FILTER, TSYNC, ctypes.byref(_Program(len(program), data)))
     if unequal:
         raise OSError(errno.ESRCH, f"thread {unequal} has a filter of its own")
 
@@ -280,7 +275,7 @@ def is_refused(machine: Machine) -> bool:
     """Tell whether the kernel refuses sockets now: two are asked for, past Python and its audit hook."""
     for family in (_UNIX, _NETLINK):
         try:
-            os.close(call(NUMBERS["socket"][machine.column], family, _STREAM, 0))
+            os.close(system_call(NUMBERS["socket"][machine.column], family, _STREAM, 0))
         except OSError as error:
             if error.errno == errno.EPERM:
                 continue

@@ -32,7 +32,7 @@ P2_SIGN_FIELDS = 0x01
 
 MAX_DATA = 255  # the length is one byte
 MAX_PATH_DEPTH = 10  # MAX_BIP32_PATH of the device's SDK
-HARDENED = 1 << 31  # BIP-32
+_HARDENED = 1 << 31  # BIP-32
 
 _PATH = re.compile(r"m(?:/(?:0|[1-9][0-9]{0,9})'?)+", re.ASCII)
 
@@ -81,9 +81,9 @@ def parse_path(text: str) -> tuple[int, ...]:
     if not _PATH.fullmatch(text) or len(levels) > MAX_PATH_DEPTH:
         raise _bad_path(text)
     numbers = [int(level.rstrip("'")) for level in levels]
-    if max(numbers) >= HARDENED:
+    if max(numbers) >= _HARDENED:
         raise _bad_path(text)
-    return tuple(n + HARDENED if level.endswith("'") else n for n, level in zip(numbers, levels, strict=True))
+    return tuple(n + _HARDENED if level.endswith("'") else n for n, level in zip(numbers, levels, strict=True))
 
 
 def _bad_path(text: str) -> UsageError:

@@ -157,7 +157,7 @@ def counted_lines(text: str, face: Typeface, line_px: int) -> int:
     return 1 + sum(1 for _ in counted_breaks(text, face, line_px))
 
 
-def lines_of(text: str, face: Typeface, line_px: int) -> list[str]:
+def text_lines(text: str, face: Typeface, line_px: int) -> list[str]:
     """Return the lines that are drawn: broken after a space, ``-`` or ``_``, else anywhere; a line feed ends one.
 
     Between two line feeds stands an empty line: it takes its room, and a reader of the screen finds no text there.
@@ -185,12 +185,12 @@ def _first_line(text: str, face: Typeface, line_px: int) -> int:
     return len(text)
 
 
-def pages_of(text: str, face: Typeface, line_px: int, lines: int) -> list[list[str]]:
+def text_pages(text: str, face: Typeface, line_px: int, lines: int) -> list[list[str]]:
     """Return the pages of so many lines over which a Nano spreads a text; at least one."""
     count = 1 + sum(1 for _ in counted_breaks(text.removesuffix("\n"), face, line_px)) // lines
     result = []
     for page in range(count):
-        result.append(lines_of(text, face, line_px)[:lines])
+        result.append(text_lines(text, face, line_px)[:lines])
         if page < count - 1:
             at = [*counted_breaks(text, face, line_px), *[len(text)] * lines][lines - 1]
             text = (
@@ -204,7 +204,7 @@ def cut_lines(text: str, face: Typeface, line_px: int, lines: int) -> list[str]:
 
     The device measures a line that was broken at a delimiter without it. Where a line feed follows, there are no dots.
     """
-    result = lines_of(text, face, line_px)[: lines - 1]
+    result = text_lines(text, face, line_px)[: lines - 1]
     for _ in result:
         text = text[_first_line(text, face, line_px) :].removeprefix("\n")
     end = _first_line(text, face, line_px)

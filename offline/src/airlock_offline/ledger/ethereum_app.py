@@ -57,7 +57,7 @@ APP_NAME = "Ethereum"
 HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some firmware ends it with a zero byte
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 MINIMUM = ".".join(map(str, MINIMUM_VERSION))
-SIGNATURE_BYTES = 65
+_SIGNATURE_BYTES = 65
 TYPED_TRANSACTIONS = (b"\x01", b"\x02", b"\x04")  # EIP-2930, EIP-1559, EIP-7702: the device answers the parity itself
 
 _FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK = 0x01, 0x10
@@ -273,7 +273,7 @@ def account_in(reply: bytes, doing: str) -> DeviceAddress:
 
 def _signature(reply: bytes, first_v: int, doing: str) -> DeviceSignature:
     """Read v, r, s, where v is ``first_v`` or one more."""
-    if len(reply) != SIGNATURE_BYTES:
+    if len(reply) != _SIGNATURE_BYTES:
         raise wrong_answer(doing, f"{len(reply)} bytes instead of a signature")
     parity = reply[0] - first_v
     if parity not in (0, 1):

@@ -6,9 +6,9 @@ Wording as recorded from the app (``tests/vectors/ledger``).
 from __future__ import annotations
 
 from airlock_offline.ledger.models import Buttons, screen_of
-from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField, drawn
+from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField, drawable
 
-MESSAGE = Review(
+MESSAGE_REVIEW = Review(
     Frame(("Review message",), ("Sign message",)), Frame(("Review message",), ("Sign message?",)), blind=False
 )
 
@@ -19,7 +19,7 @@ def message_fields(message: bytes, model: str) -> list[ScreenField]:
     text = message if is_text else b"0x" + message.hex().encode()
     if isinstance(screen_of(model).layout, Buttons):
         text = bytes(0x20 if byte in _SPACES else byte for byte in text)
-    return [ScreenField("Message", drawn(text.decode("ascii")))]
+    return [ScreenField("Message", drawable(text.decode("ascii")))]
 
 
 _SPACES = b" \t\n\v\f\r"

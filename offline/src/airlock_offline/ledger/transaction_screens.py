@@ -168,7 +168,7 @@ TOKEN_CALLS = {  # by selector: approve(address,uint256) and transfer(address,ui
 TOKEN_CALL_BYTES = 4 + 32 + 32
 _UNLIMITED = 2**256 - 1
 
-PLAIN = Review(
+_PLAIN = Review(
     Frame(("Review transaction",), ("Sign transaction",)),
     Frame(("Review transaction",), ("Sign transaction?",)),
     blind=False,
@@ -255,7 +255,7 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
         *networks,
     ]
     if not shown.data:
-        return PLAIN, fields
+        return _PLAIN, fields
     title = screen_of(model).wording.transaction_hash
     return BLIND, [*fields, ScreenField(title, "0x" + shown.digest.hex())]
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import socket
 
 
-LOOPBACK = "127.0.0.1"
+_LOOPBACK = "127.0.0.1"
 MACHINE_TIMEOUT_S = 20  # nobody has to press anything
 REVIEW_S = 1800  # two people may be reading 31 pages on the device aloud; `[ledger] review_minutes` sets it
 MAX_REPLY = 512  # bytes; an APDU answer of this app has at most 256
@@ -72,10 +72,10 @@ class LoopbackTransport:
         self._review_s = review_s
 
         try:
-            self._connection: socket.socket | None = socket.create_connection((LOOPBACK, port), MACHINE_TIMEOUT_S)
+            self._connection: socket.socket | None = socket.create_connection((_LOOPBACK, port), MACHINE_TIMEOUT_S)
         except OSError as error:
             raise DeviceNotFound(
-                f"no software Ledger answers on {LOOPBACK}:{port}", do="start it with `airlock-software-ledger`"
+                f"no software Ledger answers on {_LOOPBACK}:{port}", do="start it with `airlock-software-ledger`"
             ) from error
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:

@@ -29,11 +29,11 @@ from airlock_offline.ledger.apdu import (
 )
 from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_shared.ethereum.eip712 import (
-    DOMAIN_MEMBERS,
+    DOMAIN_FIELDS,
     DOMAIN_TYPE,
     Member,
+    MessageValue,
     TypedData,
-    Value,
     atomic_kind,
     split_array,
 )
@@ -58,7 +58,7 @@ class Leaf(NamedTuple):
 
     name: str
     type: str
-    value: Value
+    value: MessageValue
     path: str
 
 
@@ -79,7 +79,7 @@ class FieldsFlow(NamedTuple):
 def domain_members(typed_data: TypedData) -> tuple[Member, ...]:
     """Return the members of ``EIP712Domain``: those listed in ``types``, else the canonical ones that the domain has."""
     listed = typed_data.structs.get(DOMAIN_TYPE)
-    return listed or tuple(Member(n, t) for n, t in DOMAIN_MEMBERS.items() if n in typed_data.domain)
+    return listed or tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in typed_data.domain)
 
 
 def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
@@ -127,7 +127,7 @@ def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:
     """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order, with the array counts."""
     structs = streamed_structs(typed_data)
 
-    def walk(path: tuple[str, ...], type_name: str, value: Value) -> Iterator[Leaf | ArrayCount]:
+    def walk(path: tuple[str, ...], type_name: str, value: MessageValue) -> Iterator[Leaf | ArrayCount]:
         if array := split_array(type_name):
             yield ArrayCount(len(value))
             for element in value:
@@ -224,7 +224,7 @@ def _value(leaf: Leaf) -> list[Apdu]:
     return [*partly, ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_FIELD, last)]
 
 
-def encode_value(type_name: str, value: Value) -> bytes:
+def encode_value(type_name: str, value: MessageValue) -> bytes:
     """Return a canonical value in its wire form: integers minimal, a negative one at full width, the rest as it is."""
     kind, bits = atomic_kind(type_name) or ("", 0)
     if kind in ("int", "uint"):
@@ -247,7 +247,7 @@ def _too_large(what: str, limit: str) -> TooLargeForDevice:
 # the same. No newer release was measured: each is taken to do as 1.22.0 does until one was.
 
 
-Structs = Mapping[str, tuple[Member, ...]]
+_Structs = Mapping[str, tuple[Member, ...]]
 
 FAULTS_DO = (
     'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
@@ -268,7 +268,7 @@ def _base(member: Member) -> str:
     return member.type.partition("[")[0]
 
 
-def _reached(structs: Structs, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+def _reached(structs: _Structs, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
     """Return the structs that a struct holds, itself only when it is within itself."""
     for member in structs[name]:
         if (base := _base(member)) in structs and base not in seen:
@@ -276,7 +276,7 @@ def _reached(structs: Structs, name: str, seen: frozenset[str] = frozenset()) ->
     return seen
 
 
-def type_faults(structs: Structs, primary: str) -> list[str]:
+def type_faults(structs: _Structs, primary: str) -> list[str]:
     """Return a sentence for each fault that the types alone bring."""
     within = sorted(_reached(structs, primary))
     every = sorted({primary, *within})
@@ -310,7 +310,7 @@ _HIT = {("none", "struct"), ("none", "element"), ("element", "none")}
 
 
 def _steps(
-    structs: Structs, type_name: str, value: Value, where: str, *, element: bool = False
+    structs: _Structs, type_name: str, value: MessageValue, where: str, *, element: bool = False
 ) -> Iterator[tuple[str, str]]:
     """Yield what the app meets, in its order: a ``struct``, an array's ``element`` that is one, ``none`` for no elements."""
     if array := split_array(type_name):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_offline.ledger.drawing import counted_breaks, counted_lines, cut_lines, lines_of, pages_of, title_line
+from airlock_offline.ledger.drawing import counted_breaks, counted_lines, cut_lines, text_lines, text_pages, title_line
 from airlock_offline.ledger.models import NAME_GAP_PX, Buttons, Touch, screen_of
 from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
@@ -85,11 +85,11 @@ def typed_data_fields(typed_data: TypedData, model: str) -> list[ScreenField]:
     for root in (DOMAIN_TYPE, typed_data.primary_type):
         result.append(ScreenField("Review struct", root))
         found = (item for item in leaves(typed_data, root) if isinstance(item, Leaf))
-        result += [ScreenField(leaf.name, shown_value(leaf, model)) for leaf in found]
+        result += [ScreenField(leaf.name, raw_value(leaf, model)) for leaf in found]
     return result
 
 
-def shown_value(leaf: Leaf, model: str) -> str:
+def raw_value(leaf: Leaf, model: str) -> str:
     """Return a value as the device shows it raw."""
     if leaf.type == "address":
         return checksum_address(leaf.value)
@@ -109,10 +109,10 @@ def shown_string(value: bytes, model: str) -> str:
     """Return a string, given as its UTF-8 bytes, as the device shows it: cut, and without what it does not draw."""
     text = value.decode("latin-1")  # one character a byte: the device counts bytes
     unmarked = len(text) >= UNSHORTENED_FROM and not screen_of(model).marks_every_cut
-    return drawn(text[:SHOWN_CHARACTERS] if unmarked else _cut(text))
+    return drawable(text[:SHOWN_CHARACTERS] if unmarked else _cut(text))
 
 
-def drawn(text: str) -> str:
+def drawable(text: str) -> str:
     """Return a text without what the device does not draw."""
     return "".join(character for character in text if " " <= character <= "~" or character == "\n")
 
@@ -129,7 +129,7 @@ def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[
     screen = screen_of(model)
     layout, warning = screen.layout, list(screen.wording.warning)
     if isinstance(layout, Touch):
-        warning = [line for text in warning for line in lines_of(text, layout.names, layout.line_px)]
+        warning = [line for text in warning for line in text_lines(text, layout.names, layout.line_px)]
         pages = _touch_pages(review, fields, layout)
     else:
         pages = _button_pages(review, fields, layout)
@@ -147,7 +147,7 @@ def _button_pages(review: Review, fields: list[ScreenField], layout: Buttons) ->
 
 def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
     """Return a field's pages: so many lines of the value to a page, counted in the title when they are several."""
-    parts = pages_of(field.value, layout.face, layout.line_px, layout.lines)
+    parts = text_pages(field.value, layout.face, layout.line_px, layout.lines)
     titles = [f"{field.title} ({index}/{len(parts)})"[:_PAGED_TITLE] for index in range(1, len(parts) + 1)]
     if len(parts) == 1:
         titles = [field.title]
@@ -161,7 +161,7 @@ def _touch_pages(review: Review, fields: list[ScreenField], layout: Touch) -> li
     bodies = _touch_bodies(fields, layout, layout.height_with_skip_px if review.skippable else layout.height_px)
     count = len(bodies) + 2
     skip = ["Skip"] if review.skippable else []
-    first, last = (lines_of("".join(text), layout.values, layout.line_px) for text in review.touch)
+    first, last = (text_lines("".join(text), layout.values, layout.line_px) for text in review.touch)
     if review.blind:
         pages = [[*first, "Reject", f"1 of {count}", "Blind signing required."]]
     else:
@@ -197,8 +197,8 @@ def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> l
 
 
 def _touch_field(field: ScreenField, layout: Touch, *, whole: bool) -> Page:
-    name = lines_of(field.title, layout.names, layout.line_px)
-    lines = lines_of(field.value, layout.values, layout.line_px)
+    name = text_lines(field.title, layout.names, layout.line_px)
+    lines = text_lines(field.value, layout.values, layout.line_px)
     if whole:
         return [*name, *filter(None, lines)]
     shown = layout.lines - MORE_TAKES_LINES
@@ -280,5 +280,5 @@ def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
 
 
 def _repeats(text: str, layout: Buttons) -> bool:
-    pages = pages_of(text, layout.face, layout.line_px, layout.lines)
+    pages = text_pages(text, layout.face, layout.line_px, layout.lines)
     return "".join(line for page in pages for line in page) != text

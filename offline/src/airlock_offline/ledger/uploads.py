@@ -22,13 +22,13 @@ from airlock_offline.ledger.typed_data import (
     streamed_structs,
     values_of,
 )
-from airlock_offline.ledger.typed_data_screens import FILTERED, Page, ScreenField, notes_of, review_pages, shown_value
+from airlock_offline.ledger.typed_data_screens import FILTERED, Page, ScreenField, notes_of, raw_value, review_pages
 from airlock_shared.documents.ledger_metadata import (
-    AMOUNT,
+    AMOUNT_FORMAT,
     AT_THE_CONTRACT,
-    DATETIME,
-    RAW,
-    TOKEN,
+    DATETIME_FORMAT,
+    RAW_FORMAT,
+    TOKEN_FORMAT,
     FieldFilter,
     MessageFilters,
     TokenMetadata,
@@ -37,7 +37,7 @@ from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, TypedData, atomic_kind
 
 P2_ACTIVATE, P2_MESSAGE = 0x00, 0x0F
-P2_OF = {DATETIME: 0xFC, TOKEN: 0xFD, AMOUNT: 0xFE, RAW: 0xFF}
+P2_OF = {DATETIME_FORMAT: 0xFC, TOKEN_FORMAT: 0xFD, AMOUNT_FORMAT: 0xFE, RAW_FORMAT: 0xFF}
 AMOUNT_LABEL = 25  # AMOUNT_JOIN_NAME_LENGTH: the app cuts what is longer
 _REFUSALS = (SW_PARAMETER, SW_DATA, SW_ORDER)  # of what the device is told; a locked one, say, answers something else
 LATEST_S = 253_402_300_799  # the end of the year 9999
@@ -75,7 +75,7 @@ class ToldMessage(NamedTuple):
         values.append(_filter(P2_MESSAGE, _signed(message, self.filters.signature)))
         values += root_of(typed_data.primary_type)
         places: set[int | None] = {None}
-        for leaf in members_of(typed_data):
+        for leaf in _members_of(typed_data):
             if each := self._filter_of(leaf):
                 token = None if each.token in places else self._token_at(each.token, typed_data)
                 values += [ethereum_apdu(Ins.TOKEN, 0, 0, token.record)] if token else []
@@ -110,18 +110,18 @@ class ToldMessage(NamedTuple):
             _SETTING,
             f'The labels are Ledger\'s. "{self.filters.label}" stands for the contract that this is signed for.',
         ]
-        for leaf in members_of(typed_data):
+        for leaf in _members_of(typed_data):
             each, path = self._filter_of(leaf), leaf.path
             if each is None:
                 notes.append(f"The Ledger does NOT SHOW {path}: read it here.")
                 continue
-            if each.format == TOKEN:
+            if each.format == TOKEN_FORMAT:
                 notes.append(f"The Ledger does NOT SHOW {path} itself, but the ticker of the token: read it here.")
                 continue
             notes.append(f'"{_shown_label(each)}" on the Ledger is {path}.')
-            if each.format == RAW:
+            if each.format == RAW_FORMAT:
                 notes += notes_of(leaf, model, path)
-            elif each.format == AMOUNT and self._token_at(each.token, typed_data) is None:
+            elif each.format == AMOUNT_FORMAT and self._token_at(each.token, typed_data) is None:
                 notes.append(f"The Ledger is not told of the token: it shows {path} raw, with ??? for its ticker.")
         notes.append("The Ledger does NOT SHOW the domain, but for a network's name other than Ethereum's.")
         return notes
@@ -133,15 +133,15 @@ class ToldMessage(NamedTuple):
         fields += [ScreenField("Network", network(chain_id))] if chain_id != 1 else []
         amounts: dict[int, ScreenField] = {}
         came: list[int] = []
-        for leaf in members_of(typed_data):
+        for leaf in _members_of(typed_data):
             each = self._filter_of(leaf)
             if each is None:
                 continue
             if each.token is None:
-                value = _time(leaf) if each.format == DATETIME else shown_value(leaf, model)
+                value = _time(leaf) if each.format == DATETIME_FORMAT else raw_value(leaf, model)
                 fields.append(ScreenField(each.label, value))
                 continue
-            if each.format == AMOUNT:
+            if each.format == AMOUNT_FORMAT:
                 amount = token_amount(leaf.value, self._token_at(each.token, typed_data))
                 amounts[each.token] = ScreenField(_shown_label(each), amount)
             if each.token == AT_THE_CONTRACT or each.token in came:
@@ -156,12 +156,12 @@ class ToldMessage(NamedTuple):
         """Return the token at a place, None for one of which the device is not told."""
         address = typed_data.domain["verifyingContract"]
         if place != AT_THE_CONTRACT:
-            path = next(each.path for each in self.filters.fields if (each.token, each.format) == (place, TOKEN))
-            address = next(leaf.value for leaf in members_of(typed_data) if leaf.path == path)
+            path = next(each.path for each in self.filters.fields if (each.token, each.format) == (place, TOKEN_FORMAT))
+            address = next(leaf.value for leaf in _members_of(typed_data) if leaf.path == path)
         return self.token if self.token is not None and self.token.address == address else None
 
 
-def members_of(typed_data: TypedData) -> Iterator[Leaf]:
+def _members_of(typed_data: TypedData) -> Iterator[Leaf]:
     """Yield each leaf of a message without lists, in hashing order."""
     for leaf in leaves(typed_data, typed_data.primary_type):
         if not isinstance(leaf, Leaf):
@@ -171,7 +171,7 @@ def members_of(typed_data: TypedData) -> Iterator[Leaf]:
 
 
 def _shown_label(each: FieldFilter) -> str:
-    return each.label[:AMOUNT_LABEL] if each.format == AMOUNT else each.label
+    return each.label[:AMOUNT_LABEL] if each.format == AMOUNT_FORMAT else each.label
 
 
 def _filter(p2: int, data: bytes) -> Apdu:
@@ -180,7 +180,7 @@ def _filter(p2: int, data: bytes) -> Apdu:
 
 def _payload(each: FieldFilter) -> bytes:
     label, place = each.label.encode(), b"" if each.token is None else bytes((each.token,))
-    return _signed((b"" if each.format == TOKEN else bytes((len(label),)) + label) + place, each.signature)
+    return _signed((b"" if each.format == TOKEN_FORMAT else bytes((len(label),)) + label) + place, each.signature)
 
 
 def _signed(data: bytes, signature: bytes) -> bytes:

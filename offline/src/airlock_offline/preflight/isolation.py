@@ -34,7 +34,7 @@ IFF_UP = 0x1
 RTF_REJECT = 0x0200  # a route that leads to an error, such as the kernel's own for a network that is not there
 DOWN = ("down", "notpresent")
 SWITCH_OFF = "unplug the cable, and run: nmcli networking off, or: ip link set {name} down"
-UNTOLD = "run this on the Linux of the signing machine itself, where /sys and /proc are mounted"
+_UNTOLD = "run this on the Linux of the signing machine itself, where /sys and /proc are mounted"
 
 
 def interface_lines(world: MachineProbes) -> Iterator[Observed]:
@@ -42,7 +42,7 @@ def interface_lines(world: MachineProbes) -> Iterator[Observed]:
     named, own = _named(world.root / "sys/class/net"), _own(world.root / "proc/net/dev")
     if named is None and own is None:
         found = "unknown: neither /sys/class/net nor /proc/net/dev can be read"
-        yield Observed("network", "interfaces", found, REFUSED, UNTOLD, "AIRGAP-INTERFACE")
+        yield Observed("network", "interfaces", found, REFUSED, _UNTOLD, "AIRGAP-INTERFACE")
         return
     names, off = sorted({*(named or ()), *(own or ())} - {"lo"}), []
     for name in names:
@@ -50,7 +50,7 @@ def interface_lines(world: MachineProbes) -> Iterator[Observed]:
         if up is False:
             off.append(safe(name))
         else:
-            do = UNTOLD if up is None else SWITCH_OFF.format(name=safe(name))
+            do = _UNTOLD if up is None else SWITCH_OFF.format(name=safe(name))
             yield Observed("network", name, found, REFUSED, do, "AIRGAP-INTERFACE")
     if off:
         yield Observed("network", "interfaces", f"switched off: {', '.join(off)}")
@@ -104,7 +104,7 @@ def route_lines(world: MachineProbes) -> Iterator[Observed]:
     four = _text(world.root / "proc/net/route")
     if four is None:
         found = "unknown: /proc/net/route cannot be read"
-        yield Observed("network", "routes", found, REFUSED, UNTOLD, "AIRGAP-ROUTE")
+        yield Observed("network", "routes", found, REFUSED, _UNTOLD, "AIRGAP-ROUTE")
         return
     six = _text(world.root / "proc/net/ipv6_route") or ""  # it is not there when the kernel has no IPv6
     ways: dict[tuple[str, str], list[bool]] = {}
@@ -134,7 +134,7 @@ def route_lines(world: MachineProbes) -> Iterator[Observed]:
 # ``Documentation/ABI/stable/sysfs-class-rfkill``.
 
 
-KINDS = {"wlan": "Wi-Fi", "bluetooth": "Bluetooth", "nfc": "NFC", "wwan": "mobile", "uwb": "ultra-wideband",
+_KINDS = {"wlan": "Wi-Fi", "bluetooth": "Bluetooth", "nfc": "NFC", "wwan": "mobile", "uwb": "ultra-wideband",
          "ultrawideband": "ultra-wideband", "wimax": "WiMAX", "gps": "GPS", "fm": "FM"}  # fmt: skip
 LISTENING = ("gps", "fm")  # these only receive
 DRIVERS = {"wlan": ("ieee80211", r"phy[0-9]+"), "bluetooth": ("bluetooth", r"hci[0-9]+"),
@@ -173,7 +173,7 @@ def radio_lines(world: MachineProbes) -> Iterator[Observed]:
         own = [each for each in switches if each.kind == kind and (kind == "wwan" or each.name == name)]
         if not own:  # of a driver's radio; a modem's switches have other names than it
             found = f"{safe(name)} has no switch to block it"
-            yield Observed("radios", KINDS[kind], found, REFUSED, NO_SWITCH, "AIRGAP-RADIO")
+            yield Observed("radios", _KINDS[kind], found, REFUSED, NO_SWITCH, "AIRGAP-RADIO")
     if not switches and not drivers:
         yield Observed("radios", "radios", "none with a driver on this system")
 
@@ -195,7 +195,7 @@ def _switch(folder: Path) -> Switch:
 
 
 def _judge(switch: Switch) -> Observed:
-    what, name = KINDS.get(switch.kind, "radio"), safe(switch.name)
+    what, name = _KINDS.get(switch.kind, "radio"), safe(switch.name)
     if switch.blocked is None:
         return Observed("radios", what, f"{name}: state unknown", REFUSED, BLOCK, "AIRGAP-RADIO")
     if switch.blocked:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 RULE_FOLDERS = ("etc/udev/rules.d", "run/udev/rules.d", "usr/lib/udev/rules.d", "lib/udev/rules.d")
 RULE = "udev/70-airlock-ledger.rules"
-LEDGER_VENDOR = "2c97"
+_LEDGER_VENDOR = "2c97"
 PROOF_PATH = "m/44'/60'/0'/0/0"
 PROOF: dict[str, Any] = {
     "types": {
@@ -117,7 +117,7 @@ def udev_rule(root: Path = Path("/"), platform: str = sys.platform) -> str | Non
                 lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             except OSError:  # not ours to read
                 continue
-            if any(LEDGER_VENDOR in line.lower() for line in lines if not line.lstrip().startswith("#")):
+            if any(_LEDGER_VENDOR in line.lower() for line in lines if not line.lstrip().startswith("#")):
                 return str(path)
     return ""
 

@@ -11,7 +11,7 @@ from airlock_offline.confinement.command import Confinement
 from airlock_offline.installation import Installation, KitFinding, paper
 from airlock_offline.preflight.isolation import airgap_lines, is_production, kernel_lines
 from airlock_offline.preflight.ledger import device_lines
-from airlock_shared.checks.times import advice
+from airlock_shared.checks.times import time_advice
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ExitCode
@@ -54,7 +54,7 @@ def clock_lines(machine_ms: int, statement: dict[str, Any] | None, valid_ms: int
         return [now, Observed("time", "watch", f"agreed within {valid_ms // 1000} s, in the last 24 hours")]
     return [
         now,
-        Observed("time", "watch", "nobody has compared it with a watch today; `sign` needs that", LOOK, advice()),
+        Observed("time", "watch", "nobody has compared it with a watch today; `sign` needs that", LOOK, time_advice()),
     ]
 
 
@@ -63,7 +63,7 @@ def clock_lines(machine_ms: int, statement: dict[str, Any] | None, valid_ms: int
 
 
 FINDINGS_SHOWN = 5
-AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
+_AGAIN = "install again from a kit whose fingerprint you have on paper, and find out who changed this"
 FROM_SOURCE = "install from a kit (docs/reference/kit.md): without a kit, nobody can check these files"
 
 
@@ -108,10 +108,10 @@ def installation_as_json(found: Installation) -> dict[str, Any]:
 def _findings(findings: Sequence[KitFinding]) -> Iterator[Observed]:
     for finding in findings[:FINDINGS_SHOWN]:
         found = f"{finding.what}: {safe(finding.path)}"
-        yield Observed("installed", "files", found, REFUSED, AGAIN, finding.check, ExitCode.REFUSED)
+        yield Observed("installed", "files", found, REFUSED, _AGAIN, finding.check, ExitCode.REFUSED)
     if len(findings) > FINDINGS_SHOWN:
         more = f"and {len(findings) - FINDINGS_SHOWN} more; the transcript has them all"
-        yield Observed("installed", "files", more, REFUSED, AGAIN, findings[0].check, ExitCode.REFUSED)
+        yield Observed("installed", "files", more, REFUSED, _AGAIN, findings[0].check, ExitCode.REFUSED)
 
 
 # ---- page -----------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def told_lines(report: Mapping[str, Any], *, kit: bool = True, whole: bool = Tru
         yield f"in order: {sum(line.verdict == OK for line in lines)} of {len(lines)} lines"
 
 
-def verdict_lines(report: Mapping[str, Any], *, whole: bool = True) -> Iterator[str]:
+def preflight_verdict_lines(report: Mapping[str, Any], *, whole: bool = True) -> Iterator[str]:
     """Yield what is refused, and which lines need a person: on a ``whole`` page they stand some screens above."""
     yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No line is refused."
     if not whole:

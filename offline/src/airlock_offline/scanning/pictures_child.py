@@ -10,18 +10,18 @@ from airlock_offline import airgap
 from airlock_offline.confinement.command import ALONE, confine
 from airlock_offline.scanning.pictures_process import END, ERROR, REMARK, TEXTS, error_value, record
 from airlock_shared.errors import AirlockError
-from airlock_shared.host.picture_sources import STATUS
+from airlock_shared.host.picture_sources import DPKG_STATUS
 from airlock_shared.qr.scan import CAMERA, texts_of
 
 
 def main() -> None:
     """Write a record for each picture, with the named files and cameras as all that it may open."""
-    airgap.install()
+    airgap.install_airgap()
     sources = json.loads(sys.stdin.buffer.read())
     cameras = [match for source in sources if (match := CAMERA.fullmatch(source))]
     files = [Path(source).absolute() for source in sources if not CAMERA.fullmatch(source)]
     devices = [Path(f"/dev/video{int(match[1] or 0)}") for match in cameras]  # Video4Linux's name of a number
-    confine(ALONE._replace(reads=(*files, Path("/", STATUS)), devices=tuple(devices)))
+    confine(ALONE._replace(reads=(*files, Path("/", DPKG_STATUS)), devices=tuple(devices)))
     try:
         for texts in texts_of(sources, lambda remark: _write(record(REMARK, remark))):
             _write(record(TEXTS, texts))

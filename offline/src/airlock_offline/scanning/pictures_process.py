@@ -19,9 +19,9 @@ from airlock_shared.wire.strict_json import parse_json
 
 
 TEXTS, REMARK, ERROR, END = b"T", b"S", b"E", b"."
-MAX_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 MAX_TEXTS, MAX_LENGTH = 256, 8192  # codes in a picture; the longest code has 7,089 digits (ISO/IEC 18004)
-CHECKS = ("QR-IMAGE", "QR-LIMIT", "DOC-LINK", "DOC-FILE", "DOC-SIZE")  # what a picture may be refused with
+_CHECKS = ("QR-IMAGE", "QR-LIMIT", "DOC-LINK", "DOC-FILE", "DOC-SIZE")  # what a picture may be refused with
 
 
 def record(kind: bytes, value: Any = None) -> bytes:
@@ -40,7 +40,7 @@ def read_texts(data: bytes) -> list[str]:
     """Return a picture's texts. Raises ``DocumentError("QR-IMAGE")``."""
     value = _value(data)
     if not isinstance(value, list) or len(value) > MAX_TEXTS or not all(_is_text(text) for text in value):
-        raise broken("texts that are not texts")
+        raise _broken("texts that are not texts")
     return value
 
 
@@ -48,7 +48,7 @@ def read_remark(data: bytes) -> str:
     """Return a remark. Raises ``DocumentError("QR-IMAGE")``."""
     value = _value(data)
     if not _is_text(value):
-        raise broken("a remark that is not a text")
+        raise _broken("a remark that is not a text")
     return str(value)
 
 
@@ -56,15 +56,15 @@ def read_error(data: bytes) -> AirlockError:
     """Return an error: a refusal that a picture may have, a wrong use, or that the process is broken."""
     value = _value(data)
     if not isinstance(value, dict) or not all(_is_text(value.get(name)) for name in error_value(AirlockError(""))):
-        return broken("an error that is malformed")
+        return _broken("an error that is malformed")
     if not value["check"]:
         return UsageError(value["what"], do=value["do"])
-    if value["check"] not in CHECKS:
-        return broken("an error that reading a picture cannot give")
+    if value["check"] not in _CHECKS:
+        return _broken("an error that reading a picture cannot give")
     return DocumentError(value["check"], value["what"], got=value["got"], expected=value["expected"], do=value["do"])
 
 
-def broken(got: str) -> DocumentError:
+def _broken(got: str) -> DocumentError:
     """Return the refusal of a process that does not say what it should."""
     do = "take the pictures again; if it happens again, bring the document by file"
     return DocumentError("QR-IMAGE", "the process that reads pictures failed", got=got, expected="texts", do=do)
@@ -72,9 +72,9 @@ def broken(got: str) -> DocumentError:
 
 def _value(data: bytes) -> Any:
     try:
-        return parse_json(data, max_bytes=MAX_BYTES, max_depth=2)
+        return parse_json(data, max_bytes=_MAX_BYTES, max_depth=2)
     except DocumentError as error:
-        raise broken(error.what) from error
+        raise _broken(error.what) from error
 
 
 def _is_text(value: object) -> bool:
@@ -84,13 +84,13 @@ def _is_text(value: object) -> bool:
 # ---- pictures process -----------------------------------------------------------------------------------------------
 
 
-CHILD = "airlock_offline.scanning.pictures_child"
+_CHILD = "airlock_offline.scanning.pictures_child"
 
 
-def texts_of(
+def texts_by_child(
     sources: Sequence[str],
     tell: Callable[[str], None],
-    start: Callable[[], subprocess.Popen[bytes]] = lambda: child_process.start(CHILD, cwd=os.getcwd()),  # noqa: PTH109
+    start: Callable[[], subprocess.Popen[bytes]] = lambda: child_process.start_child(_CHILD, cwd=os.getcwd()),  # noqa: PTH109
 ) -> Iterator[list[str]]:
     """Yield the texts of each picture, as ``airlock_shared.qr.scan.texts_of`` does in one process.
 
@@ -104,17 +104,17 @@ def texts_of(
         _send(process.stdin, json.dumps(list(sources)).encode())
         while (kind := process.stdout.read(1)) != END:
             length = int.from_bytes(_exactly(process.stdout, 4), "big")
-            if not kind or length > MAX_BYTES:
-                raise broken("it ended too early" if not kind else f"a record of {length} bytes")
+            if not kind or length > _MAX_BYTES:
+                raise _broken("it ended too early" if not kind else f"a record of {length} bytes")
             data = _exactly(process.stdout, length)
             if kind == TEXTS:
                 yield read_texts(data)
             elif kind == REMARK:
                 tell(read_remark(data))
             else:
-                raise read_error(data) if kind == ERROR else broken(f"a record of kind {kind.hex()}")
+                raise read_error(data) if kind == ERROR else _broken(f"a record of kind {kind.hex()}")
     finally:
-        child_process.end(process)
+        child_process.end_child(process)
 
 
 def _send(pipe: IO[bytes], data: bytes) -> None:
@@ -122,12 +122,12 @@ def _send(pipe: IO[bytes], data: bytes) -> None:
         pipe.write(data)
         pipe.close()
     except BrokenPipeError as error:
-        raise broken("it ended before it received its input") from error
+        raise _broken("it ended before it received its input") from error
 
 
 def _exactly(pipe: IO[bytes], count: int) -> bytes:
     """Return so many bytes. Raises ``DocumentError("QR-IMAGE")`` when there are fewer."""
     data = pipe.read(count)
     if len(data) != count:
-        raise broken("it ended too early")
+        raise _broken("it ended too early")
     return data

@@ -48,7 +48,7 @@ def need_of(case: Case) -> Need:
     return Need(signer.path, signer.address, blind_signing=case.request.transaction is not None and _shown(case).blind)
 
 
-def pages_of(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
+def device_pages(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages of a model, up to the one that signs."""
     if isinstance(case, IntentCase):
         if told := told_of(case):

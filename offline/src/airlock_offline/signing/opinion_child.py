@@ -12,16 +12,16 @@ import sys
 from airlock_offline import airgap
 from airlock_offline.confinement.command import ALONE, confine
 
-MAX_BYTES = 1 << 20  # a request of a batch has at most a quarter of it
+_MAX_BYTES = 1 << 20  # a request of a batch has at most a quarter of it
 
 
 def main() -> None:
     """Answer on stdout what stdin asks. Raises ``ValueError`` for input that is not in its one form."""
-    airgap.install()
+    airgap.install_airgap()
     confine(ALONE)
-    given = sys.stdin.buffer.read(MAX_BYTES + 5)
+    given = sys.stdin.buffer.read(_MAX_BYTES + 5)
     length = int.from_bytes(given[:4], "big")
-    if len(given) != 4 + length or length > MAX_BYTES:
+    if len(given) != 4 + length or length > _MAX_BYTES:
         message = "the input is not one document with its length before it"
         raise ValueError(message)
     from airlock_shared.ethereum.library_opinion import opinion_on  # other people's libraries: after the filter

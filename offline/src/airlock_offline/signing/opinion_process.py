@@ -37,7 +37,7 @@ class OpinionProcess:
     def __init__(
         self,
         document: dict[str, Any],
-        start: Callable[[], subprocess.Popen[bytes]] = lambda: child_process.start(CHILD),
+        start: Callable[[], subprocess.Popen[bytes]] = lambda: child_process.start_child(CHILD),
         timeout_s: float = TIMEOUT_S,
     ) -> None:
         """Start it, and give it what fits into the pipe at once."""
@@ -71,7 +71,7 @@ class OpinionProcess:
 
     def end(self) -> None:
         """End the process."""
-        child_process.end(self._process)
+        child_process.end_child(self._process)
 
     def _read(self, deadline_s: float) -> bytes:
         """Return what comes next, nothing at its end; meanwhile send the rest of the document."""

@@ -50,7 +50,7 @@ from airlock_shared.venue.structs import is_custom
 # It decides nothing, so it may neither push away what decides nor look like it: no line of ours begins with the mark.
 
 
-MARK = "builder | "
+BUILDER_MARK = "builder | "
 MOST_LINES, MOST_BYTES = 40, 4096
 """Of an item, on the screen, with what is left out and the mark."""
 
@@ -68,15 +68,15 @@ def builder_lines(request: Request) -> Iterator[str]:
         text = json.dumps(value, ensure_ascii=False)
         whole = whole and len(name) <= _MOST_OF_NAME and len(text) <= _MOST_OF_VALUE
         member = f"{safe(name, limit=_MOST_OF_NAME)}: {safe(text, limit=_MOST_OF_VALUE)}"
-        rows = [MARK + row for row in wrapped(member, WIDTH - len(MARK))]
+        rows = [BUILDER_MARK + row for row in wrapped(member, WIDTH - len(BUILDER_MARK))]
         size = sum(len(row.encode()) + 1 for row in rows)
         if lines + len(rows) > MOST_LINES - _LAST_LINES or taken + size > MOST_BYTES - _LAST_BYTES:
             break
         yield from rows
         lines, taken, shown = lines + len(rows), taken + size, shown + 1
     if shown < len(said) or not whole:
-        yield f"{MARK}… {len(said) - shown} more members; SHA-256 of all that it says, as JSON:"
-        yield MARK + hashlib.sha256(json.dumps(said).encode()).hexdigest()
+        yield f"{BUILDER_MARK}… {len(said) - shown} more members; SHA-256 of all that it says, as JSON:"
+        yield BUILDER_MARK + hashlib.sha256(json.dumps(said).encode()).hexdigest()
 
 
 def _said(request: Request) -> Iterator[tuple[str, object]]:
@@ -174,7 +174,7 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
         yield list(_warnings(case, refused=verdicts.hinder()))[1:]
 
 
-def lines_of(sections: Iterable[list[str]]) -> Iterator[str]:
+def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
     """Yield the lines of sections, one below the other; an empty section is none."""
     for number, section in enumerate(filter(None, sections)):
         yield from ("", *section) if number else section
@@ -240,7 +240,7 @@ def _raw_value(decision: Decision) -> Iterator[str]:
     yield from row(name_of(decision), safe(raw_text(decision.raw), limit=_MOST_REFUSED))
 
 
-def warnings_of(case: Case) -> Iterator[str]:
+def review_warnings(case: Case) -> Iterator[str]:
     """Yield what a reader of an item that can be signed is warned of."""
     yield from text_suspicions(case)
     yield from map(_sentence, odd_directions(case.step))
@@ -248,7 +248,7 @@ def warnings_of(case: Case) -> Iterator[str]:
 
 
 def _warnings(case: Case, *, refused: bool) -> Iterator[str]:
-    suspicions, notes = text_suspicions(case) if refused else warnings_of(case), list[str]()
+    suspicions, notes = text_suspicions(case) if refused else review_warnings(case), list[str]()
     if not refused:
         notes = [*map(_sentence, directions(case.step))]
         notes += _intent_warnings(case) if isinstance(case, IntentCase) else transaction_warnings(case)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from airlock_offline.signing.review import MARK, builder_lines, review_sections, verdict_lines, warnings_of
+from airlock_offline.signing.review import BUILDER_MARK, builder_lines, review_sections, review_warnings, verdict_lines
 from airlock_offline.signing.rows import CHOSEN, KEPT, name_of, noted, row
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import IntentCase
@@ -53,7 +53,7 @@ def _kind(examined: Examined, used: UsedNonces) -> tuple[str, ...] | None:
         return None
     if case.step.signer.show != "fields" or case.step.replaced_digest or used.earlier(use_of(case)):
         return None
-    return None if any(warnings_of(case)) else (case.step.action.name, case.intent.name)
+    return None if any(review_warnings(case)) else (case.step.action.name, case.intent.name)
 
 
 def _grouped(run: Sequence[_Item], notes: Notes) -> Iterator[Group]:
@@ -139,7 +139,7 @@ def _claims(run: Sequence[Examined]) -> list[list[str]]:
     alike = set(said[0]).intersection(*said[1:])
     lines = [line for line in said[0] if line in alike]
     if any(set(each) - alike for each in said):
-        lines.append(f"{MARK}… what else it says differs from step to step, and is not shown")
+        lines.append(f"{BUILDER_MARK}… what else it says differs from step to step, and is not shown")
     return [["THE BUILDER SAYS (not signed, decides nothing)", *lines]] if lines else []
 
 

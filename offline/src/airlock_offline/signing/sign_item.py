@@ -28,8 +28,8 @@ from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_item
 from airlock_shared.checks.model import Case, Check, IntentCase, Situation
-from airlock_shared.checks.nonces import LATE, NOT_SIGNED, SIGNED, SIGNING, UsedNonces, record_of, use_of
-from airlock_shared.checks.second_opinion import check_signature, compare, document_of
+from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING, UsedNonces, record_of, use_of
+from airlock_shared.checks.second_opinion import check_signature, compare_opinion, opinion_question
 from airlock_shared.checks.times import Clock, late_by, time_is_stated
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Signed
@@ -121,7 +121,7 @@ def sign_item(
     if isinstance(case, IntentCase) and case.step.signer.show == "fields":
         require_no_fault(typed_data_of(case))
     station.look(case)
-    opinion = station.opinion(document_of(case))  # it computes while the person reads
+    opinion = station.opinion(opinion_question(case))  # it computes while the person reads
     try:
         if agreed is None:
             station.show(examined)
@@ -197,7 +197,7 @@ def _sign_alone(shown: Case, station: SigningDesk, opinion: Opinion) -> ItemResu
             station.tell(line)
     if (case := to_sign(examined, station.state)) is None:
         return _settled(examined, station)
-    compare(case, opinion.answer())
+    compare_opinion(case, opinion.answer())
     try:
         return _sign_on(station.app(), case, station)
     finally:
@@ -256,7 +256,7 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     try:
         late = _late_by(case, station)
-        station.record(LATE if late else SIGNED, data)
+        station.record(SIGNED_LATE if late else SIGNED, data)
     except AirlockError as error:
         raise UsageError(
             f"the Ledger has signed step {signed.step}, but that is NOT on record: {error.what}. The signature is "
@@ -315,7 +315,7 @@ class ItemFault(AirlockError):
         )
 
 
-def error_of(error: Exception, step: str) -> AirlockError:
+def signing_error(error: Exception, step: str) -> AirlockError:
     """Return what stopped signing at a step as an error that can be explained."""
     return error if isinstance(error, AirlockError) else ItemFault(error, step)
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from airlock_offline.home import OfflineHome
 from airlock_shared.checks.intent import definitions, encoding_of
 from airlock_shared.checks.model import Situation
-from airlock_shared.documents.requests import Request, read_item
+from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.documents.signatures import SignaturesHeader, Signed
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
@@ -38,7 +38,7 @@ from airlock_shared.wire.strict_json import damaged, parse_json, refuse_floats
 # shortest RLP. Sources: EIP-1559, EIP-2718, the yellow paper's appendix B for RLP.
 
 
-MAX_BYTES = 128 << 10  # no node takes a longer transaction into its pool
+MAX_TRANSACTION_BYTES = 128 << 10  # no node takes a longer transaction into its pool
 _NAMES = ("chain id", "nonce", "priority fee", "fee", "gas", "to", "value", "data", "access list")
 _NUMBER_BYTES = 32
 
@@ -78,7 +78,7 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
 def _members(data: bytes) -> list[Any]:
     from rlp import DecodingError, decode  # other people's: after the filter
 
-    if len(data) > MAX_BYTES:
+    if len(data) > MAX_TRANSACTION_BYTES:
         raise _malformed("too long", f"{len(data)} bytes")
     try:
         members = decode(data[1:])
@@ -120,7 +120,7 @@ ENDPOINT = "/wallet"
 """Stands in the document where no endpoint of the builder was asked and none is documented for the action."""
 
 
-def choose_step(plan: Plan, step: str | None) -> Step:
+def only_step(plan: Plan, step: str | None) -> Step:
     """Return the plan's one step. Raises ``Refusal``: ``PLAN-STEPS`` when it has more, ``PLAN-STEP`` for another name."""
     if len(plan.steps) > 1:
         raise Refusal(
@@ -136,7 +136,7 @@ def choose_step(plan: Plan, step: str | None) -> Step:
     return only
 
 
-def request_of(asked: SignRequest, step: Step, situation: Situation) -> Request:
+def wallet_request(asked: SignRequest, step: Step, situation: Situation) -> Request:
     """Return the wallet's request as the request of a plan step, not yet examined.
 
     Raises ``Refusal`` for what no plan step can ask for, contradicts the plan, or has not its one form: ``PLAN-ACTION``,
@@ -154,7 +154,7 @@ def request_of(asked: SignRequest, step: Step, situation: Situation) -> Request:
     make = _intent if asked.data_type is DataType.TYPED_DATA else _transaction
     request = make(asked.sign_data, step, situation)
     refuse_floats(request.as_json(), f"step {step.id}")
-    return read_item(request.as_json(), f"step {step.id}")
+    return read_request(request.as_json(), f"step {step.id}")
 
 
 def _require_claims(asked: SignRequest, step: Step, situation: Situation) -> None:
@@ -280,7 +280,7 @@ def _path(state: OfflineHome, requests_fingerprint: str) -> Path:
 # The answer that a hot wallet waits for: the signature over what it asked, in the form that it takes.
 
 
-ORIGIN = "Airlock"
+_ORIGIN = "Airlock"
 
 
 def answer_of(asked: WalletRequest, header: SignaturesHeader, signed: list[Signed]) -> Signature:
@@ -305,4 +305,4 @@ def answer_of(asked: WalletRequest, header: SignaturesHeader, signed: list[Signe
     by_parity = asked.data_type == DataType.TYPED_TRANSACTION
     v = rsv[64] - 27 if by_parity else rsv[64]
     request_id = uuid.UUID(asked.request_id) if asked.request_id else None
-    return Signature(rsv[:64] + bytes([v]), request_id, ORIGIN)
+    return Signature(rsv[:64] + bytes([v]), request_id, _ORIGIN)

@@ -69,7 +69,7 @@ def call(
       airlock-online call POST /v2/trade/open --plan PLAN --step open-btc -o FILE
     """
     asked_method: Method = "GET" if method.upper() == "GET" else "POST"
-    require_harmless(asked_method, path, *sending_paths(home.config().speech))
+    require_sends_nothing(asked_method, path, *sending_paths(home.config().speech))
     asked = BuildRequest(path, fields_of(values), asked_method)
     require_units(asked.fields)
     fees = read_fee_options(fee_values)
@@ -135,7 +135,7 @@ def sending_paths(speech: Speech) -> Iterator[str]:
         yield re.sub(r"\{\w+\}", "[^/]+", speech.paths[name].rpartition(" ")[2])
 
 
-def require_harmless(method: Method, path: str, *sent: str) -> None:
+def require_sends_nothing(method: Method, path: str, *sent: str) -> None:
     """Raise ``UsageError`` for a call that would send a signature, past the journal that keeps it single.
 
     ``sent`` are patterns of where signatures go; the builder's own address may have a part of such a path in it.

@@ -59,10 +59,10 @@ ceremony = ceremony_group(_place, BY_LIGHT)
 # ``plan``: show, check, or write by asking.
 
 
-def machine_faults(home: OnlineHome, agreed: Plan) -> list[PlanError] | None:
+def _machine_faults(home: OnlineHome, agreed: Plan) -> list[PlanError] | None:
     """Return what is refused in a plan whatever comes; None when its deployment was not fetched."""
     deployment = next((each for each in home.deployments() if each.name == agreed.deployment), None)
     return None if deployment is None else list(foreseen(Situation(agreed, deployment, now_ms())))
 
 
-plan = plan_group("Write, check or show a ceremony plan.", lambda home: home.deployments(), machine_faults)
+plan = plan_group("Write, check or show a ceremony plan.", lambda home: home.deployments(), _machine_faults)

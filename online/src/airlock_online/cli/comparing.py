@@ -12,7 +12,14 @@ from typing import Any, NamedTuple
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_shared.ceremony.roles import STATIONS
-from airlock_shared.ceremony.sections import BY_WORDS, CONFIRMED, WORDS_WRONG, PlanMark, people_of, section_of
+from airlock_shared.ceremony.sections import (
+    BY_WORDS,
+    CHECKPOINT_CONFIRMED,
+    WORDS_WRONG,
+    PlanMark,
+    people_of,
+    section_of,
+)
 from airlock_shared.cli.ceremony.by_screens import FIND_THEM, SIGN_AGAIN, Asked, type_words
 from airlock_shared.cli.terminal import say
 from airlock_shared.documents.transcript import Entry
@@ -71,7 +78,7 @@ def _roles(section: Sequence[Entry], plan: PlanMark, signatures: str, people: di
     proved = {role for entry in section if _proves(entry, signatures) for role in entry.data.get("by", ())}
     data = {"ceremony": plan.id, "station": _STATION, "compared": signatures}
     return [
-        _Typist(f"{safe(people[role])} ({role})", CONFIRMED, WORDS_WRONG, {**data, "by": [role]})
+        _Typist(f"{safe(people[role])} ({role})", CHECKPOINT_CONFIRMED, WORDS_WRONG, {**data, "by": [role]})
         for role in needed
         if role not in proved
     ]
@@ -86,7 +93,11 @@ def _somebody(entries: Sequence[Entry], plan: PlanMark, signatures: str) -> list
 
 def _proves(entry: Entry, signatures: str) -> bool:
     """Tell whether an entry says that somebody typed the words of these signatures, at positions that were drawn."""
-    return entry.event in (CONFIRMED, COMPARED) and entry.data.get("how") == BY_WORDS and _is_about(entry, signatures)
+    return (
+        entry.event in (CHECKPOINT_CONFIRMED, COMPARED)
+        and entry.data.get("how") == BY_WORDS
+        and _is_about(entry, signatures)
+    )
 
 
 def _is_about(entry: Entry, signatures: str) -> bool:

@@ -23,10 +23,10 @@ from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.delivery.chain_evidence import contracts_of, nonce_reader
-from airlock_online.delivery.deliveries import encoding_signed, match
+from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_reader
+from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.context import DeliveryContext, Found
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.home import OnlineHome
@@ -38,7 +38,7 @@ from airlock_online.readback.expectations import Expectation, expectation_lines,
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
-from airlock_shared.cli.terminal import INPUT, explain, led, rows, say, show
+from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Signed, parse_signatures
@@ -184,7 +184,7 @@ class Desk:
             outcome = deliver()
         except AirlockError as error:
             with self._writing:
-                say(explain(error))
+                say(explain_error(error))
                 self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
@@ -192,7 +192,7 @@ class Desk:
             return error.exit_code
         self._sleep(0)  # after an interrupt nothing is told: the journal has it
         expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
-        failure = _broken(expectations) or error_of(outcome)
+        failure = _broken(expectations) or outcome_error(outcome)
         with self._writing:
             self._tell(step, outcome, expectations, failure)
             self.journal.tell(digest, outcome.state)
@@ -253,7 +253,7 @@ class Desk:
         for anomaly in outcome.anomalies:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
         if error is not None:
-            say(explain(error))
+            say(explain_error(error))
 
     # ---- reading back -----------------------------------------------------------------------------------------------
 
@@ -271,7 +271,7 @@ class Desk:
 
     def _contracts(self, record: Record) -> frozenset[str]:
         deployment = self.home.deployment_of(record.deployment)
-        return contracts_of(deployment) if deployment else frozenset()
+        return deployed_contracts(deployment) if deployment else frozenset()
 
     def _read_back(self, digest: str) -> list[Expectation]:
         for left in reversed(range(READS_AT_MOST)):
@@ -368,7 +368,7 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     deployment = home.require_deployment(header.deployment_name)
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
-    pairs = match(answer, signed, header, items, fingerprint)
+    pairs = match_answers(answer, signed, header, items, fingerprint)
     home.note_signing_head(answer, now_ms())
     return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
 

@@ -12,11 +12,11 @@ import click
 from airlock_online.cli.preparing import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import join
+from airlock_online.clients.reply_values import join_address
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import deployment_document
-from airlock_online.preparing.device_metadata import MAX_BYTES, add_device_metadata
-from airlock_online.preparing.venue_profile import MAX_BYTES as PROFILE_BYTES
+from airlock_online.preparing.device_metadata import MAX_LIST_BYTES, add_device_metadata
+from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES as PROFILE_BYTES
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.sections import Speech
 from airlock_shared.cli.comparison_lines import deployment_lines
@@ -28,7 +28,7 @@ from airlock_shared.text.words import spoken
 from airlock_shared.venue.services import BUILDER, SERVICES
 from airlock_shared.wire.strict_json import to_json
 
-F = TypeVar("F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 
 @click.group("deployment")
@@ -36,7 +36,7 @@ def deployment() -> None:
     """Fetch a venue's deployment, to be pinned on the air-gapped machine."""
 
 
-def _service_options(command: F) -> F:
+def _service_options(command: _F) -> _F:
     """Add an option for the address of each service; only the builder's is required."""
     for service in reversed([service for service in SERVICES.values() if service.asked_for]):
         command = click.option(service.option, required=service is BUILDER, help=service.asked_for)(command)
@@ -83,12 +83,12 @@ def fetch(
         --builder https://venue.example/builder -o deployment.json
     """
     require_new(output)
-    records = [read_input(path, max_bytes=MAX_BYTES) for path in device_metadata]
+    records = [read_input(path, max_bytes=MAX_LIST_BYTES) for path in device_metadata]
     profile = None if venue_profile is None else read_input(venue_profile, max_bytes=PROFILE_BYTES)
     config = home.config()
     urls = {BUILDER.url_key: builder} | {url_key: url for url_key, url in others.items() if url}
     for url in urls.values():
-        join(url, "/v2")  # what carries a password would be carried to the other machine
+        join_address(url, "/v2")  # what carries a password would be carried to the other machine
     with connections(home) as http:
         client = BuilderClient(builder, http, config.speech)
         document, meta = fetch_document(client, config.speech, name, urls, test_network)

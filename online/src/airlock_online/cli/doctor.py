@@ -22,8 +22,8 @@ from airlock_online.clients.connection import tls_context
 from airlock_online.clients.http import Http, HttpCall, Timeouts
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.home import JOURNAL_VARIABLE, OnlineHome
-from airlock_online.journal.engine import PLACE_DO, is_journal, place_of, shown_place, wrapped
-from airlock_online.journal.schema import SCHEMA, VERSION
+from airlock_online.journal.engine import PLACE_DO, is_journal, journal_errors, place_of, shown_place
+from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION
 from airlock_shared.cli.machine import finish_doctor, read_deployments, transcript_line
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
@@ -38,7 +38,7 @@ from airlock_shared.host.machine import (
     library_lines,
     program_line,
 )
-from airlock_shared.host.settings import FILE
+from airlock_shared.host.settings import CONFIG_FILE
 from airlock_shared.text.safe import safe
 from airlock_shared.units import span_text
 
@@ -90,7 +90,10 @@ def _file_versions(path: Path) -> list[int]:
     """
     log = path.with_name(f"{path.name}-wal")
     mode = "mode=ro" if log.exists() else "mode=ro&immutable=1"
-    with wrapped("read"), closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)) as database:
+    with (
+        journal_errors("read"),
+        closing(sqlite3.connect(f"file:{quote(str(path.absolute()))}?{mode}", uri=True)) as database,
+    ):
         found = database.execute("PRAGMA quick_check").fetchone()
         if found != ("ok",):
             raise sqlite3.DatabaseError(str(found[0]))
@@ -100,7 +103,7 @@ def _file_versions(path: Path) -> list[int]:
 
 
 def _server_versions(where: str) -> list[int]:
-    with wrapped("opened"):
+    with journal_errors("opened"):
         try:
             engine = create_engine(where, hide_parameters=True)
         except ImportError as error:
@@ -117,9 +120,9 @@ def _server_versions(where: str) -> list[int]:
 def _judge(shown: str, versions: list[int]) -> Observed:
     if not versions:
         return Observed("journal", "journal", f"{shown} opens; it is empty")
-    if versions == [VERSION]:
-        return Observed("journal", "journal", f"{shown} opens, schema {VERSION}")
-    found = f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {VERSION}"
+    if versions == [SCHEMA_VERSION]:
+        return Observed("journal", "journal", f"{shown} opens, schema {SCHEMA_VERSION}")
+    found = f"{shown} has the schema {', '.join(map(str, versions))}, this program knows {SCHEMA_VERSION}"
     return fault("journal", "journal", found, "use the program that wrote it, or another journal")
 
 
@@ -193,7 +196,7 @@ def node_line(url: str, deployments: list[Deployment], http: Http, group: str) -
 # ---- doctor ---------------------------------------------------------------------------------------------------------
 
 
-REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
+_REQUIREMENTS = Path(__file__).resolve().parents[3] / "requirements.txt"  # of a source checkout: online/
 FETCH = "run: airlock-online deployment fetch --name NAME --builder URL -o deployment.json"
 PATIENCE = Timeouts(connect=5.0, silence=10.0, total=20.0)
 
@@ -220,10 +223,10 @@ def doctor(home: OnlineHome, as_json: bool) -> None:
 def _own_lines(home: OnlineHome) -> Iterator[Observed]:
     world = MachineProbes()
     yield program_line("airlock-online")
-    yield closure_line(REQUIREMENTS)
+    yield closure_line(_REQUIREMENTS)
     yield home_line(home.folder)
     yield disk_line(home.folder, world)
-    yield config_line(home.folder / FILE, lambda _: home.config())
+    yield config_line(home.folder / CONFIG_FILE, lambda _: home.config())
     yield from _services_lines(home)
     yield journal_line(os.environ.get(JOURNAL_VARIABLE) or str(home.folder / "journal.sqlite3"))
     yield transcript_line(home.transcript)

@@ -11,7 +11,7 @@ from airlock_online.cli.delivery_context import not_signed, open_desk, read_sign
 from airlock_online.clock import now_ms
 from airlock_online.delivery import submit
 from airlock_online.delivery.deliveries import delivery_of
-from airlock_online.delivery.export_package import FORMAT, package
+from airlock_online.delivery.export_package import EXPORT_FORMAT, package
 from airlock_online.home import OnlineHome
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.terminal import INPUT, finish, json_option, say, show, show_json, worst
@@ -60,15 +60,15 @@ def export(
     prove_compared(home, PlanMark(whole.header.ceremony, whole.header.plan), whole.signatures)
     with open_desk(home, 0, as_json=as_json, make=True) as desk:
         for delivery in deliveries:
-            submit.check(delivery)
+            submit.check_admission(delivery)
         for delivery in deliveries:
-            submit.export(delivery, desk.context(delivery.step, delivery.digest))
+            submit.export_delivery(delivery, desk.context(delivery.step, delivery.digest))
     digests = [delivery.digest for delivery in deliveries]
     facts = {"ceremony": whole.header.ceremony, "signatures": whole.signatures, "digests": digests}
     home.transcript.record("exported", facts, now_ms())
     write_new(output, package(whole.header, whole.deployment, deliveries))
     if as_json:
-        show_json({"ok": True, "format": FORMAT, "file": str(output), "digests": digests})
+        show_json({"ok": True, "format": EXPORT_FORMAT, "file": str(output), "digests": digests})
     for delivery in deliveries:
         if not as_json:
             show(f"exported {delivery.step}: {delivery.primary_type}, for the {delivery.route}\n  {delivery.digest}")

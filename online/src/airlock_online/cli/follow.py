@@ -9,7 +9,7 @@ import click
 from airlock_online.cli.delivery_context import Desk, open_desk, patience
 from airlock_online.clock import now_ms
 from airlock_online.delivery.submit import Job, run_parallel
-from airlock_online.delivery.submit import follow as follow_order
+from airlock_online.delivery.submit import follow_submission as follow_order
 from airlock_online.home import OnlineHome
 from airlock_online.journal.engine import place_of, shown_place
 from airlock_online.journal.journal import journal_at

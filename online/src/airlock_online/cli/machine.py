@@ -21,9 +21,9 @@ from airlock_online.home import (
 )
 from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.journal.journal import journal_at
-from airlock_online.journal.order_states import ANOMALIES, MEANINGS, OrderState
+from airlock_online.journal.order_states import ANOMALIES, STATE_MEANINGS, OrderState
 from airlock_online.report_rows import standings_of
-from airlock_shared.checks.catalogue import CHECKS
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.model import Info
 from airlock_shared.cli.explain import Explanation, explain_command, of_checks, of_exit_codes
 from airlock_shared.cli.kept_signatures import ceremony_option, copies_by_light, copies_in_codes, remove_copies
@@ -31,7 +31,7 @@ from airlock_shared.cli.machine import DEFAULT, ENVIRONMENT, Setting, home_setti
 from airlock_shared.cli.machine import completion as completion
 from airlock_shared.cli.terminal import json_option
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.settings import FILE
+from airlock_shared.host.settings import CONFIG_FILE
 from airlock_shared.text.safe import safe
 
 # ---- config ---------------------------------------------------------------------------------------------------------
@@ -58,7 +58,7 @@ def show_config(home: OnlineHome, as_json: bool) -> None:
     Example:
       airlock-online config show
     """
-    file = home.folder / FILE
+    file = home.folder / CONFIG_FILE
     own = home_setting(home.folder, default_home(), HOME_VARIABLE)
     show_settings(file, own, _settings(home), as_json=as_json)
 
@@ -74,7 +74,7 @@ def _settings(home: OnlineHome) -> Iterator[Setting]:
     variables = {place: variable for place, variable in known.items() if os.environ.get(variable)}
     config = home.config()
     yield Setting("machine", "services_fingerprint", config.speech.fingerprint, "computed")
-    for setting in settings_of(home.folder / FILE, config, variables):
+    for setting in settings_of(home.folder / CONFIG_FILE, config, variables):
         if setting.section == "speech":
             continue
         if (setting.section, setting.name) in _ADDRESSES:
@@ -145,10 +145,10 @@ def everything() -> list[Explanation]:
     """Return all that can be explained, a kind after the other. Some names have two meanings: 3 is one."""
     return [
         *map(_of_entry, ERROR_CODES.values()),
-        *of_checks(CHECKS | DELIVERY_CHECKS),
+        *of_checks(CHECKS_BY_ID | DELIVERY_CHECKS),
         *of_exit_codes(),
         *(
-            Explanation(state.value, "outcome", f"State of a submission: {MEANINGS[state]}.", do, code)
+            Explanation(state.value, "outcome", f"State of a submission: {STATE_MEANINGS[state]}.", do, code)
             for state, (do, code) in OUTCOMES.items()
         ),
         *(_of_anomaly(kind, said) for kind, said in ANOMALIES.items()),

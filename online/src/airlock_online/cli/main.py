@@ -10,12 +10,12 @@ import click
 
 from airlock_shared.cli.lazy_commands import LazyCommands
 from airlock_shared.cli.program import run
-from airlock_shared.cli.terminal import FOLDER
+from airlock_shared.cli.terminal import FOLDER_TYPE
 from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import WIDTH
 
 # heading -> name -> its line in the list of commands; its module is imported only when it is used
-STATIONS = {
+_STATIONS = {
     "Days before": {
         "plan": "Write, check or show a ceremony plan.",
         "actions": "List the actions that a plan can ask for, with their fields.",
@@ -70,9 +70,9 @@ STATIONS = {
     },
 }
 
-READS = ("ready", "meta", "pairs", "positions", "nonce", "delegation", "referral", "relay")
+_READS = ("ready", "meta", "pairs", "positions", "nonce", "delegation", "referral", "relay")
 MODULES = {
-    **dict.fromkeys(READS, "reads"),
+    **dict.fromkeys(_READS, "reads"),
     **dict.fromkeys(("config", "completion", "explain", "forget"), "machine"),
     **dict.fromkeys(("show", "scan"), "pictures"),
     "descriptors": "wallet_exchange",
@@ -86,7 +86,7 @@ class OnlineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_online.cli"
-    stations: ClassVar = STATIONS
+    stations: ClassVar = _STATIONS
     modules: ClassVar = MODULES
 
     def load(self, name: str) -> click.Command:
@@ -106,7 +106,7 @@ def _rehearse() -> click.Command:
 @click.command(cls=OnlineCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": WIDTH})
 @click.option(
     "--home",
-    type=FOLDER,
+    type=FOLDER_TYPE,
     help="This machine's folder (default: $AIRLOCK_ONLINE_HOME, or ~/.airlock-online).",
 )
 @click.version_option(package_name="airlock-online")

@@ -22,7 +22,7 @@ from airlock_online.preparing.prepare import (
     authorization_item,
     examine,
     planned_ask,
-    require_known,
+    require_known_action,
 )
 from airlock_online.preparing.venue_profile import by_the_profile
 from airlock_shared.checks.model import Situation
@@ -69,7 +69,7 @@ def prepare_plan(
             own = (asked or {}).get(step.id)
             kept = None if own else _usable(step, Situation(plan, deployment, now_ms()), sources, payloads)
             if kept is None:
-                require_known(step, begun)
+                require_known_action(step, begun)
                 own = own or planned_ask(step, begun, sources.config.speech)
                 say(f"{label} building {step.id} ({step.action.name})")
                 kept = KeptPayload(own, ask_for(own, sources), now_ms())
@@ -152,7 +152,7 @@ def fields_of(words: tuple[str, ...]) -> dict[str, str]:
 # The options that say where a transaction's nonce, gas and fees come from: a node, or a person, value by value.
 
 
-F = TypeVar("F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., Any])
 
 _OPTIONS = (
     click.option("--rpc", help="A node's JSON-RPC address, instead of the configured one."),
@@ -163,7 +163,7 @@ _OPTIONS = (
         "--priority-fee-gwei", metavar="GWEI", help="The part of it that goes to the block's builder, by hand."
     ),
 )
-NAMES = ("rpc", "nonce", "gas", "max_fee_gwei", "priority_fee_gwei")
+_NAMES = ("rpc", "nonce", "gas", "max_fee_gwei", "priority_fee_gwei")
 
 
 class FeeOptions(NamedTuple):
@@ -191,8 +191,8 @@ class FeeOptions(NamedTuple):
         return None
 
 
-def fee_options(command: F) -> F:
-    """Add the options to a command, which gets them under the names of ``NAMES``."""
+def fee_options(command: _F) -> _F:
+    """Add the options to a command, which gets them under the names of ``_NAMES``."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -200,7 +200,7 @@ def fee_options(command: F) -> F:
 
 def read_fee_options(values: Mapping[str, Any]) -> FeeOptions:
     """Return what the options say. Raises ``UsageError`` for a fee that is no amount of gwei."""
-    fees = [_wei(values[name], f"--{name.replace('_', '-')}") for name in NAMES[3:]]
+    fees = [_wei(values[name], f"--{name.replace('_', '-')}") for name in _NAMES[3:]]
     return FeeOptions(values["rpc"], ByHand(values["nonce"], values["gas"], *fees))
 
 
@@ -220,7 +220,7 @@ def _wei(text: str | None, option: str) -> int | None:
 # The connections of a command, as the configuration says; what it permits beside the rule is repeated every time.
 
 
-PLAIN = "NOTE: [http] plain_http = true: what goes to an http:// address can be read and changed on its way."
+_PLAIN = "NOTE: [http] plain_http = true: what goes to an http:// address can be read and changed on its way."
 
 
 @contextmanager
@@ -237,6 +237,6 @@ def connections(
     """
     settings = home.config().http
     if settings.plain_http:
-        say(PLAIN)
+        say(_PLAIN)
     with Http(timeouts, **settings._asdict(), api_key=home.api_key(), waiting=waiting) as http:
         yield http

@@ -157,7 +157,7 @@ def _wrong(what: str, got: str = "", expected: str = "") -> Refusal:
 # ---- presigned ------------------------------------------------------------------------------------------------------
 
 
-MAX_BYTES = 1 << 20
+_MAX_BYTES = 1 << 20
 _LIST = "authorizationList"
 _OF_THE_VENUE = ("chainId", "to", "data", "gas")
 _SIGNATURE = re.compile(r'"[rs]"\s*:\s*"([^"]*)')
@@ -232,7 +232,7 @@ def _files(given: Sequence[str], steps: set[str]) -> dict[str, str]:
         step, equals, name = argument.partition("=")
         if not equals or step not in steps or step in texts:
             raise UsageError(f"{argument!r} is not STEP=FILE, once for a step of these signatures", do="correct it")
-        data = read_input(Path(name), max_bytes=MAX_BYTES)
+        data = read_input(Path(name), max_bytes=_MAX_BYTES)
         try:
             texts[step] = data.decode().strip(" \t\r\n")
         except UnicodeDecodeError as error:

@@ -18,11 +18,11 @@ from airlock_online.cli.preparing import connections
 from airlock_online.clients import builder_reads
 from airlock_online.clients.builder import BuilderClient, builder_of
 from airlock_online.clients.builder_reads import (
-    DELEGATION,
-    NONCE,
+    DELEGATION_COLUMNS,
+    NONCE_COLUMNS,
     NOT_TOLD,
-    ORDER,
-    POSITION,
+    ORDER_COLUMNS,
+    POSITION_COLUMNS,
     Column,
     ToldValue,
     entries,
@@ -35,7 +35,7 @@ from airlock_online.clients.builder_reads import (
 )
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_told, hashes_named, named, require_named, status_word
+from airlock_online.clients.reply_values import delegation_told, hashes_named, reply_names, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
@@ -43,7 +43,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.readback.delegates import able_now, delegation_on_chain
 from airlock_online.readback.expectations import moment_text
-from airlock_online.readback.referral_codes import disagreements, look, seen_lines, settled
+from airlock_online.readback.referral_codes import disagreements, look, seen_lines, settled_facts
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
 from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -114,7 +114,7 @@ class VenueRead:
         ``read`` is the reply in Airlock's own words; ``beside`` is what others tell of it; ``judged`` is what follows, with
         the reason where it is no, or not known.
         """
-        told = [*builder_reads.rows(read, columns), *beside]
+        told = [*builder_reads.told_values(read, columns), *beside]
         if self.as_json:
             why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
             shown = {"ok": True, "told": builder_reads.as_json(told), "reply": reply}
@@ -141,13 +141,13 @@ def reading(command: Callable[..., None]) -> click.Command:
     return click.command(command.__name__)(asked)
 
 
-def compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:
+def _compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[str, str] = {}) -> None:
     """Compare what a reply names with what was asked, and say it where it leaves one out; ``also`` is seldom named.
 
     Raises ``ServiceError`` when it names something else.
     """
     require_named(what, reply, **asked, **also)
-    if named(reply, **asked) is None:
+    if reply_names(reply, **asked) is None:
         asked_about = ", ".join(asked)
         say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
 
@@ -159,7 +159,7 @@ def show_rows(told: Iterable[ToldValue]) -> None:
             show(line)
 
 
-def account_of(text: str) -> str:
+def _account_of(text: str) -> str:
     """Return an account that was typed, in EIP-55. Raises ``UsageError`` for what is no address."""
     try:
         return checksum_address(parse_address(text))
@@ -257,7 +257,7 @@ def positions(at: VenueRead, trader: str) -> None:
     Example:
       airlock-online positions 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D
     """
-    account = account_of(trader)
+    account = _account_of(trader)
     reply = at.ask("positions", {"trader": account})
     trades, orders = entries(reply, "trades"), entries(reply, "orders")
     if trades is None and orders is None:
@@ -268,7 +268,7 @@ def positions(at: VenueRead, trader: str) -> None:
     for entry in (reply, *(trade.get("trade") for trade in trades or [] if type(trade) is dict)):
         require_named("positions read", entry, trader=account)
     tables = {}
-    for kind, found, columns in (("positions", trades, POSITION), ("orders", orders, ORDER)):
+    for kind, found, columns in (("positions", trades, POSITION_COLUMNS), ("orders", orders, ORDER_COLUMNS)):
         told = [of_pair(entry, columns, at.deployment) for entry in found or []]
         tables[kind] = [builder_reads.as_json(each) for each in told]
         if at.as_json:
@@ -295,11 +295,11 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     """
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
         raise UsageError("the nonce is not a whole number below 2^256", do="give it in decimal digits")
-    trader = account_of(account)
+    trader = _account_of(account)
     reply = at.ask("nonce", question_of(trader, nonce, space))
-    compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
+    _compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
     read = {"used": flag_told(reply, at.config.speech.replies["nonce"])}
-    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE, read)
+    at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE_COLUMNS, read)
 
 
 @reading
@@ -313,13 +313,13 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
       airlock-online delegation 0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D \
         0x52908400098527886E0F7030069857D2E4169EE7
     """
-    fields = {"trader": account_of(trader), "delegate": account_of(delegate)}
+    fields = {"trader": _account_of(trader), "delegate": _account_of(delegate)}
     reply = at.ask("delegation", fields)
-    compare("delegation read", reply, fields)
+    _compare("delegation read", reply, fields)
     told = delegation_told(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
     beside = at.on_chain(fields)
-    at.show_one(heading, reply, DELEGATION, told, beside=beside, judged=able_now(told, now_ms()))
+    at.show_one(heading, reply, DELEGATION_COLUMNS, told, beside=beside, judged=able_now(told, now_ms()))
 
 
 @reading
@@ -336,10 +336,10 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
     Example:
       airlock-online referral TREASURY --trader 0x…
     """
-    wanted, account = _read_code(code), "" if trader is None else account_of(trader)
+    wanted, account = _read_code(code), "" if trader is None else _account_of(trader)
     with at.builder() as builder, connections(at.home) as http:
         seen = look(builder, at.deployment, at.config, rpc, http, wanted, account)
-    apart, known = disagreements(seen), settled(seen)
+    apart, known = disagreements(seen), settled_facts(seen)
     clear = not apart and known.owner is not None
     contract = checksum_address(at.deployment.domains["referral"].contract)
     if at.as_json:
@@ -403,7 +403,7 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     speech, members = at.config.speech, reply if type(reply) is dict else {}
     places = speech.replies["relay"]
     about = {"hash": next(iter(hashes_named(members, places["transaction"])), None), **members}
-    compare("relay's read", about, {"hash": asked})
+    _compare("relay's read", about, {"hash": asked})
     at.show_one(f"transaction {asked}", reply, relayed(places), reply)
     told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:

@@ -26,7 +26,14 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
 from airlock_shared.host.print_pdf import print_page
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.report.evidence.artefacts import PLAN, REQUESTS, SCREENS, SIGNATURES, TIMELINE, TRANSCRIPTS
+from airlock_shared.report.evidence.artefacts import (
+    PLAN_FILE,
+    REQUESTS_FILE,
+    SCREENS,
+    SIGNATURES_FILE,
+    TIMELINE,
+    TRANSCRIPTS,
+)
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.reexamined import judge
 
@@ -67,17 +74,22 @@ def make_command(
         --transcript offline-transcript.jsonl --screens screens.json -o evidence
     """
     require_new(folder)
-    given = {PLAN: plan_file, REQUESTS: requests_file, SIGNATURES: signatures_file, SCREENS: screens_file}
+    given = {
+        PLAN_FILE: plan_file,
+        REQUESTS_FILE: requests_file,
+        SIGNATURES_FILE: signatures_file,
+        SCREENS: screens_file,
+    }
     files = read_artefacts(given | {TRANSCRIPTS["offline"]: offline_transcript})
     digests: set[str] = set()
-    if SIGNATURES in files:
-        answer, signed, _ = parse_signatures(files[SIGNATURES])
+    if SIGNATURES_FILE in files:
+        answer, signed, _ = parse_signatures(files[SIGNATURES_FILE])
         home.note_signing_head(answer, now_ms())
         digests = {item.digest for item in signed if item.result == "signed"}
         kept = home.requests_path(answer.requests)
-        if REQUESTS not in files and kept.exists():
-            files |= read_artefacts({REQUESTS: kept})
-    elif REQUESTS not in files:
+        if REQUESTS_FILE not in files and kept.exists():
+            files |= read_artefacts({REQUESTS_FILE: kept})
+    elif REQUESTS_FILE not in files:
         raise UsageError(
             "neither requests nor signatures were given", do="give --signatures, or --requests when nothing was signed"
         )
@@ -90,14 +102,14 @@ def make_command(
 
 def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -> None:
     """Add the timeline, whose SHA-256 goes into this machine's transcript, that transcript, and what may be shown."""
-    ceremony = parse_plan(files[PLAN]).id
-    requests = parse_requests(files[REQUESTS])[2] if REQUESTS in files else ""
+    ceremony = parse_plan(files[PLAN_FILE]).id
+    requests = parse_requests(files[REQUESTS_FILE])[2] if REQUESTS_FILE in files else ""
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms())
     record_timeline(home.transcript, ceremony, requests, files[TIMELINE], now_ms())
     files |= read_artefacts({TRANSCRIPTS["online"]: home.transcript.path})
-    if SIGNATURES in files:
-        files[SIGNATURES] = withhold(files[SIGNATURES], ended)
+    if SIGNATURES_FILE in files:
+        files[SIGNATURES_FILE] = withhold(files[SIGNATURES_FILE], ended)
 
 
 report.add_command(verify_command(judge, None, "PROGRAM report verify evidence"))

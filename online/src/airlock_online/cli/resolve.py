@@ -9,14 +9,14 @@ import click
 
 from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.clients.connection import is_hash
-from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_chain
+from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import search as search_blocks
 from airlock_online.delivery.chain_search import settle_by_transaction
-from airlock_online.delivery.outcome import OrderOutcome, error_of
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
 from airlock_online.delivery.routes.context import DeliveryContext
-from airlock_online.delivery.routes.relayer import transaction_of
-from airlock_online.delivery.submit import follow
+from airlock_online.delivery.routes.relayer import transaction_on_chain
+from airlock_online.delivery.submit import follow_submission
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record, Submission
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _NOTE_AT_MOST, _NAME_AT_MOST = 500, 80
 
 
-def take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, context: DeliveryContext) -> None:
+def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, context: DeliveryContext) -> None:
     """Take what was given for one submission: ``tracking_id``, ``transaction``, ``search``, and a ``note`` with its author.
 
     Raises ``UsageError`` for one that has ended and for a wrong form, ``ServiceError`` for what fails to verify.
@@ -59,7 +59,7 @@ def take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, contex
                 f"it has the tracking id {safe(known.tracking_id)} already", do="follow it: airlock-online follow"
             )
         block = _block(record, desk, context)
-        told = transaction_of(record, ways["tracking_id"], context)
+        told = transaction_on_chain(record, ways["tracking_id"], context)
         tell(settle_by_transaction(record, told, block, context))
         desk.journal.name(record.digest, ways["tracking_id"])
     if "transaction" in ways:
@@ -84,7 +84,7 @@ def _block(record: Record, desk: Desk, context: DeliveryContext) -> ChainBlock:
             "that is verified by a node of your own, and none is configured",
             do="give one as [rpc] url in config.toml or in AIRLOCK_RPC",
         )
-    require_chain(desk.node, record)
+    require_recorded_chain(desk.node, record)
     return confirmed_block(desk.node, context)
 
 
@@ -146,7 +146,7 @@ def _resolve(
     if as_json:
         context = context._replace(on_event=lambda event: events.append(desk.event_as_json(digest, event)))
     if ways:
-        take(ways, by, known, desk, context)
+        _take(ways, by, known, desk, context)
         known = desk.journal.get(digest)
     context = context._replace(
         on_asked=lambda question, answer: asked.append({"asked": question, "answered": answer}),
@@ -155,13 +155,13 @@ def _resolve(
     error: AirlockError | None
     reason = known.note
     try:
-        outcome = follow(digest, context)
-        error, reason = error_of(outcome), outcome.reason
+        outcome = follow_submission(digest, context)
+        error, reason = outcome_error(outcome), outcome.reason
     except AirlockError as failure:
         error, reason = failure, failure.what
     now_known = desk.journal.get(digest)
     if now_known.state in FINAL:
-        error = error_of(OrderOutcome(digest, now_known.state, now_known.tracking_id, now_known.code, reason))
+        error = outcome_error(OrderOutcome(digest, now_known.state, now_known.tracking_id, now_known.code, reason))
     if now_known.state in OPEN and not any(entry["asked"].startswith("the builder: ") for entry in asked):
         asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.expectations(digest)]
     wait = open_outcome(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))

@@ -15,9 +15,9 @@ from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import Job, run_parallel
-from airlock_online.delivery.submit import submit as deliver
+from airlock_online.delivery.submit import submit_delivery as deliver
 from airlock_online.home import OnlineHome
-from airlock_online.preparing.gas_and_fees import require_chain
+from airlock_online.preparing.gas_and_fees import require_pinned_chain
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
@@ -25,7 +25,7 @@ from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_opt
 from airlock_shared.cli.terminal import finish, json_option, led, say, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import FORMAT
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.services import AUTHORIZATION, RELAY, RPC
@@ -66,7 +66,7 @@ def submit(
     Example:
       airlock-online submit signatures.json
     """
-    data = incoming(home.folder, source, FORMAT, "submit", known=None, qr=qr, restart=restart)
+    data = incoming(home.folder, source, SIGNATURES_FORMAT, "submit", known=None, qr=qr, restart=restart)
     whole = read_signatures(home, data, requests_file)
     extra = presigned_texts(eip7702, whole)
     if any(signed.result == "signed" for _, signed in whole.pairs):
@@ -121,5 +121,5 @@ def _by_rpc(delivery: Delivery, deployment: Deployment, desk: Desk) -> Delivery:
     """Return the delivery on its way to the operator's node. Raises ``UsageError`` without one, or on another chain."""
     if desk.node is None:
         raise UsageError("no node is configured", do="give one as [rpc] url in config.toml or in AIRLOCK_RPC")
-    require_chain(desk.node, deployment)
+    require_pinned_chain(desk.node, deployment)
     return delivery._replace(route=RPC, base_url=desk.node.name)

@@ -23,14 +23,14 @@ from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, ByHand, GasAndFees
 from airlock_online.preparing.prepare import Sources, build_name, prepare_step
-from airlock_online.preparing.venue_profile import MAX_BYTES, add_venue_profile, require_deliverable
+from airlock_online.preparing.venue_profile import MAX_PROFILE_BYTES, add_venue_profile, require_deliverable
 from airlock_online.readback.referral_codes import from_builder
 from airlock_online.speech.forms import read_services
 from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.machine import finish_doctor
-from airlock_shared.cli.terminal import FOLDER, json_option
+from airlock_shared.cli.terminal import FOLDER_TYPE, json_option
 from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
 from airlock_shared.errors import AirlockError, ExitCode, ServiceError, UsageError
 from airlock_shared.host.files import LOOK, Observed, fault, read_input
@@ -43,7 +43,7 @@ from airlock_shared.venue.referral_code import code_bytes
 from airlock_shared.venue.services import AUTHORIZATION, BUILDER
 from airlock_shared.venue.structs import CATALOGUE
 
-SERVICES, PROFILE, PLANS = "services.toml", "venue.json", "*.plan.toml"
+_SERVICES, PROFILE, PLANS = "services.toml", "venue.json", "*.plan.toml"
 _MISTAKE = re.compile(r"\. (?=line |\[|structs\.|calls\.)")
 """Where the next mistake begins in what is told of a file, or of what a venue tells of itself."""
 
@@ -54,7 +54,7 @@ def venue() -> None:
 
 
 @venue.command("check")
-@click.argument("folder", type=FOLDER)
+@click.argument("folder", type=FOLDER_TYPE)
 @click.argument("url")
 @json_option
 @click.pass_obj
@@ -71,12 +71,12 @@ def check(home: OnlineHome, folder: Path, url: str, as_json: bool) -> None:
       airlock-online venue check my-venue https://venue.example/builder
     """
     lines: list[Observed] = []
-    paths = [path for path in sorted(folder.iterdir()) if path.name in (SERVICES, PROFILE) or path.match(PLANS)]
+    paths = [path for path in sorted(folder.iterdir()) if path.name in (_SERVICES, PROFILE) or path.match(PLANS)]
     if not paths:
-        raise UsageError(f"none of {SERVICES}, {PROFILE} and {PLANS} is in the folder", do="write one of them")
+        raise UsageError(f"none of {_SERVICES}, {PROFILE} and {PLANS} is in the folder", do="write one of them")
     files = {path.name: _try(lines, "files", path.name, _file, path) for path in paths}
     if None not in files.values():  # else the venue would be asked for what nobody meant
-        speech, signed = files.pop(SERVICES, SHIPPED), files.pop(PROFILE, {})
+        speech, signed = files.pop(_SERVICES, SHIPPED), files.pop(PROFILE, {})
         with connections(home, PATIENCE) as http:
             client = BuilderClient(url, http, speech)
             if deployment := _try(lines, "venue", "meta, pairs", _deployment, client, speech, signed):
@@ -92,7 +92,7 @@ def _try(lines: list[Observed], group: str, what: str, attempt: Callable[..., An
         lines.append(Observed(group, what, found if type(found) is str else "understood"))
     except AirlockError as error:
         if error.exit_code is ExitCode.REFUSED:
-            error.do = f"it is not what {SERVICES}, {PROFILE} and the plan say: correct them, or ask the venue"
+            error.do = f"it is not what {_SERVICES}, {PROFILE} and the plan say: correct them, or ask the venue"
         lines += [fault(group, what, each, "", error.exit_code) for each in _MISTAKE.split(str(error))]
         return None
     return found
@@ -100,9 +100,9 @@ def _try(lines: list[Observed], group: str, what: str, attempt: Callable[..., An
 
 def _file(path: Path) -> Any:
     """Return a file read by the reader of its kind: how services speak, what is signed, or a plan."""
-    if path.name == SERVICES:
+    if path.name == _SERVICES:
         return read_services(path)
-    data = read_input(path, max_bytes=MAX_BYTES)
+    data = read_input(path, max_bytes=MAX_PROFILE_BYTES)
     return add_venue_profile({}, data, path.name) if path.name == PROFILE else parse_plan(data)
 
 
@@ -132,7 +132,7 @@ def _ask(
             _try(lines, file, step.id, _built, step, Situation(plan, deployment, now_ms()), sources, used)
     own = (deployment.structs.keys() | deployment.calls.by_name.keys()) - CATALOGUE.keys() - CALLS.keys()
     if rest := [f"{name} ({paths.get(name) or 'no path is known'})" for name in (*ACTIONS, *own) if name not in built]:
-        do = f"no {PLANS} has a step of these: write one; what has no path needs one in {SERVICES}, [paths]"
+        do = f"no {PLANS} has a step of these: write one; what has no path needs one in {_SERVICES}, [paths]"
         lines.append(Observed("builds", "not tried", ", ".join(rest), LOOK, do))
 
 
@@ -149,7 +149,7 @@ def _read(name: str, client: BuilderClient, speech: Speech) -> str:
         reply = client.read(name, {"trader": trader, "delegate": delegate})
         found = value_at(delegation_told(reply, speech.replies[name]), "isEnabled")
     if found is None:
-        raise ServiceError(f"{speech.paths[name]} does not tell what is asked", do=f"say in {SERVICES} where it is")
+        raise ServiceError(f"{speech.paths[name]} does not tell what is asked", do=f"say in {_SERVICES} where it is")
     return str(found)
 
 

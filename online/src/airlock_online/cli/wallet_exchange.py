@@ -11,7 +11,13 @@ import click
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_online.wallets import erc7730
-from airlock_online.wallets.requests import WalletAnswers, choose_step, document_of, sign_request, take
+from airlock_online.wallets.requests import (
+    WalletAnswers,
+    request_to_answer,
+    sign_request,
+    signatures_document,
+    take_answer,
+)
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.cli.terminal import json_option, rows, say, say_all, show, show_json
@@ -34,7 +40,7 @@ def step_transfer(home: OnlineHome, file: Path, step: str | None, fingerprint: i
     data = read_input(file)
     header, items, requests = parse_requests(data)
     deployment = _deployment(home, header)
-    request = choose_step(items, WalletAnswers(home.folder, requests).of(items), step)
+    request = request_to_answer(items, WalletAnswers(home.folder, requests).of(items), step)
     asked = sign_request(request, deployment, fingerprint)
     say(f"step {request.step}, for {request.signer} at {request.path}; its answer has the id {asked.request_id}")
     say(
@@ -67,7 +73,7 @@ def scan_answer(
     with forgotten_when_wrong(kept):
         answer = Signature.from_cbor(message.expect(SIGNATURE_TYPE))
     kept.forget()  # whole: a refused answer is not asked for again, and a good one is kept by its step
-    signed = take(answer, header, items, deployment)
+    signed = take_answer(answer, header, items, deployment)
     answers = WalletAnswers(home.folder, requests)
     if answers.keep(signed):
         facts = {"requests": requests, "step": signed.step, "digest": signed.digest, "signer": signed.signer}
@@ -84,7 +90,7 @@ def _write(
     """Write the signatures document when every step is answered, or say what is missing."""
     answered = WalletAnswers(home.folder, requests).of(items)
     missing = [request.step for request in items if request.step not in answered]
-    document, signatures = document_of(header, items, answered, requests, now_ms()), ""
+    document, signatures = signatures_document(header, items, answered, requests, now_ms()), ""
     if document is None:
         say(
             f"{len(answered)} of {len(items)} steps are answered; nothing is written until the rest is: "
@@ -127,7 +133,7 @@ def descriptors(
       airlock-online descriptors --deployment mainnet --owner Venue -o erc7730
     """
     deployment = home.choose_deployment(name)
-    files = erc7730.descriptors(deployment, owner, url)
+    files = erc7730.make_descriptors(deployment, owner, url)
     make_folder(output)
     for file in files:
         require_new(output / file)

@@ -24,7 +24,7 @@ from airlock_shared.text.secrets import keep_secret, redact
 if TYPE_CHECKING:
     from airlock_online.config import ApiKeySettings
 
-MAX_BYTES = 4096
+_MAX_BYTES = 4096
 _RUN = r"[0-9A-Za-z+/=_-]{16,1024}"  # what the redactor can keep: a shorter piece it cannot
 _VALUE = re.compile(rf"(?:Bearer )?{_RUN}(?:\.{_RUN}){{0,4}}", re.ASCII)
 _HEADER = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}", re.ASCII)
@@ -112,14 +112,14 @@ def _origin(address: str) -> Origin:
 def _from_file(name: str) -> str:
     if not name:
         raise _wrong("no key is there", "file, or set AIRLOCK_API_KEY")
-    with open_input(Path(name).expanduser(), max_bytes=MAX_BYTES) as source:
+    with open_input(Path(name).expanduser(), max_bytes=_MAX_BYTES) as source:
         status = os.fstat(source.fileno())
         if stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.geteuid():
             raise UsageError(
                 f"the key's file {safe(name, limit=200)} is open to others than its owner",
                 do=f"chmod 600 {safe(name, limit=200)}",
             )
-        return source.read(MAX_BYTES).decode("ascii", "replace").strip()
+        return source.read(_MAX_BYTES).decode("ascii", "replace").strip()
 
 
 def _wrong(what: str, instead: str) -> UsageError:

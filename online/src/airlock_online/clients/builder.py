@@ -15,10 +15,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of, reason_text, unexpected
-from airlock_online.clients.pages import joined, read_pages
-from airlock_online.clients.reply_values import join, require_named, segment
+from airlock_online.clients.pages import join_pages, read_pages
+from airlock_online.clients.reply_values import join_address, require_named, segment
 from airlock_online.error_codes import known_code
-from airlock_online.speech.sections import MARK, NEXT, NOT_SENT, PAGED, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, PLACEHOLDER, SHIPPED, Speech, is_part
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -152,7 +152,7 @@ class BuilderClient:
             pages = self.pages(name, fields)
             for page in pages[1:]:
                 require_named(PAGED[name], page, **{member: str(value) for member, value in (fields or {}).items()})
-            return joined(pages, self.named(name))
+            return join_pages(pages, self.named(name))
         path = self._speech.paths[name]
         path = path.replace("{id}", segment(asked)) if asked else path
         return _data_of(*self._ask(path, fields or {}, "GET", self._speech.request(name)))
@@ -160,7 +160,9 @@ class BuilderClient:
     def pages(self, name: str, fields: Fields | None = None) -> list[Any]:
         """Return every page of a read that may come in pages. Raises ``ServiceError`` where one may be missing."""
         path, members = self._speech.paths[name], self._speech.request(name)
-        marks = [source[len(MARK) :] for source in members.values() if str(source).startswith(MARK + NEXT)]
+        marks = [
+            source[len(PLACEHOLDER) :] for source in members.values() if str(source).startswith(PLACEHOLDER + NEXT)
+        ]
 
         def ask(which: dict[str, Any]) -> Any:
             return _data_of(*self._ask(path, {**(fields or {}), **which}, "GET", members))
@@ -200,7 +202,7 @@ class BuilderClient:
                 raise UsageError(
                     f"the field {name} is a {type(value).__name__}", do="give a decimal text or an integer"
                 )
-        url = join(self.base_url, path)
+        url = join_address(self.base_url, path)
         named = shaped(_as_sent(fields, method), members)
         if method == "GET":
             call = HttpCall("GET", url, named)
@@ -224,9 +226,9 @@ def shaped(fields: Fields, members: Members) -> dict[str, Any]:
     for member, source in members.items():
         if not is_part(source):
             made[member] = source
-        elif source == MARK + NOT_SENT:
+        elif source == PLACEHOLDER + NOT_SENT:
             sent.pop(member, None)
-        elif (name := source[len(MARK) :]) in sent:
+        elif (name := source[len(PLACEHOLDER) :]) in sent:
             made[member] = sent.pop(name)
     return {**sent, **made}
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import flag_of, named
+from airlock_online.clients.reply_values import flag_of, reply_names
 from airlock_online.speech.sections import REPLIES
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
@@ -54,7 +54,7 @@ class ToldValue(NamedTuple):
     text: str
 
 
-POSITION = (
+POSITION_COLUMNS = (
     Column("pair", "trade.pairIndex", COUNT),
     Column("slot (tradeIndex)", "trade.index", COUNT),
     Column("side", "trade.buy", SIDE),
@@ -68,7 +68,7 @@ POSITION = (
     Column("stop loss", "trade.sl", PRICE),
     Column("opened (openTimestamp)", "trade.timestamp", UNIX_S),
 )
-ORDER = (
+ORDER_COLUMNS = (
     Column("pair", "order.pairIndex", COUNT),
     Column("slot (orderIndex)", "order.index", COUNT),
     Column("order type", "orderType", COUNT),
@@ -81,8 +81,8 @@ ORDER = (
     Column("stop loss", "order.sl", PRICE),
     Column("placed", "order.timestamp", UNIX_S),
 )
-NONCE = (Column("used", "used", FLAG),)
-DELEGATION = (
+NONCE_COLUMNS = (Column("used", "used", FLAG),)
+DELEGATION_COLUMNS = (
     Column("enabled", "isEnabled", FLAG),
     Column("expires", "expiry", UNIX_S),
     Column("may send calls", "canDelegatedAction", FLAG),
@@ -101,7 +101,7 @@ def relayed(places: Mapping[str, str]) -> tuple[Column, ...]:
     )
 
 
-def rows(source: object, columns: Iterable[Column]) -> list[ToldValue]:
+def told_values(source: object, columns: Iterable[Column]) -> list[ToldValue]:
     """Return what a reply tells, column by column."""
     return [ToldValue(column.label, *_read(value_at(source, column.path), column.unit)) for column in columns]
 
@@ -119,7 +119,7 @@ def entries(source: object, name: str) -> list[Any] | None:
 
 def of_pair(source: object, columns: Iterable[Column], deployment: Deployment) -> list[ToldValue]:
     """Return what a reply tells, its pair first, whose name in the pinned deployment stands beside its index."""
-    index, *told = rows(source, columns)
+    index, *told = told_values(source, columns)
     if index.raw is not None:
         pair = deployment.pairs.get(int(index.raw))
         name = safe(pair.name) if pair else "(not in the pinned deployment)"
@@ -229,8 +229,8 @@ def used_in(
     compared where it is named. What ships is read beside the venue's own places; where two of them contradict each other,
     nothing is told.
     """
-    beside = (named(reply, trader=account), named(reply, space=space))
-    if named(reply, **to_name(nonce, space)) is not True or False in beside:
+    beside = (reply_names(reply, trader=account), reply_names(reply, space=space))
+    if reply_names(reply, **to_name(nonce, space)) is not True or False in beside:
         return None
     return flag_told(reply, places)
 

@@ -67,9 +67,9 @@ __all__ = [
 ]
 
 READ_ATTEMPTS = 4  # of a read that is told to wait
-TOO_MANY, AWAY = 429, (502, 503, 504)
+_TOO_MANY, AWAY = 429, (502, 503, 504)
 FOREVER_S = 999_999_999
-WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
+_WAIT_AT_MOST_S = 30  # a longer Retry-After is told to the person instead
 
 
 _FOREIGN = (
@@ -326,8 +326,8 @@ class Http:
         for _ in range(READ_ATTEMPTS - 1):
             reply = self.exchange(call)
             asked = max(wait, reply.retry_after_s or 0)
-            waits = reply.status == TOO_MANY or (reply.status in AWAY and reply.retry_after_s is not None)
-            if not waits or asked > WAIT_AT_MOST_S:
+            waits = reply.status == _TOO_MANY or (reply.status in AWAY and reply.retry_after_s is not None)
+            if not waits or asked > _WAIT_AT_MOST_S:
                 return reply
             self._sleep(asked)
             wait *= 2

@@ -112,7 +112,7 @@ def _pairs_in(told: Any, path: str, number: str) -> list[Any]:
     return list(lists[0])
 
 
-def joined(pages: Sequence[Any], what: str) -> Any:
+def join_pages(pages: Sequence[Any], what: str) -> Any:
     """Return the pages as one reply: the first, with every entry of its lists. Raises ``ServiceError``, counting less."""
     if type(pages[0]) is not dict:
         return pages[0]

@@ -146,7 +146,7 @@ def _word_at(data: Mapping[str, Any], words: Mapping[str, str], place: str, with
 # their form.
 
 
-def named(reply: object, **asked: str) -> bool | None:
+def reply_names(reply: object, **asked: str) -> bool | None:
     """Tell whether a reply names all that was asked: False when it names something else, None when it leaves one out."""
     members: dict[str, Any] = reply if type(reply) is dict else {}
     told = {name: members[name] for name in asked if members.get(name) is not None}
@@ -158,7 +158,7 @@ def named(reply: object, **asked: str) -> bool | None:
 def require_named(what: str, reply: object, **asked: str) -> None:
     """Raise ``ServiceError`` when a reply names something else than was asked; one that names nothing passes."""
     for name, value in asked.items():
-        if named(reply, **{name: value}) is False:
+        if reply_names(reply, **{name: value}) is False:
             told = safe(str(reply[name]), limit=80) if type(reply) is dict else ""
             raise ServiceError(
                 f"the {what} is about {name} {told}, and {value} was asked for",
@@ -178,7 +178,7 @@ def _same(told: object, asked: str) -> bool:
 # Addresses: a service's base, which may have a path of its own, and the path below it (rule A1).
 
 
-def join(base_url: str, path: str) -> str:
+def join_address(base_url: str, path: str) -> str:
     """Return the address of a path under a base address, keeping the base's own path.
 
     Raises ``UsageError`` for a base that is no plain http(s) address or carries credentials, or for a path that is not

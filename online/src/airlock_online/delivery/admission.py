@@ -30,7 +30,7 @@ _FORMS = {
 _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
 
 
-def check(delivery: Delivery) -> None:
+def check_admission(delivery: Delivery) -> None:
     """Refuse what may not go where it is meant to go, and what has not the form of a signed thing (rule C28)."""
     intent = delivery.intent or CATALOGUE.get(delivery.primary_type)
     allowed = {intent.route} if intent else OF_TRANSACTIONS if delivery.raw_transaction else frozenset()

@@ -41,7 +41,7 @@ class NonceAt(NamedTuple):
     used: bool | None
 
 
-def require_chain(node: RpcClient, record: Record) -> None:
+def require_recorded_chain(node: RpcClient, record: Record) -> None:
     """Raise ``ServiceError`` when the node serves another chain than a submission's."""
     served = node.chain_id()
     if served != record.chain_id:
@@ -74,16 +74,16 @@ def nonce_at_confirmed_block(node: RpcClient, record: Record, context: DeliveryC
 
     Contracts differ in whose bitmap it is, the signer's or the trader's: used by either counts. Raises ``ServiceError``.
     """
-    require_chain(node, record)
+    require_recorded_chain(node, record)
     block = confirmed_block(node, context)
-    used = nonce_in(node, record, block.number)
+    used = nonce_used_in(node, record, block.number)
     words = {True: USED, False: "unused", None: "cannot be told"}[used]
     question = f"{node.name}: nonce {record.nonce} in block {block.number} of {utc_text(block.time_ms)}"
     context.on_asked(question, words)
     return NonceAt(block, used)
 
 
-def nonce_in(node: RpcClient, record: Record, block: int) -> bool | None:
+def nonce_used_in(node: RpcClient, record: Record, block: int) -> bool | None:
     """Tell whether a nonce is used in a block, by either account, None when that cannot be told. Before block 0 none is."""
     if block < 0:
         return False
@@ -138,7 +138,7 @@ def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
     told: list[bool | None] = []
     if context.node is not None:
         try:
-            require_chain(context.node, record)
+            require_recorded_chain(context.node, record)
             told += [_bit(context.node, record, account, "latest") for account in accounts_of(record)]
         except ServiceError as error:
             context.on_notice(f"the chain cannot be read: {error.what}")
@@ -191,7 +191,7 @@ def named_transaction(transaction: ChainTransaction, block: int) -> str:
     return f"transaction {safe(transaction.transaction_hash)} in block {block}"
 
 
-def contracts_of(deployment: Deployment) -> frozenset[str]:
+def deployed_contracts(deployment: Deployment) -> frozenset[str]:
     """Return the contracts of a deployment, in lower case."""
     own = {checksum_address(domain.contract).lower() for domain in deployment.domains.values()}
     return frozenset(own | {checksum_address(contract).lower() for contract in deployment.contracts.values()})

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import nonce_in
+from airlock_online.delivery.chain_evidence import nonce_used_in
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -26,7 +26,7 @@ REGISTERED = {
     "MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)",
     "IncreasePositionRequested(uint256,address,uint256,uint256,bool,bool,uint256,uint256,bool)",
 }
-ENDED = {
+ORDER_ENDS = {
     f"MarketOrderExecuted(uint256,bool,uint256,uint256,int256,uint256,bool,uint256,bool,{_TRADE})": OrderState.FILLED,
     f"PositionSizeIncreased(uint256,bool,uint256,bool,{_TRADE})": OrderState.FILLED,
     "MarketOrderCanceled(uint256,address,uint256)": OrderState.MARKET_DECLINED,
@@ -97,9 +97,9 @@ def _verified(node: RpcClient, record: Record, tx_hash: str, encoded: str, confi
         raise refuse("it was reverted")
     if tx_hash not in _carriers(node.block(receipt.block_number, whole=True), encoded):
         raise refuse("its input does not carry this intent")
-    if nonce_in(node, record, confirmed.number) is not True:
+    if nonce_used_in(node, record, confirmed.number) is not True:
         raise refuse(f"the contract does not have the nonce as used in block {confirmed.number}")
-    before, after = (nonce_in(node, record, receipt.block_number - back) for back in (1, 0))
+    before, after = (nonce_used_in(node, record, receipt.block_number - back) for back in (1, 0))
     if before is True or after is False:
         raise refuse("the nonce was marked in another block than its own")
     return Execution(tx_hash, receipt)
@@ -113,14 +113,14 @@ def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
 def _spent_in(node: RpcClient, record: Record, high: int) -> int | None:
     """Return the block that marked a nonce that is used at ``high``, None when the node does not have the past."""
     step, low = 1, high - 1
-    while low >= 0 and (used := nonce_in(node, record, low)) is not False:
+    while low >= 0 and (used := nonce_used_in(node, record, low)) is not False:
         if used is None:
             return None
         high, low, step = low, low - step, 2 * step
     low = max(low, -1)
     while high - low > 1:
         middle = (low + high) // 2
-        used = nonce_in(node, record, middle)
+        used = nonce_used_in(node, record, middle)
         if used is None:
             return None
         low, high = (low, middle) if used else (middle, high)
@@ -190,12 +190,12 @@ def _settle_order(
         return f"{found}, which registered it; how it ended is not found: give the venue's `--tracking-id`"
     number = int(order_id, 16)
     try:
-        logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ENDED)], order_id)
+        logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ORDER_ENDS)], order_id)
     except RpcError as error:
         return f"{found}, which registered order {number}; its end cannot be read: {error.what}"
     for log in logs:
         topics = _topics(log)
-        state = next((state for name, state in ENDED.items() if topics[:1] == [_topic(name)]), None)
+        state = next((state for name, state in ORDER_ENDS.items() if topics[:1] == [_topic(name)]), None)
         if state is not None and topics[1:2] == [order_id] and str(log.get("address")).lower() in ours:
             told = f"{found}, as order {number}, which ended in transaction {log.get('transactionHash')}: {state.value}"
             context.journal.move(record.digest, state, note=told)

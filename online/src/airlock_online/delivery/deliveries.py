@@ -17,7 +17,7 @@ from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
 from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, unsigned_bytes, value_wei
-from airlock_shared.venue.calldata import Decoded, decode_call, element_of, hash_of
+from airlock_shared.venue.calldata import Decoded, decode_call, element_of, payload_hash
 from airlock_shared.venue.kinds import PAIR, leaf, path_of
 from airlock_shared.venue.services import BATCHED_MARKET, RELAY, ROUTES
 from airlock_shared.venue.structs import Intent
@@ -25,7 +25,7 @@ from airlock_shared.venue.structs import Intent
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
-def match(
+def match_answers(
     answer: signatures.SignaturesHeader, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
 ) -> list[tuple[Request, Signed]]:
     """Return each request with its answer, in order.
@@ -194,7 +194,7 @@ def signed_authorization(request: Request, signed: Signed, deployment: Deploymen
     payload = request.payload
     if payload["chainId"] != deployment.chain_id:
         raise Refusal("AUTH-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
-    _signer_of(request, signed, hash_of(payload))
+    _signer_of(request, signed, payload_hash(payload))
     return element_of(payload, bytes.fromhex(signed.signature[2:]))
 
 

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.delivery.routes.struct import executing_call, struct_of
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header
 from airlock_shared.wire.strict_json import to_json
 
-FORMAT = "airlock/export@1"
+EXPORT_FORMAT = "airlock/export@1"
 
 
 def package(header: Header, deployment: Deployment, deliveries: Iterable[Delivery]) -> bytes:
@@ -30,7 +30,7 @@ def package(header: Header, deployment: Deployment, deliveries: Iterable[Deliver
         "chain_id": deployment.chain_id,
         "rehearsal": header.rehearsal,
     }
-    return to_json({"format": FORMAT, "header": own, "items": items})
+    return to_json({"format": EXPORT_FORMAT, "header": own, "items": items})
 
 
 def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def item_of(delivery: Delivery, deployment: Deployment) -> dict[str, Any]:
         "nonce": delivery.nonce,
     }
     if delivery.raw_transaction:
-        return common | {"rawTransaction": delivery.raw_transaction, "transactionHash": hash_of(delivery)}
+        return common | {"rawTransaction": delivery.raw_transaction, "transactionHash": chain_hash(delivery)}
     domain = deployment.domains[struct_of(delivery).domain]
     item: dict[str, Any] = common | {
         "domain": {

@@ -36,7 +36,7 @@ class OrderOutcome(NamedTuple):
         return self.state in OPEN
 
 
-def error_of(outcome: OrderOutcome) -> AirlockError | None:
+def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
     """Return the error, and with it the exit code, that an outcome ends a command with; None when it did what was asked.
 
     What to do is the error catalogue's word where it knows the outcome's code.
@@ -106,7 +106,7 @@ _FOUND = (
 _HISTORY = "in the persisted history that names the order; where that cannot be asked, in the stream with an id"
 _RECEIPT = "The receipt of the hash that was computed here, in a confirmed block of the row's chain"
 
-EVIDENCE = (
+FINAL_EVIDENCE = (
     FinalEvidence(OrderState.FILLED, (BATCHED_MARKET,), f"`MarketOrderExecuted` or `PositionSizeIncreased` {_HISTORY}.",
              _MARKET, _READ_BACK),
     FinalEvidence(OrderState.FILLED, (BATCHED_MARKET,),

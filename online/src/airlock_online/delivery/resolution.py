@@ -18,7 +18,7 @@ from airlock_online.delivery.chain_evidence import (
     named_transaction,
     nonce_at_confirmed_block,
     nonce_by_word,
-    require_chain,
+    require_recorded_chain,
     who_took,
 )
 from airlock_online.delivery.chain_search import settle_spent
@@ -40,7 +40,7 @@ REPLACED, SPENT = "REPLACED", "NONCE_SPENT"
 _NEVER_AGAIN = "so it can never be executed again; whether it was is not said by that"
 
 
-def resolve(known: Submission, context: DeliveryContext) -> str:
+def resolve_submission(known: Submission, context: DeliveryContext) -> str:
     """Read what the chain says of an open submission, settle what that settles, and return it for a person."""
     if known.record.route in OF_TRANSACTIONS:
         return _transaction(known, context)
@@ -155,7 +155,7 @@ def _transaction(known: Submission, context: DeliveryContext) -> str:
 
 
 def _by_node(record: Record, node: RpcClient, context: DeliveryContext) -> str:
-    require_chain(node, record)
+    require_recorded_chain(node, record)
     block = confirmed_block(node, context)
     count = node.transaction_count(record.signer, block=block.number)
     question = f"{node.name}: transactions of {record.signer} in block {block.number}"
@@ -165,7 +165,7 @@ def _by_node(record: Record, node: RpcClient, context: DeliveryContext) -> str:
         told = f"it is in block {receipt.block_number}; block {block.number} is confirmed"
         context.on_asked(f"{node.name}: the receipt of {record.transaction_hash}", told)
         if receipt.block_number <= block.number:
-            rpc.take(receipt, block.number, record.primary_type, Tracker(record.digest, context))
+            rpc.take_receipt(receipt, block.number, record.primary_type, Tracker(record.digest, context))
         return told
     if count <= int(record.nonce):
         unused = f"no block has it, and the account's nonce {record.nonce} is unused in block {block.number}"

@@ -12,13 +12,13 @@ from threading import Event, Semaphore, Thread
 from typing import Any, Protocol, TypeVar
 
 from airlock_online.clients.connection import NotSent
-from airlock_online.delivery.admission import check, check_alone, check_same, check_time, shares_nonce
-from airlock_online.delivery.chain_evidence import nonce_now, require_chain
+from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
+from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve
+from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve_submission
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
-from airlock_online.delivery.routes.registry import MODULES, RouteModule
-from airlock_online.delivery.routes.rpc import hash_of
+from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
+from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, let_go, shown_holder
@@ -39,7 +39,7 @@ RESTORED = (
     "this machine's transcript has a sending of it that the journal does not know: the journal was deleted, emptied or "
     "restored"
 )
-USED = "its nonce is used already, so another sender may have been first; nothing was sent"
+_USED = "its nonce is used already, so another sender may have been first; nothing was sent"
 
 
 class SendingMarks(Protocol):
@@ -59,7 +59,7 @@ def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
     """
     if context.marks is not None and context.marks.begun(known.record.digest) > known.claims:
         return RESTORED
-    return USED if _nonce_is_used(known.record, context) else ""
+    return _USED if _nonce_is_used(known.record, context) else ""
 
 
 def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
@@ -69,7 +69,7 @@ def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
     if context.node is None:
         return False
     try:
-        require_chain(context.node, record)
+        require_recorded_chain(context.node, record)
         return context.node.transaction_count(record.signer, block="latest") > int(record.nonce)
     except ServiceError as error:
         what = "no connection" if isinstance(error, NotSent) else error.what
@@ -80,10 +80,10 @@ def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
 # ---- submit ---------------------------------------------------------------------------------------------------------
 
 
-__all__ = ["EXPIRY_MARGIN_MS", "check", "export", "follow", "submit"]
+__all__ = ["EXPIRY_MARGIN_MS", "check_admission", "export_delivery", "follow_submission", "submit_delivery"]
 
 
-def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
+def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     """Send what was signed, once, and follow it. What was sent before is not sent again but followed.
 
     Raises ``Refusal`` (``ROUTE-…``, ``ORDER-…``, ``SIG-FORM``), ``UsageError`` or ``Expired`` before anything is sent,
@@ -91,14 +91,14 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
     outcome says the rest: see ``outcome.error_of``.
     """
     keep_secret(delivery.signature)
-    check(delivery)
+    check_admission(delivery)
     known = context.journal.find(delivery.digest)
     if known:
         check_same(known, delivery)
     if known and known.state not in before(OrderState.SENDING):
         return _not_again(known, f"was sent before and is {known.state}", context)
     check_time(delivery, context.clock_ms())
-    parcel = MODULES[delivery.route].parcel(delivery, context)
+    parcel = ROUTE_MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _beside_others(record, context)
     known = context.journal.prepare(record)
@@ -118,7 +118,7 @@ def submit(delivery: Delivery, context: DeliveryContext) -> OrderOutcome:
 
 def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> OrderOutcome:
     try:
-        reason = MODULES[delivery.route].send(delivery, parcel, tracker, context)
+        reason = ROUTE_MODULES[delivery.route].send(delivery, parcel, tracker, context)
         return _outcome(delivery.digest, context, reason)
     except JournalError as error:
         raise _unwritten(tracker, error) from error
@@ -135,7 +135,7 @@ def _mark(record: Record, number: int, tracker: Tracker, context: DeliveryContex
         raise
 
 
-def follow(digest: str, context: DeliveryContext, given_id: str = "") -> OrderOutcome:
+def follow_submission(digest: str, context: DeliveryContext, given_id: str = "") -> OrderOutcome:
     """Find out, by reading alone, what became of a submission. What is final already is told from the journal.
 
     ``given_id`` is a tracking id that a person gave. Raises ``JournalError`` when the journal does not know the digest or
@@ -171,12 +171,12 @@ def _require_id_wanted(known: Submission, given_id: str) -> None:
         raise UsageError("that is no tracking id", do="give it as the service told it")
 
 
-def export(delivery: Delivery, context: DeliveryContext) -> None:
+def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
 
     Raises ``Refusal`` as :func:`submit`, or ``ROUTE-SENT`` when it was sent from here, ``Expired``, ``JournalError``.
     """
-    check(delivery)
+    check_admission(delivery)
     check_time(delivery, context.clock_ms())
     known = context.journal.find(delivery.digest)
     if known:
@@ -216,11 +216,11 @@ def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOu
         )
     context.on_answered()
     context.on_notice(f"{digest} {why}; it is not sent again")
-    return follow(digest, context)
+    return follow_submission(digest, context)
 
 
 def _route_of(known: Submission) -> RouteModule:
-    route = MODULES.get(known.record.route)
+    route = ROUTE_MODULES.get(known.record.route)
     if route is None:
         raise JournalError(
             f"the journal has {known.record.digest} on the unknown route {safe(known.record.route, limit=40)}",
@@ -237,7 +237,7 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
         url=delivery.base_url,
         body_sha256=body_sha256,
         method=method,
-        transaction_hash=hash_of(delivery),
+        transaction_hash=chain_hash(delivery),
         old_entity_id=delivery.replaces,
     )
 
@@ -255,7 +255,7 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
     found = ""
     if known.state in OPEN:
         with context.others:
-            found = resolve(known, context)
+            found = resolve_submission(known, context)
         known = context.journal.get(digest)
     contradiction = context.journal.contradiction(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, known.note, reason, found) if text))

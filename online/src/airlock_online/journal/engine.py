@@ -1,8 +1,8 @@
 """Opening the journal's database: SQLite in a file of mode 0600 by default, PostgreSQL or another one by URL.
 
 What a transaction needs is said by the connection's ``airlock`` option: ``STATE`` for what must be on the disk before
-anything else happens, ``EVENT`` for what the service tells again when asked, ``READ``. A file of SQLite is then synced, not
-synced, or not locked; other databases treat them alike.
+anything else happens, ``EVENT`` for what the service tells again when asked, ``READING``. A file of SQLite is then
+synced, not synced, or not locked; other databases treat them alike.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
-from airlock_online.journal.schema import SCHEMA, TABLES, VERSION, Identity, identify
+from airlock_online.journal.schema import SCHEMA, SCHEMA_VERSION, TABLES, Identity, identify
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe
@@ -110,8 +110,8 @@ _WAIT = (
 _MAKING = 0x6169726C6F636B  # PostgreSQL's advisory lock while tables are made
 
 ACCESS = "airlock"
-STATE, EVENT, READ = "state", "event", "read"
-_SQLITE_SYNC = {STATE: "FULL", EVENT: "NORMAL", READ: "NORMAL"}
+STATE, EVENT, READING = "state", "event", "read"
+_SQLITE_SYNC = {STATE: "FULL", EVENT: "NORMAL", READING: "NORMAL"}
 
 
 class JournalError(UsageError):
@@ -132,7 +132,7 @@ def open_engine(where: str, *, make: bool) -> tuple[Engine, Identity]:
             f"{shown_place(url)} cannot be used: no driver for it", do="install it, or correct it"
         ) from error
     try:
-        with wrapped("opened"), engine.begin() as connection:
+        with journal_errors("opened"), engine.begin() as connection:
             _require_tables(connection, make=make)
             return engine, identify(connection)
     except JournalError:
@@ -141,7 +141,7 @@ def open_engine(where: str, *, make: bool) -> tuple[Engine, Identity]:
 
 
 @contextmanager
-def wrapped(what: str) -> Iterator[None]:
+def journal_errors(what: str) -> Iterator[None]:
     """Turn the database's errors into ``JournalError``."""
     try:
         yield
@@ -322,7 +322,7 @@ def _make_file(path: Path) -> None:
     with TemporaryDirectory(prefix=".journal-", dir=path.parent) as folder:
         new = Path(folder) / "new"
         os.close(os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-        with wrapped("made"), closing(sqlite3.connect(new)) as database:
+        with journal_errors("made"), closing(sqlite3.connect(new)) as database:
             database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         with suppress(FileExistsError):
             os.link(new, path)
@@ -353,7 +353,7 @@ def _begin(connection: Connection) -> None:
     try:
         cursor.execute(f"PRAGMA synchronous = {_SQLITE_SYNC[access]}")  # FULL: on the disk before a byte is sent
         # Writers queue at the door, and never deadlock inside; readers need not wait.
-        cursor.execute("BEGIN" if access == READ else "BEGIN IMMEDIATE")
+        cursor.execute("BEGIN" if access == READING else "BEGIN IMMEDIATE")
     finally:
         cursor.close()
 
@@ -367,9 +367,9 @@ def _require_tables(connection: Connection, *, make: bool) -> None:
     TABLES.create_all(connection)
     versions = list(connection.scalars(select(SCHEMA.c.version)))
     if not versions:
-        connection.execute(insert(SCHEMA).values(version=VERSION))
-    elif versions != [VERSION]:
+        connection.execute(insert(SCHEMA).values(version=SCHEMA_VERSION))
+    elif versions != [SCHEMA_VERSION]:
         raise JournalError(
-            f"the journal has schema version {versions}, this program knows {VERSION}",
+            f"the journal has schema version {versions}, this program knows {SCHEMA_VERSION}",
             do="use the program that wrote it, or another journal",
         )

@@ -23,13 +23,13 @@ from sqlalchemy.exc import IntegrityError
 from airlock_online.journal.engine import (
     ACCESS,
     EVENT,
-    READ,
+    READING,
     STATE,
     Cutter,
     JournalError,
     bounded,
+    journal_errors,
     open_engine,
-    wrapped,
 )
 from airlock_online.journal.events import (
     ANOMALY,
@@ -85,7 +85,7 @@ class Journal:
     def __init__(self, engine: Engine, clock_ms: Callable[[], int], identity: Identity = Identity("", "")) -> None:  # noqa: B008
         self._engine = engine
         self.journal_id, self._copied = identity
-        self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READ)}
+        self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READING)}
         # Threads wait here in turn; in SQLite itself they would ask again and again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
         self._cutter = Cutter()
@@ -106,12 +106,12 @@ class Journal:
 
     @contextmanager
     def _writing(self, access: str = STATE) -> Iterator[Connection]:
-        with wrapped("written"), self._turn, bounded(self._for[access], access, self._cutter) as connection:
+        with journal_errors("written"), self._turn, bounded(self._for[access], access, self._cutter) as connection:
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with wrapped("read"), bounded(self._for[READ], READ, self._cutter) as connection:
+        with journal_errors("read"), bounded(self._for[READING], READING, self._cutter) as connection:
             yield connection
 
     # ---- states ---------------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ class OrderState(StrEnum):
     VOIDED = "VOIDED"
 
 
-MEANINGS = {
+STATE_MEANINGS = {
     OrderState.PREPARED: "in the journal; not a byte has been sent",
     OrderState.SENDING: "the one request is on its way",
     OrderState.REJECTED: "refused before it was accepted: it may be sent again",

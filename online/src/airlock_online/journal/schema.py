@@ -36,7 +36,7 @@ from sqlalchemy.exc import DBAPIError
 
 from airlock_online.journal.order_states import FINAL, OrderState
 
-VERSION = 1
+SCHEMA_VERSION = 1
 
 _S = OrderState
 _ENDS = FINAL

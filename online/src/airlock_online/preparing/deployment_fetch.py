@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import flag_of, whole
-from airlock_online.preparing.meta_forms import address, contracts_of, enums_of, missing, one_spelling
-from airlock_shared.documents.deployment import FORMAT, REHEARSAL_CHAINS, Deployment
+from airlock_online.preparing.meta_forms import enums_of, missing, named_contracts, one_spelling, told_address
+from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import shipped
@@ -36,7 +36,7 @@ def deployment_document(
     """
     told = _Told(meta, replies, {})
     document: dict[str, Any] = {
-        "format": FORMAT,
+        "format": DEPLOYMENT_FORMAT,
         "name": name,
         "rehearsal": (chain_id := told.part("chain_id", _integer, meta)) in REHEARSAL_CHAINS,
         **({} if test_network is None else {"test_network": test_network}),
@@ -45,7 +45,7 @@ def deployment_document(
             "trading": told.part("trading_domain", _domain, meta),
             "referral": told.part("referral_domain", _domain, meta),
         },
-        "contracts": told.part("contracts", lambda table: contracts_of(_table(table)), meta),
+        "contracts": told.part("contracts", lambda table: named_contracts(_table(table)), meta),
         "enums": told.part("enums", lambda table: enums_of(_table(table), replies["meta"]["enum_first"]), meta),
         "units": told.part("units", lambda table: one_spelling(_table(table)), meta),
         "defaults": {
@@ -200,7 +200,7 @@ def _domain(value: Any) -> dict[str, Any]:
         "name": str(_at(value, "name")),
         "version": str(_at(value, "version")),
         "chainId": _integer(_at(value, "chainId")),
-        "verifyingContract": address(_at(value, "verifyingContract")),
+        "verifyingContract": told_address(_at(value, "verifyingContract")),
     }
 
 

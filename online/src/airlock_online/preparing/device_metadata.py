@@ -72,7 +72,7 @@ def _field(value: Any, where: str) -> dict[str, Any]:
 # ---- device metadata ------------------------------------------------------------------------------------------------
 
 
-MAX_BYTES = 16 << 20  # the list of a whole chain has about 2 MB
+MAX_LIST_BYTES = 16 << 20  # the list of a whole chain has about 2 MB
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
@@ -108,7 +108,7 @@ def _token(document: dict[str, Any], published: Any) -> dict[str, Any]:
 
 def _parsed(data: bytes) -> Any:
     try:
-        return parse_json(data, max_bytes=MAX_BYTES)
+        return parse_json(data, max_bytes=MAX_LIST_BYTES)
     except DocumentError as error:
         raise _not_records(error.what) from None
 

@@ -15,7 +15,7 @@ from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
 from airlock_online.error_codes import ERROR_CODES
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError, UsageError
-from airlock_shared.ethereum.abi import decode
+from airlock_shared.ethereum.abi import decode_abi
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.ethereum.transactions import Transaction, value_wei
 from airlock_shared.text.safe import safe
@@ -84,10 +84,10 @@ def reason(data: str) -> str:
     selector = raw[:4]
     try:
         if selector == _ERROR:
-            (told,) = decode(["string"], raw[4:])
+            (told,) = decode_abi(["string"], raw[4:])
             return f"it says: {safe(str(told), limit=300)}"
         if selector == _PANIC:
-            (code,) = decode(["uint256"], raw[4:])
+            (code,) = decode_abi(["uint256"], raw[4:])
             return f"panic {code:#x}: {_PANICS.get(code, 'a code that Solidity does not list')}"
     except Refusal:
         return f"a reason that cannot be read: {data[:202]}"
@@ -195,11 +195,11 @@ def gas_and_fees_of(deployment: Deployment, by_hand: ByHand, url: str, http: Htt
     if not url:
         raise _nobody_to_ask()
     node = RpcClient(url, http)
-    require_chain(node, deployment)
+    require_pinned_chain(node, deployment)
     return GasAndFees(by_hand, node)
 
 
-def require_chain(node: RpcClient, deployment: Deployment) -> None:
+def require_pinned_chain(node: RpcClient, deployment: Deployment) -> None:
     """Raise ``Refusal("TX-CHAIN")`` when a node serves another chain than the pinned one."""
     got, expected = node.chain_id(), deployment.chain_id
     if got != expected:

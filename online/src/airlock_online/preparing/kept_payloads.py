@@ -19,14 +19,14 @@ from airlock_shared.ethereum.transactions import signing_hash
 from airlock_shared.host.files import locked, make_folder, open_lock, read_input, write_new
 from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.calldata import hash_of
+from airlock_shared.venue.calldata import payload_hash
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.venue.services import AUTHORIZATION
 from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.members import read_members
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_json
 
-FORMAT = "airlock/kept-payload@1"
+_FORMAT = "airlock/kept-payload@1"
 _ENTRY = {
     "format": str, "plan": str, "deployment": str, "step": str, "method": str, "path": str, "fields": dict,
     "payload": dict, "built_ms": int, "seal": str,
@@ -45,7 +45,7 @@ class KeptPayloads:
     """The kept payloads of one plan under one deployment, both named by fingerprint (64 hex digits)."""
 
     def __init__(self, home: Path, plan: str, deployment: str) -> None:
-        self._names = {"format": FORMAT, "plan": plan, "deployment": deployment}
+        self._names = {"format": _FORMAT, "plan": plan, "deployment": deployment}
         self._folder = home / "prepared" / f"{plan[:32]}-{deployment[:32]}"
 
     @contextmanager
@@ -101,39 +101,39 @@ class KeptPayloads:
 # one.
 
 
-Structs = Mapping[str, Intent]
+_Structs = Mapping[str, Intent]
 
 
-def replaced_lines(home: OnlineHome, step: Step, new: Request, structs: Structs) -> Iterator[str]:
+def replaced_lines(home: OnlineHome, step: Step, new: Request, structs: _Structs) -> Iterator[str]:
     """Yield the old beside the new, and what may execute; nothing for a step that replaces nothing."""
     if not step.replaced_digest:
         return
     yield "REPLACES an earlier signature"
     yield f"  old {step.replaced_digest}"
     yield f"      {_found(home, step.replaced_digest, structs)}"
-    yield f"  new {digest_of(new)}"
+    yield f"  new {_digest_of(new)}"
     yield f"      step {new.step}{_nonce(new, structs)}"
     yield EITHER
 
 
-def digest_of(request: Request) -> str:
+def _digest_of(request: Request) -> str:
     """Return what is signed of a request that the checks accepted, 0x and 64 hex digits."""
     if request.transaction is not None:
         return "0x" + signing_hash(request.payload, request.transaction).hex()
     if request.action == AUTHORIZATION:
-        return "0x" + hash_of(request.payload).hex()
+        return "0x" + payload_hash(request.payload).hex()
     return str(request.payload["digest"]).lower()
 
 
-def _found(home: OnlineHome, digest: str, structs: Structs) -> str:
+def _found(home: OnlineHome, digest: str, structs: _Structs) -> str:
     for header, requests in home.kept_requests():
         for request in requests:
-            if digest_of(request) == digest:
+            if _digest_of(request) == digest:
                 return f"step {request.step} of ceremony {header.ceremony}{_nonce(request, structs)}"
     return "not among the requests that were prepared on this machine"
 
 
-def _nonce(request: Request, structs: Structs) -> str:
+def _nonce(request: Request, structs: _Structs) -> str:
     if request.transaction is not None:
         return f", account nonce {request.transaction.nonce}"
     if request.action == AUTHORIZATION:

@@ -32,7 +32,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 # ---- contracts ------------------------------------------------------------------------------------------------------
 
 
-def contracts_of(table: Mapping[str, Any]) -> dict[str, str]:
+def named_contracts(table: Mapping[str, Any]) -> dict[str, str]:
     """Return the contracts by the names that Airlock has for them, whatever their case, from tables within tables too.
 
     A contract may be an address or an object with one; null is none. Raises ``ServiceError``.
@@ -42,7 +42,7 @@ def contracts_of(table: Mapping[str, Any]) -> dict[str, str]:
         name = _CONTRACTS.get(label.lower(), label)
         if name in found:
             raise missing(f"one contract of the name {safe(name, limit=80)}, but two")
-        found[name] = address(value)
+        found[name] = told_address(value)
     return found
 
 
@@ -56,7 +56,7 @@ def _leaves(table: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
             yield label, value
 
 
-def address(value: Any) -> str:
+def told_address(value: Any) -> str:
     """Return an address in its checksum form. Raises ``ServiceError``."""
     try:
         return checksum_address(parse_address(value if type(value) is str else ""))

@@ -16,7 +16,7 @@ from airlock_shared.units import span_text
 
 PASSING = frozenset({429, 502, 503, 504})
 """Statuses that say nothing of what was asked: too many calls, or a proxy whose service is away."""
-ATTEMPTS = 6
+MAX_BUILDS = 6
 """Of what fails without a word of when to come again: 1, 2, 4, 8 and 16 s lie between them."""
 WAIT_AT_MOST_S = 900
 """For one answer, however often the service says to wait."""
@@ -49,7 +49,7 @@ class Patience:
             except ServiceError as error:
                 attempts += 1
                 told_s = error.retry_after_s
-                if not (error.unanswered or error.status in PASSING) or (told_s is None and attempts >= ATTEMPTS):
+                if not (error.unanswered or error.status in PASSING) or (told_s is None and attempts >= MAX_BUILDS):
                     raise
                 wait_s = max(told_s, 1) if told_s is not None else 1 << min(attempts - 1, 6)
                 self._require_time(error, wait_s, waited_s)

@@ -19,11 +19,11 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.forms import split_decimals
-from airlock_online.speech.sections import ACCOUNT, MARK, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech, is_part
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.documents.requests import Request, read_item
+from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import Transaction
@@ -44,7 +44,10 @@ def own_fields(step: Step, situation: Situation, members: Mapping[str, str]) -> 
 
     Raises ``UsageError`` for a leaf of which the plan says nothing, and for one that is no number where decimals are wanted.
     """
-    return {member: _value(step, situation, *split_decimals(source[len(MARK) :])) for member, source in members.items()}
+    return {
+        member: _value(step, situation, *split_decimals(source[len(PLACEHOLDER) :]))
+        for member, source in members.items()
+    }
 
 
 def _value(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
@@ -175,14 +178,14 @@ def prepare_step(
 ) -> Prepared:
     """Ask the builder for a step's payload and examine it; ``asked`` stands in for the action's documented endpoint.
 
-    Raises as :func:`require_known`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
+    Raises as :func:`require_known_action`, :func:`planned_ask`, :func:`ask_for` and :func:`examine`.
     """
-    require_known(step, situation)
+    require_known_action(step, situation)
     asked = asked or planned_ask(step, situation, sources.config.speech)
     return examine(step, situation, sources, used, asked, ask_for(asked, sources))
 
 
-def require_known(step: Step, situation: Situation) -> None:
+def require_known_action(step: Step, situation: Situation) -> None:
     """Raise ``UsageError`` for a step whose struct or call is neither of the catalogue nor of the deployment's profile."""
     known = situation.deployment.structs.keys() | situation.deployment.calls.by_name.keys()
     if step.action.name == CUSTOM and step.action.result not in known:
@@ -256,7 +259,7 @@ def request_members(step: Step, speech: Speech) -> dict[str, Any]:
     """Return what differs of a step's request to the builder; the account is whom the step is for."""
     account = checksum_address(step.signer.delegate_of or step.signer.address)
     said = speech.requests.get(build_name(step), {}) if step.action.name == CUSTOM else speech.request(build_name(step))
-    return {member: account if source == MARK + ACCOUNT else source for member, source in said.items()}
+    return {member: account if source == PLACEHOLDER + ACCOUNT else source for member, source in said.items()}
 
 
 def _request(
@@ -282,7 +285,7 @@ def _request(
     )
     try:
         refuse_floats(request.as_json(), f"step {step.id}")
-        return read_item(request.as_json(), f"step {step.id}")
+        return read_request(request.as_json(), f"step {step.id}")
     except Refusal as refusal:
         raise ServiceError(
             f"the builder's payload for step {step.id} is not in the form of the specification: {refusal}",

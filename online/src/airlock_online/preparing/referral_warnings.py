@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from airlock_online.readback.referral_codes import NOBODY, ReferralFacts, shown
+from airlock_online.readback.referral_codes import NOBODY, ReferralFacts, shown_fact
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.model import Exact, Plan, Step
 from airlock_shared.venue.referral_code import code_text
@@ -59,11 +59,11 @@ def _adopt(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     if seen.owner == NOBODY:
         yield f"the code {code} does not exist: nobody has registered it in this spelling, so adopting it has no effect"
     if seen.private and seen.owner != wish.account:
-        yield f"the code {code} is private: its owner {shown(seen.owner)} must let {wish.account} in"
+        yield f"the code {code} is private: its owner {shown_fact(seen.owner)} must let {wish.account} in"
     if seen.adopted == wish.code:
         yield f"{wish.account} has adopted this code already"
     elif seen.adopted is not None and any(seen.adopted):
-        yield f"{wish.account} has another code, which this one replaces: {shown(seen.adopted)}"
+        yield f"{wish.account} has another code, which this one replaces: {shown_fact(seen.adopted)}"
 
 
 def _register(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
@@ -92,7 +92,7 @@ def _accept(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
     elif seen.owner == NOBODY:
         yield f"the code {code_text(wish.code)} does not exist: nobody has registered it in this spelling"
     if seen.pending is not None and seen.pending != wish.account:
-        yield f"the caller {wish.account} is not nominated: the pending owner is {shown(seen.pending)}"
+        yield f"the caller {wish.account} is not nominated: the pending owner is {shown_fact(seen.pending)}"
 
 
 _BY_ACTION = {

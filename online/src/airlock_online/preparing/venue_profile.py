@@ -11,12 +11,12 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.profile_words import resolve
+from airlock_shared.venue.profile_words import resolve_profile
 from airlock_shared.venue.services import CORE_API, TWAP
 from airlock_shared.venue.structs import CATALOGUE, types_of_text
 from airlock_shared.wire.strict_json import parse_json, refuse_floats
 
-MAX_BYTES = 1 << 20
+MAX_PROFILE_BYTES = 1 << 20
 
 
 def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the profile") -> dict[str, Any]:
@@ -26,9 +26,9 @@ def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the pr
     what the codec raises.
     """
     try:
-        profile = parse_json(data, max_bytes=MAX_BYTES)
+        profile = parse_json(data, max_bytes=MAX_PROFILE_BYTES)
         refuse_floats(profile)
-        return {**document, "signed": resolve(profile, document.get("contracts"))}
+        return {**document, "signed": resolve_profile(profile, document.get("contracts"))}
     except DocumentError as error:
         what = told_at_once(file, [_told(each) for each in (error, *error.more)])
         do = "correct the file; docs/reference/venue-profile.md has its members and kinds"

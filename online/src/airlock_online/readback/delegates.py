@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from airlock_online.clients.reply_values import delegation_told, whole
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Read, ReadBack, Scene, unreadable
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, ReadReply, Scene, failed_read
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256, parse_address
@@ -15,7 +15,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, span_text, utc_text
 
 
-def registered(scene: Scene) -> list[Expectation]:
+def _registered(scene: Scene) -> list[Expectation]:
     """Expect that the delegate is enabled until the moment that was signed, may sign intents, and may send calls."""
     asked = scene.request.fields
     what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
@@ -24,7 +24,7 @@ def registered(scene: Scene) -> list[Expectation]:
     on_chain = _by_the_chain(scene, what, promised, expiry)
     read, enabled = _delegation(scene)
     if enabled is None:
-        return [unreadable(what, promised, read.data), *on_chain]
+        return [failed_read(what, promised, read.data), *on_chain]
     until = whole(read.data.get("expiry"))
     found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
     kept = False if not enabled else None if until is None else until == expiry
@@ -78,13 +78,13 @@ def removed(scene: Scene) -> list[Expectation]:
     on_chain = _by_the_chain(scene, what, "not enabled", 0)
     read, enabled = _delegation(scene)
     if enabled is None:
-        return [unreadable(what, "not enabled", read.data), *on_chain]
+        return [failed_read(what, "not enabled", read.data), *on_chain]
     left = [label for label, name in _PERMISSIONS.items() if read.data.get(name) is True]
     found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
     return [*read.judged([Expectation(what, "not enabled", found, not enabled and not left)]), *on_chain]
 
 
-def _delegation(scene: Scene) -> tuple[Read, bool | None]:
+def _delegation(scene: Scene) -> tuple[ReadReply, bool | None]:
     """Return the builder's read of the delegation, and whether it says that the delegate is enabled."""
     asked = scene.request.fields
     fields = {"trader": asked["trader"], "delegate": asked["delegate"]}
@@ -112,7 +112,7 @@ def _moment(unix_s: int | None, now_ms: int) -> str:
     return f"{utc_text(unix_s * 1000)} ({'in ' + span if unix_s * 1000 > now_ms else span + ' ago'}; raw {unix_s})"
 
 
-READ_BACK: ReadBack = {"delegate": registered, "delegate-set": registered, "delegate-remove": removed}
+DELEGATE_READS: ReadBack = {"delegate": _registered, "delegate-set": _registered, "delegate-remove": removed}
 """By action."""
 
 # ---- contract views -------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.reply_values import named, whole
+from airlock_online.clients.reply_values import reply_names, whole
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.cli.terminal import rows
@@ -41,7 +41,7 @@ ChainRead = Callable[[bytes, str], "ReferralFacts"]
 """Reads from the chain what is known of a referral code and of a trader (empty: of none)."""
 
 
-class Read(NamedTuple):
+class ReadReply(NamedTuple):
     """The data of a read, or the ``ServiceError`` in its place. ``names``: its reply names what was asked for."""
 
     data: Any
@@ -75,21 +75,21 @@ class Scene(NamedTuple):
         payload = self.request.payload
         return value_of(self.structs[payload["primaryType"]].fields, payload["message"], kind)
 
-    def ask_about(self, read: str, fields: Mapping[str, str]) -> Read:
+    def ask_about(self, read: str, fields: Mapping[str, str]) -> ReadReply:
         """Return a read by the builder, and whether its reply names what was asked for."""
         data = self.builder.read_or_error(read, fields)
-        return read_of(data, named(data, **fields), ", ".join(fields))
+        return read_of(data, reply_names(data, **fields), ", ".join(fields))
 
     def last(self, kind: str) -> OrderEvent | None:
         """Return the last event of a type, or None."""
         return next((event for event in reversed(self.events) if event.type == kind), None)
 
 
-def read_of(data: Any, names: bool | None, asked: str) -> Read:
+def read_of(data: Any, names: bool | None, asked: str) -> ReadReply:
     """Return a read whose reply names what was ``asked``; one that names something else is the ``ServiceError`` of it."""
     if type(data) is dict and names is False:
-        return Read(ServiceError(f"the reply is not about the {asked} that was asked for"), names=False)
-    return Read(data, names is True)
+        return ReadReply(ServiceError(f"the reply is not about the {asked} that was asked for"), names=False)
+    return ReadReply(data, names is True)
 
 
 ReadBack = dict[str, Callable[[Scene], list[Expectation]]]
@@ -102,7 +102,7 @@ def untold(what: str, promised: str, why: object) -> Expectation:
     return Expectation(what, promised, found, None)
 
 
-def unreadable(what: str, promised: str, read: object) -> Expectation:
+def failed_read(what: str, promised: str, read: object) -> Expectation:
     """Return an expectation whose read failed, or answered in a shape that is not known."""
     return untold(what, promised, read if isinstance(read, ServiceError) else "the answer has an unknown shape")
 
@@ -189,8 +189,8 @@ def is_about(read: dict[str, Any], trader: str) -> bool | None:
     entries = [
         e.get(kind) if type(e) is dict else e for kind, told in members for e in (told if type(told) is list else [])
     ]
-    whose = [named(entry, trader=trader) for entry in entries]
-    itself = named(read, trader=trader)
+    whose = [reply_names(entry, trader=trader) for entry in entries]
+    itself = reply_names(read, trader=trader)
     if False in (*whose, itself):
         return False
     return True if itself is True or (whose and None not in whose) else None

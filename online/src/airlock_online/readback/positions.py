@@ -12,18 +12,18 @@ from typing import NamedTuple
 from airlock_online.clients.reply_values import whole
 from airlock_online.readback.expectations import (
     Expectation,
-    Read,
     ReadBack,
+    ReadReply,
     Scene,
     Trade,
     amount_text,
+    failed_read,
     is_about,
     read_of,
     read_trade,
     same_moment,
     trade_text,
     trades_in,
-    unreadable,
     untold,
     waiting_order,
 )
@@ -32,8 +32,8 @@ from airlock_shared.text.safe import safe
 from airlock_shared.units import PRICE, USDC, to_raw
 from airlock_shared.venue.kinds import OPENED, PAIR
 
-EXECUTED, INCREASED, STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
-PENDING = "pending: the transaction stored an order that is filled later"
+_EXECUTED, INCREASED, _STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
+_PENDING = "pending: the transaction stored an order that is filled later"
 
 
 class _Slot(NamedTuple):
@@ -58,16 +58,16 @@ class _Slot(NamedTuple):
         return None
 
 
-def opened(scene: Scene) -> list[Expectation]:
+def _opened(scene: Scene) -> list[Expectation]:
     """Return the expectation of an open: a position of its side, in the slot that the event tells."""
     pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("side"), scene.signed("trader")
     promised = f"a {'long' if buy else 'short'} position"
-    told = _told(scene, EXECUTED)
+    told = _told(scene, _EXECUTED)
     if told is None or told.pair != pair:
         what, read = f"a position on pair {pair}", _positions(scene, trader)
         trades = trades_in(read.data)
         if trades is None:
-            return [unreadable(what, promised, read.data)]
+            return [failed_read(what, promised, read.data)]
         some = any(trade.pair == pair and trade.buy in (buy, None) for trade in trades)
         found = "such a position, but no event gives its slot" if some else "no such position"
         return read.judged([Expectation(what, promised, found, None if some else False)])
@@ -83,7 +83,7 @@ def closed(scene: Scene) -> list[Expectation]:
     asked, place = scene.request.fields, _signed_place(scene)
     in_usdc = asked.get("collateralToCloseUsdc")
     promised = f"{safe(in_usdc)} USDC closed" if in_usdc else f"{safe(asked['coinExposure'])} coins closed"
-    told = _result(scene, EXECUTED, place)
+    told = _result(scene, _EXECUTED, place)
 
     def judge(mine: Trade | None) -> _Judged:
         if mine is None:
@@ -117,7 +117,7 @@ def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | 
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
     if trades is None:
-        return [unreadable(place.name, promised, read.data)]
+        return [failed_read(place.name, promised, read.data)]
     mine = place.among(trades)
     beside, kept = judge(mine)
     return read.judged([Expectation(place.name, promised, trade_text(mine) + beside, kept)])
@@ -137,7 +137,7 @@ def _told_by(told: int | None) -> str:
 def trigger(scene: Scene) -> list[Expectation]:
     """Return what is expected of a trigger: its id told, the one that it replaces named, its position there."""
     place = _signed_place(scene)
-    event = scene.last(STORED)
+    event = scene.last(_STORED)
     new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
     expectations = [Expectation("the trigger", "stored, with its entity id", _entity(new), _is_entity(new))]
     if replaced := scene.request.replaces:
@@ -164,7 +164,7 @@ def pending(scene: Scene) -> list[Expectation]:
     what = place.name if place.slot is not None else f"a position on pair {place.pair}"
     trades = trades_in(_positions(scene, place.trader).data)
     now = f"; now: {trade_text(place.among(trades))}" if trades is not None and place.slot is not None else ""
-    return [Expectation(what, f"{scene.request.action}, when the order is filled", f"{PENDING}{now}", None)]
+    return [Expectation(what, f"{scene.request.action}, when the order is filled", f"{_PENDING}{now}", None)]
 
 
 def limit_updated(scene: Scene) -> list[Expectation]:
@@ -182,7 +182,7 @@ def limit_updated(scene: Scene) -> list[Expectation]:
         if order == {}:
             expectations.append(untold(what, promised, "no such order is pending; it may have been executed"))
         elif found is None:
-            expectations.append(unreadable(what, promised, read.data))
+            expectations.append(failed_read(what, promised, read.data))
         else:
             same = _raw_price(asked[name]) == found
             expectations += read.judged([Expectation(what, promised, amount_text(found, PRICE), same)])
@@ -196,7 +196,7 @@ def _raw_price(text: str) -> int | None:
         return None
 
 
-def _positions(scene: Scene, trader: str) -> Read:
+def _positions(scene: Scene, trader: str) -> ReadReply:
     """Return the read of the trader's positions."""
     data = scene.builder.read_or_error("positions", {"trader": trader})
     return read_of(data, is_about(data, trader) if type(data) is dict else None, "trader")
@@ -219,8 +219,8 @@ def _result(scene: Scene, kind: str, place: _Slot) -> int | None:
     return told.collateral if told and place.among([told]) else None
 
 
-READ_BACK: ReadBack = {
-    "open": opened, "open-coin": opened, "close": closed, "close-coin": closed,
+POSITION_READS: ReadBack = {
+    "open": _opened, "open-coin": _opened, "close": closed, "close-coin": closed,
     "increase": increased, "increase-coin": increased, "tpsl-partial": trigger, "limit-update": limit_updated,
     "position-increase": pending, "position-increase-coin": pending, "trade-open": pending, "trade-close": pending,
 }  # fmt: skip

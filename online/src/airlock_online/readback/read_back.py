@@ -65,5 +65,5 @@ def _nothing_reads(scene: Scene) -> list[Expectation]:
 
 
 _OTHERS: ReadBack = {"twap-cancel": _twap_cancelled, "token-approve": _approved}
-_BY_ACTION: ReadBack = delegates.READ_BACK | positions.READ_BACK | referral_codes.READ_BACK | _OTHERS
+_BY_ACTION: ReadBack = delegates.DELEGATE_READS | positions.POSITION_READS | referral_codes.REFERRAL_READS | _OTHERS
 """What is not here has nothing that can be read back."""

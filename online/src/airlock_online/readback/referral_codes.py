@@ -12,11 +12,11 @@ from typing import NamedTuple, TypeVar
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
-from airlock_online.clients.reply_values import named
+from airlock_online.clients.reply_values import reply_names
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, ReferralViews
 from airlock_online.readback.delegates import ContractViews
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Read, ReadBack, Scene, unreadable
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, ReadReply, Scene, failed_read
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Refusal, ServiceError
@@ -76,7 +76,7 @@ def from_builder(builder: BuilderClient, code: bytes, trader: str = "") -> Refer
     troubles = [_why(read)]
     if trader:
         read = builder.read_or_error("referral", {"trader": trader})
-        if type(read) is dict and named(read, trader=trader) is False:
+        if type(read) is dict and reply_names(read, trader=trader) is False:
             read = ServiceError(f"the reply names another trader than {trader}, which was asked for")
         seen = seen._replace(adopted=code_in(read))
         troubles.append(_why(read))
@@ -177,11 +177,11 @@ def disagreements(seen: Sequence[ReferralFacts]) -> list[str]:
     for name, label in _LABELS.items():
         told = [(one.source, getattr(one, name)) for one in seen if getattr(one, name) is not None]
         if len({value for _, value in told}) > 1:
-            found.append(f"{label}: " + "; ".join(f"{source} says {shown(value)}" for source, value in told))
+            found.append(f"{label}: " + "; ".join(f"{source} says {shown_fact(value)}" for source, value in told))
     return found
 
 
-def shown(value: str | bool | bytes | None) -> str:
+def shown_fact(value: str | bool | bytes | None) -> str:
     """Return a told value for a person."""
     if value is None:
         return "not told"
@@ -192,7 +192,7 @@ def shown(value: str | bool | bytes | None) -> str:
     return value or "nobody"
 
 
-def settled(seen: Sequence[ReferralFacts]) -> ReferralFacts:
+def settled_facts(seen: Sequence[ReferralFacts]) -> ReferralFacts:
     """Return the sources as one: the chain's word where it gives one, else the builder's."""
     told = ReferralFacts("all")
     for one in seen:  # the builder first: what the chain tells takes its place
@@ -206,10 +206,10 @@ def seen_lines(seen: Sequence[ReferralFacts], trader: str, margin: str) -> Itera
         yield f"{margin}{safe(one.source)} says"
         told = {"exists": one.exists, "owner": one.owner, "pending owner": one.pending, "private": one.private}
         for label, value in told.items():
-            yield f"{margin}  {label:<14} {shown(value)}"
+            yield f"{margin}  {label:<14} {shown_fact(value)}"
         if trader:
             yield f"{margin}  adopted by     {trader}:"
-            yield from rows(f"{margin}    ", shown(one.adopted))
+            yield from rows(f"{margin}    ", shown_fact(one.adopted))
         if one.trouble:
             yield from rows(f"{margin}  not told: ", one.trouble)
 
@@ -226,7 +226,7 @@ def adopted(scene: Scene, *, account: str) -> list[Expectation]:
     return by_builder + by_chain
 
 
-def registered(scene: Scene) -> list[Expectation]:
+def _registered(scene: Scene) -> list[Expectation]:
     """Expect that who registered the code owns it; what was signed is in the message, whatever the fields' names."""
     return _owners(scene, code_bytes(scene.signed("code")), owner=scene.signed("referrer"))
 
@@ -237,7 +237,7 @@ def transferred(scene: Scene) -> list[Expectation]:
     return _owners(scene, code_bytes(asked["code"]), owner=asked["caller"], pending=asked["newOwner"])
 
 
-def accepted(scene: Scene) -> list[Expectation]:
+def _accepted(scene: Scene) -> list[Expectation]:
     """Expect that the caller owns the code, and that nobody is nominated any more."""
     asked = scene.request.fields
     return _owners(scene, code_bytes(asked["code"]), owner=asked["caller"], pending=NOBODY)
@@ -247,7 +247,7 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     """Expect a code's owner and, unless it is None, its pending owner (empty for nobody)."""
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     told = scene.builder.read_or_error("referral", {"code": code_text(code)})
-    read, chain = Read(about_code(told, code), code_in(told) == code), _chain(scene, code, "")
+    read, chain = ReadReply(about_code(told, code), code_in(told) == code), _chain(scene, code, "")
     at_builder = told_owners(read.data)
     rows = [_by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)]
     if pending is not None:
@@ -255,21 +255,21 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     return [each for source in zip(*rows, strict=True) for row in source for each in row]
 
 
-Told = TypeVar("Told", str, bytes)
+_Told = TypeVar("_Told", str, bytes)
 
 
 def _by_both(
-    what: str, wanted: Told, read: Read, by_builder: Told | None, by_chain: Told | None
+    what: str, wanted: _Told, read: ReadReply, by_builder: _Told | None, by_chain: _Told | None
 ) -> tuple[list[Expectation], list[Expectation]]:
     """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
 
-    def judged(source: str, found: Told | None) -> list[Expectation]:
+    def judged(source: str, found: _Told | None) -> list[Expectation]:
         if found is None:
             return []
         same = found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()
         return [Expectation(what + source, _text(wanted), _text(found), same)]
 
-    unread = [unreadable(what, _text(wanted), read.data)]
+    unread = [failed_read(what, _text(wanted), read.data)]
     return read.judged(judged("", by_builder)) or unread, judged(BY_THE_CHAIN, by_chain)
 
 
@@ -280,14 +280,14 @@ def _chain(scene: Scene, code: bytes, trader: str) -> ReferralFacts:
 
 def _text(value: str | bytes) -> str:
     if isinstance(value, str):
-        return shown(safe(value))
+        return shown_fact(safe(value))
     points = code_points(code_letters(value))
     return f"{safe(code_text(value))} ({points}; raw 0x{value.hex()})" if any(value) else "no code"
 
 
-READ_BACK: ReadBack = {
+REFERRAL_READS: ReadBack = {
     "referral-set-code": partial(adopted, account="referee"),
     "referral-set-code-tx": partial(adopted, account="caller"),
-    "referral-register": registered, "referral-transfer": transferred, "referral-accept": accepted,
+    "referral-register": _registered, "referral-transfer": transferred, "referral-accept": _accepted,
 }  # fmt: skip
 """By action."""

@@ -18,8 +18,6 @@ from airlock_online.speech.sections import (
     BODIES,
     CARRIERS,
     EXECUTING,
-    FORMAT,
-    MARK,
     MARKET,
     MESSAGE,
     NEXT,
@@ -27,8 +25,10 @@ from airlock_online.speech.sections import (
     OF_A_TRANSACTION,
     PARTS,
     PATHS,
+    PLACEHOLDER,
     REPLACE,
     REPLIES,
+    SERVICES_FORMAT,
     SHIPPED,
     SHIPPED_LEAF,
     STATUS,
@@ -38,7 +38,7 @@ from airlock_online.speech.sections import (
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.toml_positions import TomlPosition, nearest, places
+from airlock_shared.plan.toml_positions import TomlPosition, innermost_position, places
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.services import CORE_API, RELAY, RELAYER, TWAP
@@ -193,7 +193,7 @@ def _own(name: str, section: str, tables: Tables) -> str:
 
 def _constant(name: str, value: Any, parts: Collection[str]) -> Iterator[str]:
     if type(value) is str and (value in parts or value.startswith(NEXT) or _NAMED_PART.fullmatch(value)):
-        yield f"{name} = {value!r} has the name of a part: write {MARK + value!r}, or another text"
+        yield f"{name} = {value!r} has the name of a part: write {PLACEHOLDER + value!r}, or another text"
     text = type(value) is str and len(value) <= 200 and value.isprintable()
     if not text and type(value) is not bool and not (type(value) is int and abs(value) < 1 << 53):
         yield f"{name} = {value!r} is neither a part nor a constant: a text of 200 characters, a whole number, true or false"
@@ -207,7 +207,9 @@ def in_body(name: str, value: Any, _: Tables) -> Iterable[str]:
     found: list[str] = []
     wrong = list(_in_table(value, parts, found, 1))
     if not wrong and sum(part in CARRIERS for part in found) != 1:
-        wrong = [f"the signature must be in it, once: {' or '.join(MARK + each for each in CARRIERS if each in parts)}"]
+        wrong = [
+            f"the signature must be in it, once: {' or '.join(PLACEHOLDER + each for each in CARRIERS if each in parts)}"
+        ]
     return wrong
 
 
@@ -223,9 +225,9 @@ def _in_table(table: Any, parts: tuple[str, ...], found: list[str], depth: int) 
         elif not is_part(value):
             yield from _constant(name, value, (*PARTS, *EXECUTING, *OF_A_TRANSACTION, "order_type"))
         else:
-            found.append(part := value.removeprefix(MARK).removesuffix(AS_NUMBER))
+            found.append(part := value.removeprefix(PLACEHOLDER).removesuffix(AS_NUMBER))
             if part not in parts and (parts is OF_A_TRANSACTION or not _NAMED_PART.fullmatch(part)):
-                yield f"{name} = {value!r} is no part of a delivery: {', '.join(MARK + each for each in parts)}"
+                yield f"{name} = {value!r} is no part of a delivery: {', '.join(PLACEHOLDER + each for each in parts)}"
 
 
 def in_request(name: str, value: Any, tables: Tables) -> Iterable[str]:
@@ -238,9 +240,9 @@ def in_request(name: str, value: Any, tables: Tables) -> Iterable[str]:
     told = [each for member, source in value.items() for each in _in_source(member, source, known)]
     if known is None or told:
         return told
-    sources = [source[len(MARK) :] for source in value.values() if is_part(source)]
+    sources = [source[len(PLACEHOLDER) :] for source in value.values() if is_part(source)]
     sources = ["page" if source.startswith(NEXT) else source for source in sources]
-    twice = {member for member in value if member in known - {*sources} and value[member] != MARK + NOT_SENT}
+    twice = {member for member in value if member in known - {*sources} and value[member] != PLACEHOLDER + NOT_SENT}
     twice |= {source for source in sources if sources.count(source) > 1 and source in known}
     return [f"{each!r}: it gives two members one name, or one member two" for each in sorted(twice)]
 
@@ -251,19 +253,19 @@ def _in_source(member: str, source: Any, known: Collection[str] | None) -> Itera
         yield f"{member!r} is not the name of a member"
     elif not is_part(source):
         yield from _constant(member, source, known or ())
-    elif source == MARK + NOT_SENT and member not in (known or ()):
+    elif source == PLACEHOLDER + NOT_SENT and member not in (known or ()):
         yield f"{member} = {source!r}: it is not sent anyway"
-    elif source in (MARK + NOT_SENT, MARK + ACCOUNT):
+    elif source in (PLACEHOLDER + NOT_SENT, PLACEHOLDER + ACCOUNT):
         return
     elif known is None:
-        leaf, decimals = split_decimals(source[len(MARK) :])
+        leaf, decimals = split_decimals(source[len(PLACEHOLDER) :])
         if _place(leaf) or decimals > _DECIMALS_AT_MOST:
             yield f"{member} = {source!r} is no leaf, nor a leaf with at most {_DECIMALS_AT_MOST} decimals"
-    elif "page" in known and source.startswith(MARK + NEXT):
-        if wrong := _place(source.removeprefix(MARK + NEXT)):
+    elif "page" in known and source.startswith(PLACEHOLDER + NEXT):
+        if wrong := _place(source.removeprefix(PLACEHOLDER + NEXT)):
             yield f"{member} = {source!r}: {wrong}"
-    elif source[len(MARK) :] not in known:
-        yield f"{member} = {source!r} is sent nowhere; {meant(source[len(MARK) :], known)}"
+    elif source[len(PLACEHOLDER) :] not in known:
+        yield f"{member} = {source!r} is sent nowhere; {meant(source[len(PLACEHOLDER) :], known)}"
 
 
 def split_decimals(source: str) -> tuple[str, int]:
@@ -295,14 +297,14 @@ IN_TABLE: Mapping[str, Callable[[str, Any, Tables], Iterable[str]]] = {
 # machine.
 
 
-MAX_BYTES = 64 << 10
+_MAX_BYTES = 64 << 10
 _MISTAKES_SHOWN = 40
 
 
 def read_services(file: Path) -> Speech:
     """Return how services speak with a file. Raises ``UsageError`` that names every mistake at once."""
     try:
-        data = read_input(file, max_bytes=MAX_BYTES)
+        data = read_input(file, max_bytes=_MAX_BYTES)
         table = parse_toml(data)
     except ValueError as error:
         raise UsageError(f"{safe(str(file))} is not TOML: {error}", do="correct the file") from error
@@ -327,8 +329,8 @@ def resolve_services(table: Mapping[str, Any], file: str = "services", text: str
 
 def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
     """Yield the place, section and name, and the sentence of each mistake."""
-    if table.get("format") != FORMAT:
-        yield ("", "format"), f"is {table.get('format')!r}, and this program reads {FORMAT!r}"
+    if table.get("format") != SERVICES_FORMAT:
+        yield ("", "format"), f"is {table.get('format')!r}, and this program reads {SERVICES_FORMAT!r}"
     for section, values in table.items():
         if section == "format":
             continue
@@ -349,7 +351,7 @@ def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]
 
 def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:
     """Return where a member stands: the line of it, or of the table that it is missing in, and its name."""
-    line = f"line {nearest(found, f'{section}.{name}'.strip('.'))[1].name.line}: " if found else ""
+    line = f"line {innermost_position(found, f'{section}.{name}'.strip('.'))[1].name.line}: " if found else ""
     return line + (f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} ")
 
 

@@ -15,12 +15,12 @@ from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, CORE_API, RELAY, RELAYER, ROUTES, TWAP
 from airlock_shared.wire.strict_json import fingerprint
 
-FORMAT = "airlock/venue-services@1"
+SERVICES_FORMAT = "airlock/venue-services@1"
 
 MARKET, REPLACE, STATUS = "market", f"{CORE_API}-replace", "-status"
 """Names of the file: the batched market, the core API's replacing of a trigger, and what ends the name of a status read."""
 
-MARK, AS_NUMBER, NOT_SENT, ACCOUNT = "$", " as number", "nothing", "account"
+PLACEHOLDER, AS_NUMBER, NOT_SENT, ACCOUNT = "$", " as number", "nothing", "account"
 """A text that begins with the mark is a part; every other value of a body or a request is a constant, sent as it stands."""
 
 NEXT = "next."
@@ -180,12 +180,12 @@ class Speech(NamedTuple):
     @property
     def fingerprint(self) -> str:
         """The fingerprint of how services speak: of the whole that is in force, whatever of it stands in a file."""
-        return fingerprint({"format": FORMAT, **{".".join(row): value for row, value in self.rows.items()}})
+        return fingerprint({"format": SERVICES_FORMAT, **{".".join(row): value for row, value in self.rows.items()}})
 
 
 def is_part(value: Any) -> bool:
     """Tell whether a value of a body or a request is a part; every other is a constant, or a table."""
-    return type(value) is str and value.startswith(MARK)
+    return type(value) is str and value.startswith(PLACEHOLDER)
 
 
 SHIPPED = Speech()
@@ -198,10 +198,10 @@ SHIPPED = Speech()
 # (:mod:`airlock_online.delivery.routes.posting`).
 
 
-PENDING, CONFIRMED, REVERTED, FAILED = "pending", "confirmed", "reverted", "failed"
+_PENDING, CONFIRMED, REVERTED, FAILED = "pending", "confirmed", "reverted", "failed"
 
 MEANINGS = {
-    PENDING: "the service has it, and nothing is decided: it is asked again",
+    _PENDING: "the service has it, and nothing is decided: it is asked again",
     CONFIRMED: "its transaction is in a block. It counts with its transaction and its block in the same reply, without a "
     "sign of failure beside it, and where a node of the operator's is configured, with that node's receipt",
     REVERTED: "its transaction failed in a block. By itself this ends nothing: the chain, or the deadline, does",
@@ -209,7 +209,7 @@ MEANINGS = {
 }
 """The closed list, and what follows from each."""
 
-KNOWN = {PENDING: PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
+KNOWN = {_PENDING: _PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
 """The words that are known without any file."""
 
 OF_EVENTS = frozenset(
@@ -224,13 +224,13 @@ _PLAIN = {
     "fail|revert|error|reject|drop|expire|abort|declin|invalid|denied|timeout|timedout|unsuccess|notconfirm|notexecut"
     "|replaced": frozenset({REVERTED, FAILED}),
     "pending|queue|submit|sent|sending|broadcast|processing|progress|wait|accept|receiv|schedul|mempool|unconfirm|unmined"
-    "|notyet|notmined|inflight": frozenset({PENDING}),
-    "success|succeed|confirm|complet|execut|finali|mined|done": frozenset({CONFIRMED, PENDING}),
+    "|notyet|notmined|inflight": frozenset({_PENDING}),
+    "success|succeed|confirm|complet|execut|finali|mined|done": frozenset({CONFIRMED, _PENDING}),
 }
 """What a word plainly says in English, by a part of it; the first row that fits decides what it may mean."""
 
 
-def plain(word: str) -> str:
+def plain_letters(word: str) -> str:
     """Return a word's letters and digits, whatever its case and whatever stands between them."""
     return "".join(letter for letter in word.casefold() if letter.isalnum())
 
@@ -240,7 +240,7 @@ def may_mean(word: str) -> frozenset[str]:
 
     The meanings' own names have one meaning in every file; ``failed`` is the specification's ("Events", row ``Error``).
     """
-    letters = plain(word)
+    letters = plain_letters(word)
     if letters in MEANINGS:
         return frozenset({letters})
     return next((means for said, means in _PLAIN.items() if re.search(said, letters)), frozenset(MEANINGS))
@@ -250,13 +250,13 @@ def mistakes_in(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each word of a file with which something is wrong, and what that is."""
     seen = dict[str, str]()
     for word, meaning in words.items():
-        if not 0 < len(word) <= 64 or not word.isascii() or not word.isprintable() or not plain(word):
+        if not 0 < len(word) <= 64 or not word.isascii() or not word.isprintable() or not plain_letters(word):
             yield word, "it is not a word of 1 to 64 printable ASCII characters"
         elif type(meaning) is not str or meaning not in MEANINGS:
             yield word, f"it means {meaning!r}, and it can mean {', '.join(MEANINGS)}"
-        elif plain(word) in {plain(event) for event in OF_EVENTS}:
+        elif plain_letters(word) in {plain_letters(event) for event in OF_EVENTS}:
             yield word, "it is an event of the market, which the specification explains"
         elif meaning not in may_mean(word):
             yield word, f"it cannot mean {meaning}: it says {' or '.join(sorted(may_mean(word)))}"
-        elif seen.setdefault(plain(word), meaning) != meaning:
-            yield word, f"it has two meanings: {seen[plain(word)]} and {meaning}"
+        elif seen.setdefault(plain_letters(word), meaning) != meaning:
+            yield word, f"it has two meanings: {seen[plain_letters(word)]} and {meaning}"

@@ -19,7 +19,7 @@ from airlock_shared.venue.calls import DELEGATED_ACTION, Call
 from airlock_shared.venue.kinds import Field
 from airlock_shared.venue.structs import Intent, is_custom
 
-SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
+_SCHEMA = "../../specs/erc7730-v2.schema.json"  # from a venue's folder in the registry
 OWNER_CHARACTERS = 22
 URL_CHARACTERS = 26
 LABEL_CHARACTERS = 20
@@ -29,7 +29,7 @@ _USDC = "usdc"
 _OWNER = re.compile(rf"[\x20-\x7e]{{1,{OWNER_CHARACTERS}}}", re.ASCII)
 _URL = re.compile(rf"(?=.{{1,{URL_CHARACTERS}}}\Z)https://[a-z0-9.-]+\.[a-z]+(?:/[\x21-\x7e]*)?", re.ASCII)
 
-INTENTS = {
+DESCRIBED_INTENTS = {
     "OpenTradeReq": "Open a position, in USDC",
     "OpenTradeCoinExposureReq": "Open a position, in coins",
     "CloseTradeReq": "Close a position, in USDC",
@@ -58,7 +58,7 @@ INTENTS = {
 }
 """What a wallet says is being done, by struct or function; the catalogue's titles are longer than a Ledger shows."""
 
-LABELS = {
+DESCRIPTOR_LABELS = {
     "trader": "Account",
     "pairIndex": "Pair number",
     "tradeIndex": "Position slot",
@@ -102,7 +102,9 @@ LABELS = {
 """The label of each leaf, by the plan's parameter that decides it, or by its own name where none does."""
 
 
-def descriptors(deployment: Deployment, owner: str | None = None, url: str | None = None) -> dict[str, dict[str, Any]]:
+def make_descriptors(
+    deployment: Deployment, owner: str | None = None, url: str | None = None
+) -> dict[str, dict[str, Any]]:
     """Return the descriptors of a deployment, by file name: one for each domain, and one for each contract that is called.
 
     ``owner`` is who the wallet says is behind the contracts (default: the trading domain's name), ``url`` their web site.
@@ -140,7 +142,10 @@ def _of_domain(deployment: Deployment, name: str, intents: list[Intent], metadat
         "deployments": [{"chainId": domain.chain_id, "address": checksum_address(domain.contract)}],
     }
     formats = {
-        intent.encode_type: {"intent": INTENTS[intent.name], "fields": [_field(f, deployment) for f in intent.fields]}
+        intent.encode_type: {
+            "intent": DESCRIBED_INTENTS[intent.name],
+            "fields": [_field(f, deployment) for f in intent.fields],
+        }
         for intent in intents
     }
     fields = [field for intent in intents for field in intent.fields]
@@ -152,7 +157,10 @@ def _of_contract(
 ) -> dict[str, Any]:
     bound = {"deployments": [{"chainId": deployment.chain_id, "address": checksum_address(address)}]}
     formats = {
-        call.signature: {"intent": INTENTS[call.name], "fields": [_argument(f, call, deployment) for f in call.fields]}
+        call.signature: {
+            "intent": DESCRIBED_INTENTS[call.name],
+            "fields": [_argument(f, call, deployment) for f in call.fields],
+        }
         for call in calls
     }
     if name == _TRADING_ROUTER:
@@ -163,13 +171,13 @@ def _of_contract(
 
 
 def _document(context: dict[str, Any], metadata: dict[str, Any], formats: dict[str, Any]) -> dict[str, Any]:
-    return {"$schema": SCHEMA, "context": context, "metadata": metadata, "display": {"formats": formats}}
+    return {"$schema": _SCHEMA, "context": context, "metadata": metadata, "display": {"formats": formats}}
 
 
 def label_of(field: Field) -> str:
     """Return the label under which a wallet shows a leaf."""
     name = field.path.rsplit(".", 1)[-1]
-    return LABELS.get(field.rule.parameter or name, name[:LABEL_CHARACTERS])
+    return DESCRIPTOR_LABELS.get(field.rule.parameter or name, name[:LABEL_CHARACTERS])
 
 
 def _field(field: Field, deployment: Deployment) -> dict[str, Any]:
@@ -200,7 +208,7 @@ def _argument(field: Field, call: Call, deployment: Deployment) -> dict[str, Any
 
 
 def _delegated() -> dict[str, Any]:
-    trader = {"path": "trader", "label": LABELS["trader"], "visible": "always"} | _address()
+    trader = {"path": "trader", "label": DESCRIPTOR_LABELS["trader"], "visible": "always"} | _address()
     inner = {
         "path": "call",
         "label": "Call",
@@ -208,7 +216,7 @@ def _delegated() -> dict[str, Any]:
         "format": "calldata",
         "params": {"calleePath": "@.to"},
     }
-    return {"intent": INTENTS[DELEGATED_ACTION], "fields": [trader, inner]}
+    return {"intent": DESCRIBED_INTENTS[DELEGATED_ACTION], "fields": [trader, inner]}
 
 
 def _enums(fields: list[Field], deployment: Deployment) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions, hashes_
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Signed, read_item, write_signatures
+from airlock_shared.documents.signatures import Signed, read_signature, write_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, split_array
@@ -65,7 +65,7 @@ def _plain(kind: str, value: Any, structs: Mapping[str, tuple[Member, ...]]) -> 
 # ---- requests -------------------------------------------------------------------------------------------------------
 
 
-ORIGIN = "Airlock"
+_ORIGIN = "Airlock"
 WALLET = "another wallet"
 """What a signatures document says of the app. There is no offline half's transcript: its head is all zeros."""
 
@@ -120,11 +120,11 @@ def sign_request(request: Request, deployment: Deployment, master_fingerprint: i
         deployment.chain_id,
         signable.request_id,
         parse_address(request.signer),
-        ORIGIN,
+        _ORIGIN,
     )
 
 
-def take(answer: Signature, header: Header, requests: Iterable[Request], deployment: Deployment) -> Signed:
+def take_answer(answer: Signature, header: Header, requests: Iterable[Request], deployment: Deployment) -> Signed:
     """Return the other wallet's answer as the signature of its step.
 
     Raises ``Refusal``: ``SIG-REQUESTS`` when no step of the document has its id, ``SIG-SIGNER`` for another key,
@@ -158,7 +158,7 @@ def _signables(requests: Iterable[Request], deployment: Deployment) -> list[tupl
     return [(request, signable_of(request, deployment)) for request in requests]
 
 
-def choose_step(requests: list[Request], answered: Mapping[str, Signed], step: str | None) -> Request:
+def request_to_answer(requests: list[Request], answered: Mapping[str, Signed], step: str | None) -> Request:
     """Return the request of a step, or the first that has no answer yet. Raises ``UsageError``."""
     if step is None:
         waiting = [request for request in requests if request.step not in answered]
@@ -172,7 +172,7 @@ def choose_step(requests: list[Request], answered: Mapping[str, Signed], step: s
     return found[0]
 
 
-def document_of(
+def signatures_document(
     header: Header, requests: list[Request], answered: Mapping[str, Signed], fingerprint: str, now_ms: int
 ) -> bytes | None:
     """Return the signatures document of requests that are all answered, otherwise None."""
@@ -208,7 +208,7 @@ class WalletAnswers:
         """Return the answers that there are, by step. Raises ``DocumentError`` when a file is damaged."""
         paths = {request.step: self._path(request.step) for request in requests}
         return {
-            step: read_item(parse_json(read_input(path)), "answer kept")
+            step: read_signature(parse_json(read_input(path)), "answer kept")
             for step, path in paths.items()
             if path.exists()
         }

@@ -6,7 +6,14 @@ import unicodedata
 from collections.abc import Container, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
-from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, ENDED, EXCEPTION, read_entry, section_of
+from airlock_shared.ceremony.sections import (
+    CEREMONY_BEGUN,
+    CEREMONY_ENDED,
+    CHECKPOINT_CONFIRMED,
+    EXCEPTION,
+    read_entry,
+    section_of,
+)
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.ethereum.signatures import checksum_address
@@ -200,7 +207,7 @@ def standing(entries: Iterable[Entry], plan: Plan, half: Half) -> Standing:
         for entry in section
         if entry.event == EXCEPTION
     )
-    ended_ms = section[-1].at_ms if section[-1].event == ENDED else None
+    ended_ms = section[-1].at_ms if section[-1].event == CEREMONY_ENDED else None
     missing = [*_without_people(names, plan), *_unconfirmed(stations, plan, half)]
     missing += [] if ended_ms is not None else [NOT_ENDED if is_open else SUPERSEDED]
     return Standing(names, section[0].at_ms, stations, exceptions, ended_ms, is_open, tuple(missing))
@@ -215,8 +222,8 @@ def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
     """Return the fingerprint of another plan with which a ceremony of this id is open, empty when none is."""
     found = ""
     for entry in entries:
-        if entry.event in (BEGUN, ENDED) and read_entry(entry)["ceremony"] == plan.id:
-            found = entry.data["plan"] if entry.event == BEGUN else ""
+        if entry.event in (CEREMONY_BEGUN, CEREMONY_ENDED) and read_entry(entry)["ceremony"] == plan.id:
+            found = entry.data["plan"] if entry.event == CEREMONY_BEGUN else ""
     return "" if found == plan.fingerprint else found
 
 
@@ -235,7 +242,7 @@ def _confirmations(section: list[Entry], station: Checkpoint, plan: Plan) -> tup
             data.get("how", ""),
         )
         for entry in section
-        if entry.event == CONFIRMED and (data := entry.data)["station"] == station.name
+        if entry.event == CHECKPOINT_CONFIRMED and (data := entry.data)["station"] == station.name
     )
 
 
@@ -341,20 +348,20 @@ def _folded(name: str) -> str:
 # A name that came so is shown beside a question and answers none: each person still answers on each machine.
 
 
-FORMAT = "airlock/people@1"
-MAX_BYTES = 16 << 10
+_FORMAT = "airlock/people@1"
+MAX_PEOPLE_BYTES = 16 << 10
 
 
 def write_people(plan: Plan, names: Mapping[str, str]) -> bytes:
     """Return the document: who holds each role of a plan, empty where nobody does."""
-    return to_json({"format": FORMAT, "ceremony": plan.id, "plan": plan.fingerprint, "roles": dict(names)})
+    return to_json({"format": _FORMAT, "ceremony": plan.id, "plan": plan.fingerprint, "roles": dict(names)})
 
 
 def parse_people(data: bytes, plan: Plan) -> dict[str, str]:
     """Return the names of a plan's people. Raises ``DocumentError``, also when they are of another plan."""
-    value = parse_json(data, max_bytes=MAX_BYTES)
-    if format_of(value) != FORMAT:
-        raise other_format(format_of(value), FORMAT, "not the names of a ceremony's people")
+    value = parse_json(data, max_bytes=MAX_PEOPLE_BYTES)
+    if format_of(value) != _FORMAT:
+        raise other_format(format_of(value), _FORMAT, "not the names of a ceremony's people")
     read_members(value, "people", {"format": str, "ceremony": str, "plan": str, "roles": dict})
     if (value["ceremony"], value["plan"]) != (plan.id, plan.fingerprint):
         raise DocumentError("DOC-FORMAT", "the names of another ceremony, or of another plan", got=value["plan"][:64],

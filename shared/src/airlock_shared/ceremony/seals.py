@@ -107,7 +107,7 @@ def _wrong(entry: Entry, why: str, got: str, expected: str) -> DocumentError:
 
 PROOFS_FORMAT = "airlock/proofs@1"
 PROOFS_AT_MOST = 1000
-FILE = re.compile(r"proofs[a-z0-9-]{0,63}\.json", re.ASCII)
+PROOFS_FILE = re.compile(r"proofs[a-z0-9-]{0,63}\.json", re.ASCII)
 """What a file of proofs is called in a led ceremony's folder."""
 _PROOFS_MEMBERS = {
     "ceremony": str, "plan": str, "step": str, "deployment": str, "chain_id": int, "trader": str, "delegate": str,
@@ -164,7 +164,7 @@ def parse_proofs(data: bytes) -> list[Proof]:
     return found
 
 
-def read_signature(text: str) -> bytes:
+def read_seal(text: str) -> bytes:
     """Return the bytes of a signature in 0x-hex. Raises ``Refusal("SIG-LENGTH")`` for what is no such text."""
     digits = text.removeprefix("0x")
     if text[:2] != "0x" or len(digits) != 130 or not set(digits) <= set("0123456789abcdefABCDEF"):

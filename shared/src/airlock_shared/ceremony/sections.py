@@ -12,13 +12,12 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
-BEGUN, CONFIRMED, EXCEPTION, ENDED = "ceremony-begun", "station-confirmed", "exception", "ceremony-ended"
+CEREMONY_BEGUN, CEREMONY_ENDED = "ceremony-begun", "ceremony-ended"
+CHECKPOINT_CONFIRMED, EXCEPTION = "station-confirmed", "exception"
 PAGE_CONFIRMED = "page-confirmed"  # a Yes to a page of steps of one form, with the digest of each
 WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on that paper, or that screen
-BY_PAPER, BY_WORDS = (
-    "paper",
-    "words",
-)  # of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn
+# Words of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn.
+BY_PAPER, BY_WORDS = "paper", "words"
 NO_PAPER = "no-paper"
 HOW = {
     BY_PAPER: "compared with paper",
@@ -27,11 +26,11 @@ HOW = {
 }
 """How a confirmation was made, in words; one that says nothing of it was a ``Yes``."""
 _FORMS: dict[str, dict[str, type]] = {
-    BEGUN: {"ceremony": str, "plan": str, "roles": dict},
-    CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
+    CEREMONY_BEGUN: {"ceremony": str, "plan": str, "roles": dict},
+    CHECKPOINT_CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
     WORDS_WRONG: {"ceremony": str, "station": str, "by": list, "compared": str, "positions": list},
     EXCEPTION: {"ceremony": str, "station": str, "by": str, "reason": str},
-    ENDED: {"ceremony": str, "complete": bool, "missing": list},
+    CEREMONY_ENDED: {"ceremony": str, "complete": bool, "missing": list},
 }
 
 
@@ -48,24 +47,24 @@ def section_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> tuple[list[En
     is_open = False
     for entry in entries:
         own = entry.event not in _FORMS or read_entry(entry)["ceremony"] == plan.id
-        if own and entry.event == BEGUN:
+        if own and entry.event == CEREMONY_BEGUN:
             is_open = entry.data["plan"] == plan.fingerprint
             section = [] if is_open else section
         if is_open and own:
             section.append(entry)
-            is_open = entry.event != ENDED
+            is_open = entry.event != CEREMONY_ENDED
     return section, is_open
 
 
 def read_entry(entry: Entry) -> dict[str, Any]:
     """Return the data of one of a ceremony's own entries. Raises ``DocumentError("DOC-FIELD")`` for another form."""
     where = f"transcript entry {entry.seq}"
-    proof = {"how": str, "positions": list} if entry.event == CONFIRMED else {}
+    proof = {"how": str, "positions": list} if entry.event == CHECKPOINT_CONFIRMED else {}
     data: dict[str, Any] = read_members(entry.data, where, _FORMS[entry.event], proof)
     for name, members in (("by", data.get("by")), ("missing", data.get("missing"))):
         for member in members if type(members) is list else ():
             read_members({name: member}, where, {name: str})
-    if entry.event == BEGUN:
+    if entry.event == CEREMONY_BEGUN:
         read_members(data["roles"], f"{where}.roles", dict.fromkeys(data["roles"], str))
     return data
 
@@ -86,7 +85,8 @@ def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared
     by = {
         role
         for entry in section
-        if entry.event == CONFIRMED and (entry.data["station"], entry.data["compared"], entry.data.get("how")) == wanted
+        if entry.event == CHECKPOINT_CONFIRMED
+        and (entry.data["station"], entry.data["compared"], entry.data.get("how")) == wanted
         for role in entry.data["by"]
     }
     needed = {role for role in APART if role in plan.roles}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import STATIONS, Half, Standing, on_record, standing
-from airlock_shared.ceremony.seals import FILE as PROOF_FILE
+from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.signatures import checksum_address
@@ -26,7 +26,7 @@ _FILES_AT_MOST = 1000  # as many names as are looked at in a folder
 DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
 PROOFS = "proofs"
 WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
-EVIDENCE = ("offline-transcript.jsonl", "screens.json")
+EVIDENCE_FILES = ("offline-transcript.jsonl", "screens.json")
 _ARTEFACTS = "evidence/artefacts/"
 _BROUGHT = re.compile(
     rf"(?:{_ARTEFACTS})?(?:(?:deployment|people|ready|screens|(?:proofs|requests|signatures)[a-z0-9-]{{0,63}})\.json"
@@ -87,7 +87,7 @@ class CoursePlace(NamedTuple):
     model: tuple[str, ...] = ()
 
 
-PARTS = ("prepare", "compare", "sign", "submit", "record")
+WORKFLOW_PARTS = ("prepare", "compare", "sign", "submit", "record")
 """The parts of the day, as people call them."""
 _LAST_PARTS: Mapping[Half, tuple[tuple[str, int], ...]] = {
     "online": (("record", 2), ("submit", 5), ("sign", 6)),
@@ -96,9 +96,9 @@ _LAST_PARTS: Mapping[Half, tuple[tuple[str, int], ...]] = {
 """How many stops are left at most while a machine is in a part; before them it is in the first one."""
 
 
-def part_of(half: Half, number: int, total: int) -> str:
+def workflow_part(half: Half, number: int, total: int) -> str:
     """Return the part of the day of a machine that is at a stop of this number of so many."""
-    return next((part for part, most in _LAST_PARTS[half] if total - number <= most), PARTS[0])
+    return next((part for part, most in _LAST_PARTS[half] if total - number <= most), WORKFLOW_PARTS[0])
 
 
 def numbered(name: str, attempt: int) -> str:
@@ -270,9 +270,9 @@ class _Walked(NamedTuple):
                  brings=(answer,)),
             self.compare("outcome", self.record("outcome")),
             Stop("take", (), "Wait for the air-gapped machine's evidence.",
-                 facts.files >= set(EVIDENCE), brings=EVIDENCE),
+                 facts.files >= set(EVIDENCE_FILES), brings=EVIDENCE_FILES),
             Stop("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
-            Stop("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE)),
+            Stop("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE_FILES)),
         ]  # fmt: skip
 
     def offline(self) -> list[Stop]:
@@ -287,7 +287,7 @@ class _Walked(NamedTuple):
         answer, sealed = numbered("signatures", attempt), self.sealed()
         signer = next(iter(self.plan.signers), "")
         first = (DEPLOYMENT, PEOPLE)
-        evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE)
+        evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
         return [
             Stop("take", (), "Wait for the deployment and the names.",
                  facts.files >= set(first), brings=first),

@@ -10,16 +10,16 @@ from airlock_shared.checks.model import (
     READ,
     REBUILD,
     RECEIVED,
-    ROUTE,
     STOP,
+    WRONG_ROUTE,
     CallCase,
     Case,
     Finding,
     IntentCase,
     Named,
     Planned,
-    Read,
     ReadIntent,
+    ReadPayload,
     Received,
     check,
 )
@@ -82,7 +82,7 @@ def plan_item(item: Received, came: str) -> Planned | None:
     return Planned(item.request, item.situation, step, came) if step is not None else None
 
 
-def agree(planned: Planned, read: Read) -> Case:
+def agree(planned: Planned, read: ReadPayload) -> Case:
     """Return a step's payload beside what the plan, the pinned deployment or a limit decides of each leaf."""
     request, situation, step, _ = planned
     decisions = decide(read.fields, read.message, step, situation.plan, situation.deployment)
@@ -187,7 +187,7 @@ def delegation_is_live(case: IntentCase) -> Finding | None:
     return registration_is_live(case, "canSignIntents")
 
 
-@check("ORDER-ROUTE", NAMED, *ROUTE)
+@check("ORDER-ROUTE", NAMED, *WRONG_ROUTE)
 def route_is_ours(case: Named) -> Finding:
     """The item goes where our own table sends this struct."""
     got, expected = case.request.route, case.intent.route

@@ -29,7 +29,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import NONCE_BELOW
 from airlock_shared.plan.model import Exact, Plan
 from airlock_shared.plan.values import plan_error
-from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, hash_of, read_authorization
+from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, payload_hash, read_authorization
 from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET
 from airlock_shared.venue.structs import CATALOGUE
 
@@ -53,7 +53,7 @@ def read_call(case: Received) -> Decoded:
     "AUTH-CHAIN", RECEIVED,
     "not for the pinned chain alone", "An account that is given away on every chain.", STOP,
 )  # fmt: skip
-def chain_is_pinned(case: Received) -> Finding:
+def authorization_chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one; 0, which is good on every chain, is refused."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
     return Finding(got == expected != 0, got, expected)
@@ -95,11 +95,11 @@ def order_is_of_the_account(case: Planned) -> Finding:
 
 def complete(case: CallCase) -> CallCase:
     """Return an authorization that no check refused with its digest."""
-    return case._replace(digest=hash_of(case.request.payload))
+    return case._replace(digest=payload_hash(case.request.payload))
 
 
 CHECKS = (
-    chain_is_pinned,
+    authorization_chain_is_pinned,
     contract_is_known,
     order_is_of_the_account,
     sent_to(BATCHED_MARKET),
@@ -108,7 +108,7 @@ CHECKS = (
 
 # ---- before the ceremony --------------------------------------------------------------------------------------------
 
-MISSING = (
+_MISSING = (
     "for this contract an authorization cannot be made here: a release of the Ledger's Ethereum app that has it on its list "
     "is missing. Another wallet may make the eip7702 transaction, and submit --eip7702 relays it"
 )
@@ -123,7 +123,7 @@ def plan_faults(plan: Plan) -> Iterator[PlanError]:
         if isinstance(contract, Exact) and contract.raw not in LEDGER_CONTRACTS:
             known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
             what = "the Ledger signs no authorization for this contract"
-            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=MISSING)
+            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=_MISSING)
         order = plan.steps.get(name)
         intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
         if intent is None or intent.order_types is None:

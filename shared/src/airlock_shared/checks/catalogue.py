@@ -185,7 +185,7 @@ FAMILIES: dict[str, Family] = {
 RAISED = {check: info for family in FAMILIES.values() for check, info in family.raised.items()}
 
 
-ALL: tuple[Check, ...] = (
+ALL_CHECKS: tuple[Check, ...] = (
     *document.CHECKS, times.time_is_stated, *intent.BEFORE_MESSAGE, *intent.AFTER_MESSAGE, *agreement.STEP_CHECKS,
     *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS, *agreement.TEXT_CHECKS, *transaction.CHECKS,
     *authorization.CHECKS[:-1], *nonces.CHECKS, document.key_is_proved,
@@ -195,9 +195,9 @@ ALL: tuple[Check, ...] = (
 READINGS: tuple[Check, ...] = (*intent.MSG_CHECKS, *transaction.CALL_CHECKS, *authorization.CALL_CHECKS, *SIG_CHECKS)
 """Checks of which one reading answers for several."""
 
-_DESCRIBED = {check.id: check.info for check in (*ALL, *READINGS)}
+_DESCRIBED = {check.id: check.info for check in (*ALL_CHECKS, *READINGS)}
 
-CHECKS: dict[str, Info] = {
+CHECKS_BY_ID: dict[str, Info] = {
     check: info
     for name, family in FAMILIES.items()
     for check, info in (family.raised | {c: i for c, i in _DESCRIBED.items() if c.split("-")[0] == name}).items()

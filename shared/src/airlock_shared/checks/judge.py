@@ -18,9 +18,9 @@ from airlock_shared.checks.model import (
     Finding,
     Named,
     Planned,
-    Read,
     ReadCall,
     ReadIntent,
+    ReadPayload,
     Received,
     Situation,
     Verdict,
@@ -146,7 +146,7 @@ class Examined(NamedTuple):
     received: Received
     planned: Planned | None
     named: Named | None
-    read: Read | None
+    read: ReadPayload | None
     case: Case | None
     verdicts: Verdicts
 
@@ -200,8 +200,8 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Sig
     return found._replace(verdicts=verdicts)
 
 
-BEFORE_MESSAGE = intent.BEFORE_MESSAGE
-AFTER_MESSAGE = (
+CHECKS_BEFORE_MESSAGE = intent.BEFORE_MESSAGE
+CHECKS_AFTER_MESSAGE = (
     *intent.AFTER_MESSAGE, *agreement.STEP_CHECKS, *agreement.PLAN_CHECKS, *agreement.INTENT_CHECKS, *times.CHECKS,
     *agreement.TEXT_CHECKS,
 )  # fmt: skip
@@ -210,7 +210,7 @@ AFTER_MESSAGE = (
 def _intent(received: Received) -> Examined:
     named = intent.name_struct(received)
     planned = agreement.plan_item(received, received.request.payload["primaryType"])
-    found = _run(BEFORE_MESSAGE, (received, planned, named, None, None))
+    found = _run(CHECKS_BEFORE_MESSAGE, (received, planned, named, None, None))
     read, refusal = None, None
     if named is not None and all(verdict.result == "pass" for verdict in found):
         try:
@@ -219,7 +219,7 @@ def _intent(received: Received) -> Examined:
             refusal = wrong
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
     found += _verdicts_of_reading(intent.MSG_CHECKS, read, refusal)
-    found += _run(AFTER_MESSAGE, (received, planned, named, read, case))
+    found += _run(CHECKS_AFTER_MESSAGE, (received, planned, named, read, case))
     return Examined(received, planned, named, read, case, Verdicts(found))
 
 
@@ -252,7 +252,7 @@ def _transaction(received: Received) -> Examined:
     return Examined(received, planned, None, read, case, verdicts)
 
 
-_Stages = tuple[Received, Planned | None, Named | None, Read | None, Case | None]
+_Stages = tuple[Received, Planned | None, Named | None, ReadPayload | None, Case | None]
 
 
 def _run(checks: Iterable[Check], stages: _Stages) -> list[Verdict]:

@@ -1,8 +1,8 @@
 """What the checks look at, stage by stage, and what they find.
 
 An item is ``Received``; found in the plan it is ``Planned``, its struct known it is ``Named``, its payload read it is
-``Read``; a step of the plan whose payload was read is a ``Case``. Every stage is frozen and holds all that is known there,
-so a check names the stage that it needs, and is not reached when the item did not come so far.
+``ReadPayload``; a step of the plan whose payload was read is a ``Case``. Every stage is frozen and holds all that is
+known there, so a check names the stage that it needs, and is not reached when the item did not come so far.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ class CallCase(NamedTuple):
         return self.call.call.title
 
 
-Read = ReadIntent | ReadCall
+ReadPayload = ReadIntent | ReadCall
 Case = IntentCase | CallCase
 
 RECEIVED, PLANNED, NAMED, READ, AGREED, SIGNABLE = range(6)
@@ -216,7 +216,7 @@ FORM = (
 COPY = "Copy or scan the document again from its source, and compare the fingerprint on both screens."
 """What to do, where several checks ask for the same."""
 
-ROUTE = Info("not sent to the service of this struct", "An intent executed by the wrong service.", REBUILD)
+WRONG_ROUTE = Info("not sent to the service of this struct", "An intent executed by the wrong service.", REBUILD)
 """``ORDER-ROUTE``, which intents and transactions have each in their own way."""
 
 
@@ -265,7 +265,7 @@ def sent_to(route: str) -> Check:
         lambda case: Finding(
             case.request.route == route and case.request.order_type is None, case.request.route, route
         ),
-        ROUTE,
+        WRONG_ROUTE,
     )
 
 

@@ -26,7 +26,7 @@ from airlock_shared.wire.members import read_matching, read_some
 if TYPE_CHECKING:
     from airlock_shared.documents.transcript import Entry
 
-SIGNING, SIGNED, LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
+SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "not-signed"
 """The transcript's events: the device is about to be asked, has signed, has signed after its time, has surely not signed."""
 
 Key = tuple[int, bytes, bytes, int]
@@ -220,7 +220,7 @@ def spent_by(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
             digest = str(data.get("digest"))
             if begun.pop(digest, None) is not None and digest not in signed:
                 del uses[digest]
-        elif entry.event in (SIGNING, SIGNED, LATE) and "nonce" in data:
+        elif entry.event in (SIGNING, SIGNED, SIGNED_LATE) and "nonce" in data:
             use = read_use(data)
             uses.setdefault(use.digest, use)
             if entry.event == SIGNING:

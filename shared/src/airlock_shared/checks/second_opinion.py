@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ANSWER_BYTES = 64
 
 
-def document_of(case: Case) -> dict[str, Any]:
+def opinion_question(case: Case) -> dict[str, Any]:
     """Return what an examined item asks the second opinion, as JSON has it."""
     payload = case.request.payload
     if not isinstance(case, IntentCase):
@@ -41,7 +41,7 @@ def document_of(case: Case) -> dict[str, Any]:
     }
 
 
-def compare(case: Case, answer: bytes) -> None:
+def compare_opinion(case: Case, answer: bytes) -> None:
     """Compare an answer of 64 bytes with an examined item.
 
     Its first 32 bytes are the digest, the others for an intent the SHA-256 of its ABI encoding, for a transaction the hash

@@ -19,8 +19,8 @@ from airlock_shared.checks.model import (
     Check,
     Finding,
     IntentCase,
-    Read,
     ReadIntent,
+    ReadPayload,
     check,
 )
 from airlock_shared.plan.model import Exact
@@ -36,7 +36,7 @@ SIGN_AGE_AT_MOST_MS = 30 * 60_000
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)
-def units_are_right(case: Read) -> Finding:
+def units_are_right(case: ReadPayload) -> Finding:
     """Deadlines and sign stamps are milliseconds, a delegate's expiry and open times seconds, by their magnitude."""
     for field in case.fields:
         if field.unit is UNIX_MS or field.unit is UNIX_S:
@@ -46,12 +46,12 @@ def units_are_right(case: Read) -> Finding:
     return Finding(True, "as declared", "as declared")
 
 
-def _latest_ms(case: Read | IntentCase) -> int:
+def _latest_ms(case: ReadPayload | IntentCase) -> int:
     """Return the latest time that it may be, in unix ms."""
     return case.situation.now_ms + case.situation.clock_uncertainty_ms
 
 
-def _ahead_ms(case: Read) -> int:
+def _ahead_ms(case: ReadPayload) -> int:
     """Return by how much an honest machine's stamp may lie ahead of this one's clock."""
     return CLOCK_SKEW_MS + case.situation.clock_uncertainty_ms
 
@@ -113,7 +113,7 @@ def stamp_is_fresh(case: ReadIntent) -> Finding | None:
 
 
 @check("TIME-EXPIRY", READ, "the delegate's expiry is past", "A registration that does nothing.", PLAN)
-def expiry_is_ahead(case: Read) -> Finding | None:
+def expiry_is_ahead(case: ReadPayload) -> Finding | None:
     """A delegate's expiry (unix seconds) is in the future."""
     value = value_of(case.fields, case.message, EXPIRY)
     if type(value) is not int:
@@ -158,7 +158,7 @@ EXPIRY_CHECKS = (units_are_right, expiry_is_ahead)
 """Those that apply to a transaction: it has no deadline, and its arguments may hold an expiry."""
 
 
-def registration_is_live(case: Case | Read, permission: str) -> Finding:
+def registration_is_live(case: Case | ReadPayload, permission: str) -> Finding:
     """Judge the registration read that came with an item; an expiry with the magnitude of milliseconds is no expiry."""
     read = case.request.delegation or {}
     expiry_s = read.get("expiry", 0)
@@ -243,10 +243,10 @@ def time_is_stated(clock: Clock) -> Finding:
     if clock.uncertainty_ms is not None and last is not None:
         got = f"stated {utc_text(last.at_ms)}, within {span_text(clock.uncertainty_ms // 1000)}"
         return Finding(True, got, expected)
-    what = f"{_REFUSAL}; {advice()}"
+    what = f"{_REFUSAL}; {time_advice()}"
     if last is not None and clock.gap_ms is not None and clock.was_set:
         got = f"stated at {utc_text(last.at_ms)}; since then it was set {span_text(abs(clock.gap_ms) // 1000)} "
-        what = f"the clock of this machine was moved since you compared it: compare it again; {advice()}"
+        what = f"the clock of this machine was moved since you compared it: compare it again; {time_advice()}"
         return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
     if last is None:
         return Finding(None, "no statement of the time", expected, "", what)
@@ -255,6 +255,6 @@ def time_is_stated(clock: Clock) -> Finding:
     return Finding(None if last.event == STATED else False, got, expected, "", what)
 
 
-def advice() -> str:
+def time_advice() -> str:
     """Return the command by which a person states the time."""
     return f"read the time from a watch and run: {COMMAND.format(now='YYYY-MM-DDTHH:MM:SSZ')}"

@@ -79,7 +79,7 @@ def keys_are_known(case: Received) -> Finding:
     "A transaction for another chain.",
     "Check which network the builder serves, and fetch the deployment again if you meant to change it.",
 )  # fmt: skip
-def chain_is_pinned(case: Received) -> Finding:
+def transaction_chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one."""
     got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
     return Finding(got == expected, got, expected)
@@ -146,7 +146,7 @@ def account_is_planned(case: CallCase) -> Finding:
     "A call that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
 )  # fmt: skip
-def delegation_is_live(case: ReadCall) -> Finding | None:
+def call_delegation_is_live(case: ReadCall) -> Finding | None:
     """A delegate's registration was read, is enabled, and has not run out."""
     return None if case.call.delegated_for is None else registration_is_live(case, "canDelegatedAction")
 
@@ -248,12 +248,12 @@ def complete(case: CallCase) -> CallCase:
 
 CHECKS = (
     keys_are_known,
-    chain_is_pinned,
+    transaction_chain_is_pinned,
     contract_is_pinned,
     sender_is_signer,
     no_more_than_the_fee_is_sent,
     account_is_planned,
-    delegation_is_live,
+    call_delegation_is_live,
     pair_is_pinned,
     spender_is_pinned,
     approval_is_bounded,

@@ -69,13 +69,13 @@ def of_exit_codes() -> list[Explanation]:
     return [Explanation(str(int(code)), "exit code", *said, code) for code, said in EXIT_CODES.items()]
 
 
-def named(known: Sequence[Explanation], name: str) -> list[Explanation]:
+def explanations_of(known: Sequence[Explanation], name: str) -> list[Explanation]:
     """Return what a name means: as it is written, else whatever its case; empty when it is not known."""
     exact = [item for item in known if item.name == name]
     return exact or [item for item in known if item.name.casefold() == name.casefold()]
 
 
-def nearest(known: Iterable[Explanation], name: str) -> list[str]:
+def similar_names(known: Iterable[Explanation], name: str) -> list[str]:
     """Return the known names that look most like an unknown one, at most three, the nearest first."""
     names = {item.name.casefold(): item.name for item in known}
     return [names[found] for found in get_close_matches(name[:80].casefold(), names, n=3, cutoff=0.5)]
@@ -110,9 +110,9 @@ def explain_command(text: str, everything: Callable[[], list[Explanation]]) -> c
     @json_option
     def explain(code: str | None, as_json: bool) -> None:
         known = everything()
-        found = known if code is None else named(known, code)
+        found = known if code is None else explanations_of(known, code)
         if code is not None and not found:
-            near = nearest(known, code)
+            near = similar_names(known, code)
             raise UsageError(
                 f"there is no code, check or exit code {safe(code, limit=80)!r}",
                 do=f"the nearest names: {', '.join(near)}" if near else "`explain` without a name lists them all",
@@ -120,7 +120,7 @@ def explain_command(text: str, everything: Callable[[], list[Explanation]]) -> c
         if as_json:
             show_json([as_object(item) for item in found])
         elif code is None:
-            show_all(listed(found))
+            show_all(_listed(found))
         else:
             for item in found:
                 show_all(explained(item))
@@ -147,7 +147,7 @@ def explained(item: Explanation) -> Iterator[str]:
         yield f"  source    {item.source}"
 
 
-def listed(known: list[Explanation]) -> Iterator[str]:
+def _listed(known: list[Explanation]) -> Iterator[str]:
     """Yield every name with the first sentence of its meaning, by kind, in lines of 80 columns."""
     for kind, items in groupby(known, key=lambda item: item.kind):
         yield f"{kind}:"

@@ -16,7 +16,7 @@ from airlock_shared.cli.terminal import ask_yes, rows, say, say_all, show_json
 from airlock_shared.documents.hand_over import parse_hand_over
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import AirlockError, UsageError
-from airlock_shared.host.files import MAX_BYTES, TranscriptFile, read_input
+from airlock_shared.host.files import MAX_FILE_BYTES, TranscriptFile, read_input
 from airlock_shared.report.facts import Liveness, until_text
 from airlock_shared.text.safe import safe
 
@@ -62,7 +62,7 @@ def _digests_in(path: Path, *, hand_over: bool = False) -> Collection[str] | Non
     """Return the digests of every signature in a document, or in a hand-over's; None when it cannot be read whole."""
     try:
         if hand_over:
-            _, files = parse_hand_over(read_input(path, max_bytes=MAX_BYTES))
+            _, files = parse_hand_over(read_input(path, max_bytes=MAX_FILE_BYTES))
             documents = [data for name, data in files.items() if name.startswith("signatures")]
         else:
             documents = [read_input(path)]

@@ -14,9 +14,9 @@ from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.terminal import (
     INPUT,
-    PATH,
+    PATH_TYPE,
     ask,
-    explain,
+    explain_error,
     finish,
     json_option,
     output_option,
@@ -29,7 +29,7 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.reader import MAX_BYTES, parse_plan
+from airlock_shared.plan.reader import MAX_PLAN_BYTES, parse_plan
 from airlock_shared.text.safe import columns, safe
 from airlock_shared.text.words import spoken
 
@@ -45,7 +45,7 @@ DEPLOYMENTS = "airlock.deployments"  # where a half keeps, in its context's ``me
 
 @click.command("show")
 @click.argument("file", type=INPUT)
-@click.option("-o", "--html", type=PATH, help="Write it into this new file too, as a page to read and print.")
+@click.option("-o", "--html", type=PATH_TYPE, help="Write it into this new file too, as a page to read and print.")
 @json_option
 def show_plan(file: Path, html: Path | None, as_json: bool) -> None:
     r"""Show the plan in FILE with its fingerprint, to compare between machines and people.
@@ -78,7 +78,7 @@ MachineFaults = Callable[[Any, Plan], list[PlanError] | None]
 """What a half refuses in a plan whatever comes, from the command's context object; None without the plan's deployment."""
 
 
-def check_command(machine_faults: MachineFaults) -> click.Command:
+def plan_check_command(machine_faults: MachineFaults) -> click.Command:
     """Return ``plan check``, which also tells what ``machine_faults`` finds in a plan without another mistake."""
 
     @click.command("check")
@@ -106,7 +106,7 @@ def check_command(machine_faults: MachineFaults) -> click.Command:
                 found = list(foreseen_anywhere(plan, time.time_ns() // 1_000_000))
             return [*plan_faults(plan), *found]
 
-        data = read_input(file, max_bytes=MAX_BYTES)
+        data = read_input(file, max_bytes=MAX_PLAN_BYTES)
         mistakes = find_mistakes(data, faults)
         plan = None if mistakes else parse_plan(data)
         if as_json:
@@ -240,7 +240,7 @@ def _known() -> KnownValues:
 
 def _explained(error: PlanError) -> None:
     error.where = ""
-    say(explain(error))
+    say(explain_error(error))
 
 
 def plan_group(does: str, deployments: Callable[[Any], list[Deployment]], machine_faults: MachineFaults) -> click.Group:
@@ -253,4 +253,6 @@ def plan_group(does: str, deployments: Callable[[Any], list[Deployment]], machin
     def begin(context: click.Context) -> None:
         context.meta[DEPLOYMENTS] = deployments
 
-    return click.Group("plan", commands=[show_plan, check_command(machine_faults), new_plan], help=does, callback=begin)
+    return click.Group(
+        "plan", commands=[show_plan, plan_check_command(machine_faults), new_plan], help=does, callback=begin
+    )

@@ -13,10 +13,10 @@ from airlock_shared.ceremony.seals import (
     check_claim,
     choose_step,
     parse_proofs,
-    read_signature,
+    read_seal,
     write_proofs,
 )
-from airlock_shared.cli.terminal import INPUT, PATH, json_option, plan_option, say, say_all, show, show_json
+from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, plan_option, say, say_all, show, show_json
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.delegate_proofs import (
@@ -46,7 +46,9 @@ def challenge_command(require: Callable[[Any, str], Deployment], how: str) -> cl
     @click.command("challenge")
     @plan_option
     @step_option
-    @click.option("-o", "--output", type=PATH, help="Also write them to a new file, for each to be answered there.")
+    @click.option(
+        "-o", "--output", type=PATH_TYPE, help="Also write them to a new file, for each to be answered there."
+    )
     @json_option
     @click.pass_obj
     def challenge(home: Any, plan_file: Path, step_id: str | None, output: Path | None, as_json: bool) -> None:
@@ -101,7 +103,7 @@ def proved_keys(
         asked = challenge_of(plan, deployment, choose_step(plan, step_id or _step_of(proof, plan)))
         try:
             check_claim(proof, asked)
-            check_possession(asked, read_signature(proof.signature))
+            check_possession(asked, read_seal(proof.signature))
         except Refusal as refusal:
             if len(proofs) > 1:
                 refusal.at(f"step {asked.step}")

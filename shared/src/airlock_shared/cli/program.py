@@ -13,7 +13,7 @@ from typing import TextIO
 import click
 
 from airlock_shared.cli.lazy_commands import completion_variable
-from airlock_shared.cli.terminal import error_as_json, explain, say, show_json
+from airlock_shared.cli.terminal import error_as_json, explain_error, say, show_json
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.start import CONTINUE
 from airlock_shared.text.safe import WIDTH
@@ -106,7 +106,7 @@ def _cannot(error: OSError) -> UsageError:
 
 
 def _failed(error: AirlockError, as_json: bool) -> int:
-    _tell(explain(error))
+    _tell(explain_error(error))
     if as_json and sys.stdout is not None:
         try:
             show_json(error_as_json(error))

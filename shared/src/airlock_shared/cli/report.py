@@ -17,27 +17,37 @@ import click
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.terminal import FOLDER, INPUT, PATH, json_option, led, rows, say, show, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, PATH_TYPE, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.report.evidence.artefacts import DEPLOYMENT, FILES, HTML, JSON, PDF, PLAN, REQUESTS
+from airlock_shared.report.evidence.artefacts import (
+    DEPLOYMENT_FILE,
+    FILES,
+    PLAN_FILE,
+    REPORT_HTML,
+    REPORT_JSON,
+    REPORT_PDF,
+    REQUESTS_FILE,
+)
 from airlock_shared.report.rows import Row, headline
-from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, make, verify
+from airlock_shared.report.verify import Judge, MadeReport, ScreensOf, report_of_artefacts, verify_report
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.text.words import spoken
 
 ARTEFACTS = "artefacts"
-MAX_BYTES = 256 << 20  # of one file: a transcript may be as long
-folder_option = click.option("-o", "--output", "folder", type=PATH, required=True, help="The evidence folder to write.")
+_MAX_BYTES = 256 << 20  # of one file: a transcript may be as long
+folder_option = click.option(
+    "-o", "--output", "folder", type=PATH_TYPE, required=True, help="The evidence folder to write."
+)
 signatures_option = click.option("--signatures", "signatures_file", type=INPUT, help="The signatures document.")
 
 
 def read_artefacts(given: Mapping[str, Path | None]) -> dict[str, bytes]:
     """Return the bytes of the files that were given, by artefact. Raises as ``read_input``."""
-    return {name: read_input(path, max_bytes=MAX_BYTES) for name, path in given.items() if path is not None}
+    return {name: read_input(path, max_bytes=_MAX_BYTES) for name, path in given.items() if path is not None}
 
 
 def add_deployment(files: dict[str, bytes], pins: Path) -> None:
@@ -45,13 +55,13 @@ def add_deployment(files: dict[str, bytes], pins: Path) -> None:
 
     Raises ``UsageError`` when this machine does not have it.
     """
-    name = parse_plan(files[PLAN]).deployment
-    wanted = parse_requests(files[REQUESTS])[0].deployment if REQUESTS in files else ""
+    name = parse_plan(files[PLAN_FILE]).deployment
+    wanted = parse_requests(files[REQUESTS_FILE])[0].deployment if REQUESTS_FILE in files else ""
     for path in (pins / f"{name}.json", pins / f"{name}.{wanted[:16]}.replaced.json"):
         if path.exists():
             data = read_input(path)
             if wanted in ("", parse_deployment(data).fingerprint):
-                files[DEPLOYMENT] = data
+                files[DEPLOYMENT_FILE] = data
                 return
     raise UsageError(
         f"the deployment {name} of this plan and these requests is not on this machine",
@@ -67,7 +77,7 @@ def make_report(
     folder: Path, files: Mapping[str, bytes], judge: Judge, printing: Printing | None, *, as_json: bool
 ) -> None:
     """Write the evidence folder, print it when it is to be, and tell of it. Raises as ``make`` and ``write_folder``."""
-    report = make(files, judge)
+    report = report_of_artefacts(files, judge)
     write_folder(folder, report, files)
     printed = printing is not None and _printed(folder, printing)
     lines = () if led() else rows("Wrote ", safe(str(folder)))  # where it is led, its end says where everything is
@@ -90,19 +100,19 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
           {example}
         """,
     )
-    @click.argument("folder", type=FOLDER)
+    @click.argument("folder", type=FOLDER_TYPE)
     @signatures_option
     @json_option
     def verify_folder(folder: Path, signatures_file: Path | None, as_json: bool) -> None:
         report, html, files = read_folder(folder)
         whole = read_input(signatures_file) if signatures_file is not None else None
-        found = verify(report, html, files, judge, signatures=whole, screens_of=screens_of)
-        pdf = (folder / PDF).exists()
+        found = verify_report(report, html, files, judge, signatures=whole, screens_of=screens_of)
+        pdf = (folder / REPORT_PDF).exists()
         lines = ["The report matches its artefacts: every field, and every byte of the page."]
         for sentence in found.open:
             lines += rows("not computed again: ", sentence)
         if pdf:
-            lines.append(f"not verified: {PDF}, a browser's copy of {HTML}")
+            lines.append(f"not verified: {REPORT_PDF}, a browser's copy of {REPORT_HTML}")
         facts = {**_mark(report), "not_computed_again": list(found.open), "pdf": pdf}
         _tell(found.value, facts, lines, as_json=as_json)
 
@@ -113,9 +123,9 @@ def _printed(folder: Path, printing: Printing) -> bool:
     if not led():
         say("Printing it as PDF ...")
     with working("Printing the page"):
-        why = printing(folder / HTML, folder / PDF)
+        why = printing(folder / REPORT_HTML, folder / REPORT_PDF)
     if why:
-        say(f"No {PDF}: {safe_again(why)}. {HTML} can be printed from any browser.")
+        say(f"No {REPORT_PDF}: {safe_again(why)}. {REPORT_HTML} can be printed from any browser.")
     return not why
 
 
@@ -165,8 +175,8 @@ def write_folder(folder: Path, report: MadeReport, files: Mapping[str, bytes]) -
         make_folder(made / ARTEFACTS)
         for name, data in files.items():
             write_new(made / ARTEFACTS / name, data)
-        write_new(made / JSON, report.json)
-        write_new(made / HTML, report.html)
+        write_new(made / REPORT_JSON, report.json)
+        write_new(made / REPORT_HTML, report.html)
         made.rename(folder)
     except OSError as error:
         raise UsageError(f"{folder} cannot be written: {error.strerror}", do="choose another name") from error
@@ -183,14 +193,14 @@ def read_folder(folder: Path) -> tuple[bytes, bytes, dict[str, bytes]]:
     if not inside.is_dir() or inside.is_symlink():
         raise UsageError(f"{folder} is not an evidence folder", do="give the folder that `report make` wrote")
     for path in sorted(folder.iterdir()):
-        if path.name not in (JSON, HTML, PDF, ARTEFACTS):
+        if path.name not in (REPORT_JSON, REPORT_HTML, REPORT_PDF, ARTEFACTS):
             raise _stray(path)
     files = {}
     for path in sorted(inside.iterdir()):
         if path.name not in FILES:
             raise _stray(path)
-        files[path.name] = read_input(path, max_bytes=MAX_BYTES)
-    read = [read_input(folder / name, max_bytes=MAX_BYTES) for name in (JSON, HTML)]
+        files[path.name] = read_input(path, max_bytes=_MAX_BYTES)
+    read = [read_input(folder / name, max_bytes=_MAX_BYTES) for name in (REPORT_JSON, REPORT_HTML)]
     return read[0], read[1], files
 
 

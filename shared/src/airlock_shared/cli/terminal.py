@@ -30,20 +30,20 @@ _AT_A_TERMINAL = (
 )
 _YES = "Type Yes to go on, anything else to stop: "
 _SLIPS = 3
-PATH = click.Path(path_type=Path)
+PATH_TYPE = click.Path(path_type=Path)
 INPUT = click.Path(path_type=Path, dir_okay=False)
-FOLDER = click.Path(path_type=Path, file_okay=False)
+FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
 LED = "AIRLOCK_LED"
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-def output_option(text: str) -> Callable[[Command], Command]:
+def output_option(text: str) -> Callable[[_Command], _Command]:
     """Return ``--output``, the path of what a command writes."""
-    return click.option("-o", "--output", type=PATH, required=True, help=text)
+    return click.option("-o", "--output", type=PATH_TYPE, required=True, help=text)
 
 
 def led() -> bool:
@@ -149,7 +149,7 @@ def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped
     return answer
 
 
-def explain(error: AirlockError) -> str:
+def explain_error(error: AirlockError) -> str:
     """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
     heading = f"{error.check}: " if isinstance(error, Refusal) else ""
     place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
@@ -169,7 +169,9 @@ def advice(error: AirlockError) -> str:
     """Return what to do about an error: its own advice, else that of its check."""
     if error.do or not isinstance(error, Refusal):
         return error.do
-    described = import_module("airlock_shared.checks.catalogue").CHECKS  # every check: paid for when one has refused
+    described = import_module(
+        "airlock_shared.checks.catalogue"
+    ).CHECKS_BY_ID  # every check: paid for when one has refused
     return described[error.check].do if error.check in described else ""
 
 

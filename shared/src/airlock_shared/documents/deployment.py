@@ -30,8 +30,8 @@ from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
 from airlock_shared.wire.strict_json import fingerprint, parse_json, refuse_floats, to_json
 
-FORMAT = "airlock/deployment@1"
-MAX_BYTES = 4 << 20
+DEPLOYMENT_FORMAT = "airlock/deployment@1"
+_MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
 
@@ -157,13 +157,13 @@ def parse_deployment(data: bytes) -> Deployment:
     Raises ``DocumentError``, ``DOC-VENUE`` for a profile that Airlock does not take, or ``Refusal("MSG-ADDRESS")`` for a
     wrong address.
     """
-    return read_deployment(parse_json(data, max_bytes=MAX_BYTES))
+    return read_deployment(parse_json(data, max_bytes=_MAX_BYTES))
 
 
 def read_deployment(value: Any) -> Deployment:
     """Read a parsed deployment document. Raises as :func:`parse_deployment`."""
-    if format_of(value) != FORMAT:
-        raise other_format(format_of(value), FORMAT, "not a deployment document")
+    if format_of(value) != DEPLOYMENT_FORMAT:
+        raise other_format(format_of(value), DEPLOYMENT_FORMAT, "not a deployment document")
     refuse_floats(value)
     read_members(
         value,

@@ -13,7 +13,7 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.wire.members import NAME, format_of, other_format, read_matching, read_members
 from airlock_shared.wire.strict_json import parse_json, to_json
 
-FORMAT = "airlock/hand-over@1"
+HAND_OVER_FORMAT = "airlock/hand-over@1"
 FILES_AT_MOST = 64
 _FILE = re.compile(r"[a-z0-9][a-z0-9-]{0,80}\.jsonl?", re.ASCII)
 
@@ -24,7 +24,7 @@ def write_hand_over(ceremony: str, files: Mapping[str, bytes]) -> bytes:
         texts = {name: data.decode() for name, data in files.items()}
     except UnicodeDecodeError as error:
         raise DocumentError("DOC-JSON", "a file that is not UTF-8", do="hand over documents alone") from error
-    data = to_json({"format": FORMAT, "ceremony": ceremony, "files": texts})
+    data = to_json({"format": HAND_OVER_FORMAT, "ceremony": ceremony, "files": texts})
     parse_hand_over(data)
     return data
 
@@ -32,8 +32,8 @@ def write_hand_over(ceremony: str, files: Mapping[str, bytes]) -> bytes:
 def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
     """Return the ceremony's id and the files by name. Raises ``DocumentError``."""
     value = parse_json(data)
-    if format_of(value) != FORMAT:
-        raise other_format(format_of(value), FORMAT, "not a hand-over")
+    if format_of(value) != HAND_OVER_FORMAT:
+        raise other_format(format_of(value), HAND_OVER_FORMAT, "not a hand-over")
     read_members(value, "hand-over", {"format": str, "ceremony": str, "files": dict})
     read_matching(value["ceremony"], "hand-over.ceremony", NAME, "a name in lower case")
     texts: dict[str, str] = read_members(value["files"], "hand-over.files", dict.fromkeys(value["files"], str))

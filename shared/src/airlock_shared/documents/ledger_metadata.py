@@ -42,7 +42,7 @@ def is_signature(der: bytes) -> bool:
 # of LedgerHQ/app-ethereum.
 
 
-RAW, AMOUNT, TOKEN, DATETIME = FORMATS = ("raw", "amount", "token", "datetime")
+RAW_FORMAT, AMOUNT_FORMAT, TOKEN_FORMAT, DATETIME_FORMAT = FORMATS = ("raw", "amount", "token", "datetime")
 """What a value is shown as: itself, an amount of a token, that token (not shown itself), a date and a time in UTC."""
 
 AT_THE_CONTRACT = 255
@@ -102,13 +102,13 @@ def _read_set(struct: str, value: Any, where: str) -> MessageFilters:
 
 
 def _read_field(value: Any, where: str) -> FieldFilter:
-    placed = type(value) is dict and value.get("format") in (AMOUNT, TOKEN)
+    placed = type(value) is dict and value.get("format") in (AMOUNT_FORMAT, TOKEN_FORMAT)
     read_members(value, where, {**_TEXTS, "token": int} if placed else _TEXTS)
     read_matching(value["path"], f"{where}.path", _PATH, "a member's path without lists")
     if value["format"] not in FORMATS:
         raise _wrong(f"{where}.format", "a format that Airlock does not know", value["format"][:80], ", ".join(FORMATS))
     place = value.get("token")
-    if placed and place not in range(MAX_TOKENS) and (place, value["format"]) != (AT_THE_CONTRACT, AMOUNT):
+    if placed and place not in range(MAX_TOKENS) and (place, value["format"]) != (AT_THE_CONTRACT, AMOUNT_FORMAT):
         raise _wrong(
             f"{where}.token", "no place of a token", str(place)[:80], f"0 to {MAX_TOKENS - 1}, or 255 of an amount"
         )
@@ -133,7 +133,7 @@ def _check_paths(fields: tuple[FieldFilter, ...], where: str) -> None:
         raise _wrong(f"{where}.fields", "a member twice", ", ".join(twice)[:120], "each once")
     joined = [(each.token, each.format) for each in fields if each.token is not None]
     places = sorted({place for place, _ in joined})
-    pairs = [(place, kind) for place in places for kind in (AMOUNT, TOKEN)]
+    pairs = [(place, kind) for place in places for kind in (AMOUNT_FORMAT, TOKEN_FORMAT)]
     if joined and places != [AT_THE_CONTRACT] and (sorted(joined) != pairs or places != list(range(len(places)))):
         expected = "one amount and one token for each place from 0 on, or the contract's token alone"
         raise _wrong(f"{where}.fields", "amounts without their tokens", str(joined)[:120], expected)
@@ -152,10 +152,10 @@ def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
 # LedgerHQ/app-ethereum. The signature is the device's to judge: here only its form is read.
 
 
-MAX_BYTES = 255  # of a command to the device
+_MAX_BYTES = 255  # of a command to the device
 _MAX_TICKER = 50  # MAX_TICKER_LEN of the device's SDK, less its end
 _FIXED = 20 + 4 + 4
-_HEX = re.compile(rf"0x(?:[0-9a-f]{{2}}){{1,{MAX_BYTES}}}", re.ASCII)
+_HEX = re.compile(rf"0x(?:[0-9a-f]{{2}}){{1,{_MAX_BYTES}}}", re.ASCII)
 _TICKER = re.compile(rb"[!-~]{1,50}")
 
 
@@ -173,7 +173,7 @@ def read_token_metadata(record: bytes) -> TokenMetadata:
     """Read a signed record. Raises ``DocumentError("DOC-FIELD")`` for another form, or more than 255 bytes."""
     length = record[0] if record else 0
     ticker, rest = record[1 : 1 + length], record[1 + length :]
-    if len(record) > MAX_BYTES or length > _MAX_TICKER or not _TICKER.fullmatch(ticker) or len(rest) < _FIXED:
+    if len(record) > _MAX_BYTES or length > _MAX_TICKER or not _TICKER.fullmatch(ticker) or len(rest) < _FIXED:
         raise _no_record(record)
     if not is_signature(rest[_FIXED:]):
         raise _no_record(record)
@@ -189,7 +189,7 @@ def read_pinned_token(value: Any, chain_id: int, contract: bytes | None) -> Toke
     """
     where = "device_metadata.usdc"
     text = read_members(value, "device_metadata", {"usdc": str})["usdc"]
-    read_matching(text, where, _HEX, f"a record of at most {MAX_BYTES} bytes in hex")
+    read_matching(text, where, _HEX, f"a record of at most {_MAX_BYTES} bytes in hex")
     try:
         token = read_token_metadata(bytes.fromhex(text[2:]))
     except DocumentError as error:
@@ -273,8 +273,8 @@ def _require_tokens(where: str, deployment: Deployment, filters: MessageFilters,
 def _require_shown(where: str, each: FieldFilter, leaves: Mapping[str, str]) -> None:
     if each.path not in leaves:
         raise _other(where, "a filter for a member that is not there", each.path[:120], ", ".join(leaves)[:400])
-    found, wanted = atomic_kind(leaves[each.path]), "address" if each.format == TOKEN else "uint"
-    if found is None or (each.format != RAW and found[0] != wanted):
+    found, wanted = atomic_kind(leaves[each.path]), "address" if each.format == TOKEN_FORMAT else "uint"
+    if found is None or (each.format != RAW_FORMAT and found[0] != wanted):
         raise _other(f"{where}.{each.path}", f"not shown as {each.format}", leaves[each.path], wanted)
 
 
@@ -296,14 +296,14 @@ MUST_BE_OFF = "Raw messages must be off for it"
 
 def shown_as(each: FieldFilter, filters: MessageFilters) -> str:
     """Return in words how a Ledger shows a member that has a filter."""
-    if each.format == TOKEN:
+    if each.format == TOKEN_FORMAT:
         return f"{_NOT_SHOWN} itself: its ticker stands beside the amount, or ??? for a token that it is not told of"
-    if each.format == AMOUNT:
+    if each.format == AMOUNT_FORMAT:
         token = next(
-            (other.path for other in filters.fields if other.format == TOKEN and other.token == each.token), ""
+            (other.path for other in filters.fields if other.format == TOKEN_FORMAT and other.token == each.token), ""
         )
         return f'shown as "{each.label}", an amount of the token {token or "that is the contract"}'
-    return f'shown as "{each.label}", {"a date and time in UTC" if each.format == DATETIME else "raw"}'
+    return f'shown as "{each.label}", {"a date and time in UTC" if each.format == DATETIME_FORMAT else "raw"}'
 
 
 def _other(where: str, what: str, got: str, expected: str) -> DocumentError:

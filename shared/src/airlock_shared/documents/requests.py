@@ -27,8 +27,8 @@ from airlock_shared.wire.members import (
 )
 from airlock_shared.wire.strict_json import read_batch, to_json
 
-FORMAT = "airlock/requests@1"
-LIST = "requests"
+REQUESTS_FORMAT = "airlock/requests@1"
+_LIST = "requests"
 _ENDPOINT = re.compile(r"/[\x21-\x7e]{1,200}", re.ASCII)
 
 _HEADER = {
@@ -112,7 +112,7 @@ class Request(NamedTuple):
         return item
 
 
-def read_header(value: Any) -> Header:
+def _read_header(value: Any) -> Header:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
     read_members(value, "header", _HEADER, _OPTIONAL)
     read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
@@ -132,7 +132,7 @@ def _read_signing_heads(heads: dict[str, Any]) -> None:
         read_matching(head, f"header.signing_heads.{machine}", HEX_32, "a head in hex")
 
 
-def read_item(value: Any, where: str = "item") -> Request:
+def read_request(value: Any, where: str = "item") -> Request:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
     try:
         return _read_item(value)
@@ -178,16 +178,16 @@ def _read_transaction(value: Any) -> Transaction:
 
 def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:
     """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
-    header, items, fingerprint = read_batch(data, format_name=FORMAT, list_name=LIST)
-    return read_header(header), [read_item(item, f"item {n}") for n, item in enumerate(items, start=1)], fingerprint
+    header, items, fingerprint = read_batch(data, format_name=REQUESTS_FORMAT, list_name=_LIST)
+    return _read_header(header), [read_request(item, f"item {n}") for n, item in enumerate(items, start=1)], fingerprint
 
 
 def write_requests(header: Header, items: list[Request]) -> bytes:
     """Return the document's file form."""
     return to_json(
         {
-            "format": FORMAT,
+            "format": REQUESTS_FORMAT,
             "header": {"count": len(items), **header.as_json()},
-            LIST: [item.as_json() for item in items],
+            _LIST: [item.as_json() for item in items],
         }
     )

@@ -12,8 +12,8 @@ from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
 from airlock_shared.wire.strict_json import read_batch, to_json
 
-FORMAT = "airlock/signatures@1"
-LIST = "signatures"
+SIGNATURES_FORMAT = "airlock/signatures@1"
+_LIST = "signatures"
 
 _HEADER = {
     "count": int, "ceremony": str, "requests": str, "rehearsal": bool, "transcript_head": str, "created_ms": int,
@@ -74,7 +74,7 @@ def read_header(value: Any) -> SignaturesHeader:
     return SignaturesHeader(**{name: member for name, member in value.items() if name != "count"})
 
 
-def read_item(value: Any, where: str = "item") -> Signed:
+def read_signature(value: Any, where: str = "item") -> Signed:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
     try:
         return _read_item(value)
@@ -95,8 +95,8 @@ def _read_item(value: Any) -> Signed:
 
 def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Signed], str]:
     """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
-    header, items, fingerprint = read_batch(data, format_name=FORMAT, list_name=LIST)
-    read = [read_item(item, f"item {n}") for n, item in enumerate(items, start=1)]
+    header, items, fingerprint = read_batch(data, format_name=SIGNATURES_FORMAT, list_name=_LIST)
+    read = [read_signature(item, f"item {n}") for n, item in enumerate(items, start=1)]
     steps = [item.step for item in read]
     if len(set(steps)) != len(steps):
         raise Refusal("PLAN-STEPS", "a step appears twice in the signatures", got=repr(steps)[:200])
@@ -107,8 +107,8 @@ def write_signatures(header: SignaturesHeader, items: list[Signed]) -> bytes:
     """Return the document's file form."""
     return to_json(
         {
-            "format": FORMAT,
+            "format": SIGNATURES_FORMAT,
             "header": {"count": len(items), **header.as_json()},
-            LIST: [item.as_json() for item in items],
+            _LIST: [item.as_json() for item in items],
         }
     )

@@ -34,7 +34,7 @@ class AbiType(NamedTuple):
     head_size: int
 
 
-def encode(types: Sequence[str], values: Sequence[Any]) -> bytes:
+def encode_abi(types: Sequence[str], values: Sequence[Any]) -> bytes:
     """Return ``abi.encode`` of the values, one per type.
 
     A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
@@ -52,7 +52,7 @@ def encode_struct(struct: str, values: Sequence[Any]) -> bytes:
     return (_number(32) if read.dynamic else b"") + _encode(read, values)
 
 
-def decode(types: Sequence[str], data: bytes) -> list[Any]:
+def decode_abi(types: Sequence[str], data: bytes) -> list[Any]:
     """Return the values that ``data`` encodes, accepting the canonical encoding only.
 
     Raises ``Refusal("ENC-CANONICAL")`` when data is short, has offsets, padding or bytes to spare, or a value out of

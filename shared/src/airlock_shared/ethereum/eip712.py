@@ -21,11 +21,11 @@ from airlock_shared.ethereum.signatures import keccak256, parse_address
 # "encodeData"; EIP-55.
 
 
-Value = Any
+MessageValue = Any
 """A canonical value: int, bool, bytes (address, bytesN, bytes), str, list of values, or dict of values (a struct)."""
 
 MAX_ARRAY_LENGTH = 4096
-MAX_DEPTH = 16
+_MAX_DEPTH = 16
 MAX_JSON_INTEGER = 2**53 - 1  # above it, a JSON number has passed through a double somewhere and may be another number
 
 _DECIMAL = re.compile(r"0|-?[1-9][0-9]{0,77}", re.ASCII)
@@ -44,8 +44,8 @@ class Member(NamedTuple):
 class _Codec(NamedTuple):
     """How a type is read from JSON into its canonical value, and how that value becomes its 32-byte word."""
 
-    read: Callable[[Value], Value]
-    word: Callable[[Value], bytes]
+    read: Callable[[MessageValue], MessageValue]
+    word: Callable[[MessageValue], bytes]
 
 
 def atomic_kind(type_name: str) -> tuple[str, int] | None:
@@ -94,8 +94,8 @@ class Definitions:
         depth = 0
         while array := split_array(type_name):
             type_name, depth = array[0], depth + 1
-        if depth > MAX_DEPTH:
-            raise Refusal("TYPES-FORM", f"arrays nested more than {MAX_DEPTH} deep").at(where)
+        if depth > _MAX_DEPTH:
+            raise Refusal("TYPES-FORM", f"arrays nested more than {_MAX_DEPTH} deep").at(where)
         if atomic_kind(type_name) is None and type_name not in self.structs:
             raise Refusal(
                 "TYPES-UNDEFINED",
@@ -121,15 +121,15 @@ class Definitions:
         """Return keccak-256 of ``encodeType``."""
         return keccak256(self.encode_type(primary).encode())
 
-    def read(self, struct: str, value: Value) -> dict[str, Value]:
+    def read(self, struct: str, value: MessageValue) -> dict[str, MessageValue]:
         """Read a struct's JSON value into canonical values.
 
         Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message.
         """
-        result: dict[str, Value] = self._codecs[struct].read(value)
+        result: dict[str, MessageValue] = self._codecs[struct].read(value)
         return result
 
-    def hash_struct(self, struct: str, value: dict[str, Value]) -> bytes:
+    def hash_struct(self, struct: str, value: dict[str, MessageValue]) -> bytes:
         """Return EIP-712's ``hashStruct`` of a canonical struct value."""
         return self._codecs[struct].word(value)
 
@@ -147,14 +147,14 @@ class Definitions:
         type_hash = self.type_hash(name)
         depth = 0
 
-        def read(value: Value) -> dict[str, Value]:
+        def read(value: MessageValue) -> dict[str, MessageValue]:
             nonlocal depth
             if type(value) is not dict:
                 raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {name}")
             if list(value) != names and set(value) != set(names):
                 raise _wrong_members(name, set(value), set(names))
-            if depth >= MAX_DEPTH:
-                raise Refusal("MSG-STRUCT", f"structs nested more than {MAX_DEPTH} deep")
+            if depth >= _MAX_DEPTH:
+                raise Refusal("MSG-STRUCT", f"structs nested more than {_MAX_DEPTH} deep")
             depth += 1
             member_name = ""
             try:
@@ -167,7 +167,7 @@ class Definitions:
             finally:
                 depth -= 1
 
-        def word(value: Value) -> bytes:
+        def word(value: MessageValue) -> bytes:
             return keccak256(type_hash + b"".join([member_word(value[n]) for n, _, member_word in members]))
 
         return _Codec(read, word)
@@ -186,14 +186,14 @@ def _wrong_members(struct: str, got: set[str], expected: set[str]) -> Refusal:
     )
 
 
-def brief(value: Value) -> str:
+def brief(value: MessageValue) -> str:
     """Return a value as a refusal quotes it: its repr, cut when it is long."""
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."
 
 
 def _array_codec(element: _Codec, length: int | None) -> _Codec:
-    def read(value: Value) -> list[Value]:
+    def read(value: MessageValue) -> list[MessageValue]:
         if type(value) is not list:
             raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
         if length is not None and len(value) != length:
@@ -228,7 +228,7 @@ def _atomic_codec(type_name: str) -> _Codec:
 def _integer_codec(type_name: str, kind: str, bits: int) -> _Codec:
     lowest, highest = integer_range(kind, bits)
 
-    def read(value: Value) -> int:
+    def read(value: MessageValue) -> int:
         number = read_integer(value)
         if not lowest <= number <= highest:
             raise Refusal(
@@ -239,7 +239,7 @@ def _integer_codec(type_name: str, kind: str, bits: int) -> _Codec:
     return _Codec(read, lambda v: v.to_bytes(32, "big", signed=kind == "int"))
 
 
-def read_integer(value: Value) -> int:
+def read_integer(value: MessageValue) -> int:
     """Read an integer: a decimal string without sign, zeros or separators to spare, or a JSON integer up to 2**53 - 1.
 
     Raises ``Refusal("MSG-INT")`` for hex, exponents, floats, a leading plus or zero, spaces, underscores.
@@ -257,19 +257,19 @@ def read_integer(value: Value) -> int:
     )
 
 
-def _read_bool(value: Value) -> bool:
+def _read_bool(value: MessageValue) -> bool:
     if type(value) is not bool:
         raise Refusal("MSG-BOOL", "not a boolean", got=brief(value), expected="true or false, without quotes")
     return value
 
 
-def _read_address(value: Value) -> bytes:
+def _read_address(value: MessageValue) -> bytes:
     if type(value) is not str:
         raise Refusal("MSG-ADDRESS", "not an address", got=brief(value), expected="0x and 40 hex digits")
     return parse_address(value)
 
 
-def _read_string(value: Value) -> str:
+def _read_string(value: MessageValue) -> str:
     if type(value) is not str:
         raise Refusal("MSG-STRING", "not a text", got=brief(value), expected="a JSON string")
     try:
@@ -279,7 +279,7 @@ def _read_string(value: Value) -> str:
     return value
 
 
-def _read_bytes(value: Value, size: int | None) -> bytes:
+def _read_bytes(value: MessageValue, size: int | None) -> bytes:
     expected = "0x and an even number of hex digits" if size is None else f"0x and {2 * size} hex digits"
     if type(value) is not str or not _HEX.fullmatch(value) or (size is not None and len(value) != 2 + 2 * size):
         raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", got=brief(value), expected=expected)
@@ -290,7 +290,7 @@ def _read_bytes(value: Value, size: int | None) -> bytes:
 
 
 DOMAIN_TYPE = "EIP712Domain"
-DOMAIN_MEMBERS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order
+DOMAIN_FIELDS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order
     "name": "string",
     "version": "string",
     "chainId": "uint256",
@@ -311,8 +311,8 @@ class TypedData(NamedTuple):
 
     structs: Mapping[str, tuple[Member, ...]]
     primary_type: str
-    domain: dict[str, Value]
-    message: dict[str, Value]
+    domain: dict[str, MessageValue]
+    message: dict[str, MessageValue]
 
 
 class Hashes(NamedTuple):
@@ -323,7 +323,7 @@ class Hashes(NamedTuple):
     digest: bytes
 
 
-def read_types(types: Value) -> Definitions:
+def read_types(types: MessageValue) -> Definitions:
     """Read the ``types`` object of a typed-data document.
 
     Raises ``Refusal`` with an id of the ``TYPES`` family.
@@ -353,7 +353,7 @@ def _is_alone(name: str, structs: Mapping[str, tuple[Member, ...]]) -> bool:
     return not held[name] & structs.keys() and not any(name in types for types in held.values())
 
 
-def _read_members(struct: str, members: Value) -> tuple[Member, ...]:
+def _read_members(struct: str, members: MessageValue) -> tuple[Member, ...]:
     if type(members) is not list or len(members) > MAX_MEMBERS:
         raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", got=brief(members)).at(struct)
     result = []
@@ -369,7 +369,7 @@ def _read_members(struct: str, members: Value) -> tuple[Member, ...]:
     return tuple(result)
 
 
-def read_typed_data(document: Value) -> tuple[TypedData, Hashes]:
+def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
     """Read an EIP-712 JSON document and hash it.
 
     ``document`` is the parsed JSON with exactly ``types``, ``primaryType``, ``domain`` and ``message``. ``EIP712Domain``
@@ -397,7 +397,7 @@ def read_typed_data(document: Value) -> tuple[TypedData, Hashes]:
     return typed_data, Hashes(domain_separator, struct_hash, digest)
 
 
-def _definitions_with_primary(types: Value, primary_type: Value) -> Definitions:
+def _definitions_with_primary(types: MessageValue, primary_type: MessageValue) -> Definitions:
     if type(primary_type) is not str or type(types) is not dict or primary_type not in types:
         raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
     if primary_type == DOMAIN_TYPE:
@@ -405,7 +405,7 @@ def _definitions_with_primary(types: Value, primary_type: Value) -> Definitions:
     return read_types(types)
 
 
-def read_domain(definitions: Definitions, domain: Value) -> tuple[dict[str, Value], bytes]:
+def read_domain(definitions: Definitions, domain: MessageValue) -> tuple[dict[str, MessageValue], bytes]:
     """Return the domain's canonical values and its separator.
 
     Raises ``Refusal`` with an id of the ``DOMAIN`` family, or of ``MSG`` for a value.
@@ -419,7 +419,7 @@ def read_domain(definitions: Definitions, domain: Value) -> tuple[dict[str, Valu
         )
     members = definitions.structs.get(DOMAIN_TYPE)
     if members is None:
-        members = tuple(Member(n, t) for n, t in DOMAIN_MEMBERS.items() if n in domain)
+        members = tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in domain)
     _check_domain_members(members, domain)
     domain_definitions = read_types({DOMAIN_TYPE: [m._asdict() for m in members]})
     try:
@@ -429,8 +429,8 @@ def read_domain(definitions: Definitions, domain: Value) -> tuple[dict[str, Valu
     return values, domain_definitions.hash_struct(DOMAIN_TYPE, values)
 
 
-def _check_domain_members(members: tuple[Member, ...], domain: dict[str, Value]) -> None:
-    canonical = [Member(n, t) for n, t in DOMAIN_MEMBERS.items()]
+def _check_domain_members(members: tuple[Member, ...], domain: dict[str, MessageValue]) -> None:
+    canonical = [Member(n, t) for n, t in DOMAIN_FIELDS.items()]
     if not members:
         raise Refusal(
             "DOMAIN-EMPTY", "EIP712Domain has no fields", expected="name, version, chainId, verifyingContract"

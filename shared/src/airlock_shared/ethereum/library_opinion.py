@@ -30,7 +30,7 @@ def leave_out_key_files() -> None:
 # ---- library opinion ------------------------------------------------------------------------------------------------
 
 
-Types = dict[str, list[dict[str, str]]]
+_Types = dict[str, list[dict[str, str]]]
 
 
 def opinion_on(document: dict[str, Any]) -> bytes:
@@ -90,7 +90,7 @@ def _domain_type(domain: dict[str, Any]) -> list[dict[str, str]]:
     return [{"name": name, "type": kind} for name, kind in kinds.items() if name in domain]
 
 
-def _numbers(message: dict[str, Any], struct: str, types: Types) -> dict[str, Any]:
+def _numbers(message: dict[str, Any], struct: str, types: _Types) -> dict[str, Any]:
     """Return the message as eth-account wants it: integers as numbers."""
     result = {}
     for member in types[struct]:
@@ -103,14 +103,14 @@ def _numbers(message: dict[str, Any], struct: str, types: Types) -> dict[str, An
     return result
 
 
-def _encode(name: str, order: list[str], message: dict[str, Any], types: Types) -> bytes:
+def _encode(name: str, order: list[str], message: dict[str, Any], types: _Types) -> bytes:
     from eth_abi.abi import encode
 
     kind, values = _tuple(name, order, message, types)
     return bytes(encode([kind], [values]))
 
 
-def _tuple(struct: str, order: list[str], message: dict[str, Any], types: Types) -> tuple[str, tuple[Any, ...]]:
+def _tuple(struct: str, order: list[str], message: dict[str, Any], types: _Types) -> tuple[str, tuple[Any, ...]]:
     """Return a struct's tuple type and its values, the members in the order given."""
     kinds = {member["name"]: member["type"] for member in types[struct]}
     parts, values = [], []

@@ -13,24 +13,24 @@ from airlock_shared.ethereum.signatures import checksum_address, keccak256, pars
 # Source: Ethereum yellow paper, appendix B; its rules are the vectors of tests/shared/test_rlp.py.
 
 
-Item = bytes | int | Sequence["Item"]
+_Item = bytes | int | Sequence["_Item"]
 
-STRING, LIST = 0x80, 0xC0  # the first byte of the empty string and of the empty list
+_STRING, _LIST = 0x80, 0xC0  # the first byte of the empty string and of the empty list
 SHORT = 55  # the longest content whose length is in the first byte
 
 
-def encode(item: Item) -> bytes:
+def encode_rlp(item: _Item) -> bytes:
     """Return the encoding of bytes, of a number (without leading zeros, zero as the empty string) or of a list of these.
 
     Raises ``TypeError`` for anything else, truth values and texts included, ``ValueError`` for a number below zero.
     """
     if isinstance(item, bytes):
-        return item if len(item) == 1 and item[0] < STRING else _header(len(item), STRING) + item
+        return item if len(item) == 1 and item[0] < _STRING else _header(len(item), _STRING) + item
     if isinstance(item, (list, tuple)):
-        content = b"".join(map(encode, item))
-        return _header(len(content), LIST) + content
+        content = b"".join(map(encode_rlp, item))
+        return _header(len(content), _LIST) + content
     if type(item) is int:  # a bool is no number here
-        return encode(_shortest(item))
+        return encode_rlp(_shortest(item))
     message = f"{type(item).__name__} has no RLP"
     raise TypeError(message)
 
@@ -105,7 +105,7 @@ def named_fields(payload: dict[str, Any], filled: Transaction | None) -> dict[st
 
 def unsigned_bytes(payload: dict[str, Any], filled: Transaction) -> bytes:
     """Return what a Ledger is given: the type byte and the RLP of the unsigned fields."""
-    return TYPE_2 + encode(_fields(payload, filled))
+    return TYPE_2 + encode_rlp(_fields(payload, filled))
 
 
 def signing_hash(payload: dict[str, Any], filled: Transaction) -> bytes:
@@ -117,7 +117,7 @@ def raw_transaction(payload: dict[str, Any], filled: Transaction, signature: byt
     """Return the signed transaction as it is sent; ``signature`` is ``r || s || v`` with v 27 or 28."""
     r, s, parity = signature[:32], signature[32:64], signature[64] - 27
     signed = [*_fields(payload, filled), parity, int.from_bytes(r, "big"), int.from_bytes(s, "big")]
-    return TYPE_2 + encode(signed)
+    return TYPE_2 + encode_rlp(signed)
 
 
 def transaction_hash(raw: bytes) -> bytes:
@@ -129,10 +129,10 @@ def transaction_hash(raw: bytes) -> bytes:
 # EIP-7702, "Set EOA account code": the hash by which an account gives itself to a contract.
 
 
-MAGIC = b"\x05"  # what stands before the RLP that is signed
+_MAGIC = b"\x05"  # what stands before the RLP that is signed
 NONCE_BELOW = 2**64 - 1
 
 
 def authorization_hash(chain_id: int, contract: bytes, nonce: int) -> bytes:
     """Return the 32 bytes that are signed, for a 20-byte contract and the account's own nonce; chain 0 is every chain."""
-    return keccak256(MAGIC + encode([chain_id, contract, nonce]))
+    return keccak256(_MAGIC + encode_rlp([chain_id, contract, nonce]))

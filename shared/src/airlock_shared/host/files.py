@@ -37,7 +37,7 @@ _WRITTEN = "check the folder and the free space"
 
 
 @contextmanager
-def told(what: str, do: str) -> Iterator[None]:
+def as_usage_error(what: str, do: str) -> Iterator[None]:
     """Raise an error of the system as a ``UsageError`` that says what could not be done."""
     try:
         yield
@@ -51,7 +51,7 @@ def open_input(path: Path, *, max_bytes: int = MAX_DOCUMENT_BYTES) -> Iterator[B
 
     Raises ``UsageError`` when it cannot be opened, ``DocumentError`` with ``DOC-LINK``, ``DOC-FILE`` or ``DOC-SIZE``.
     """
-    with told(f"{path} cannot be opened", "check the name and the permissions"):
+    with as_usage_error(f"{path} cannot be opened", "check the name and the permissions"):
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -99,7 +99,7 @@ def write_new(path: Path, data: bytes) -> None:
     """
     require_new(path)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    with told(f"{path} cannot be written", _WRITTEN):
+    with as_usage_error(f"{path} cannot be written", _WRITTEN):
         try:
             _create(temporary, data)
             try:
@@ -134,7 +134,7 @@ def append_line(path: Path, line: bytes) -> None:
     Raises ``UsageError`` when it cannot be written.
     """
     data = line + b"\n"
-    with told(f"{path} cannot be written", _WRITTEN):
+    with as_usage_error(f"{path} cannot be written", _WRITTEN):
         descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(descriptor, "ab", buffering=0) as log:
             size = os.fstat(descriptor).st_size
@@ -152,7 +152,7 @@ def open_lock(file: Path) -> int:
 
     Raises ``UsageError``, also for a link and for somebody else's file.
     """
-    with told(f"the lock file {file} cannot be opened", "find out who made it, and remove it"):
+    with as_usage_error(f"the lock file {file} cannot be opened", "find out who made it, and remove it"):
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         if os.fstat(descriptor).st_uid != os.geteuid():
             os.close(descriptor)
@@ -165,7 +165,7 @@ def lock(descriptor: int, place: Path, *, wait: bool) -> bool:
 
     With ``wait`` it is waited for. Raises ``UsageError`` where ``place`` cannot be locked.
     """
-    with told(f"{place} cannot be locked", "keep its folder on a disk of this machine, not on a network's"):
+    with as_usage_error(f"{place} cannot be locked", "keep its folder on a disk of this machine, not on a network's"):
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -207,7 +207,7 @@ def home_of(variable: str, default: str) -> Path:
 
 def make_folder(path: Path) -> Path:
     """Make a private folder (mode 0700), and those above it, when not there. Raises ``UsageError`` when it cannot be."""
-    with told(f"{path} cannot be made", "check the folder above it"):
+    with as_usage_error(f"{path} cannot be made", "check the folder above it"):
         for folder in (*reversed(path.parents), path):  # ``parents=True`` would leave those above open to others
             folder.mkdir(mode=0o700, exist_ok=True)
     return path
@@ -276,12 +276,12 @@ def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.
 # The transcript on the disk of one machine: read whole with its chain verified, and only ever appended to.
 
 
-MAX_BYTES = 256 << 20
+MAX_FILE_BYTES = 256 << 20
 
 
 def read_transcript(path: Path) -> list[Entry]:
     """Return the entries of a transcript file. Raises ``DocumentError("DOC-CHAIN")`` when the chain breaks."""
-    return read_entries(read_input(path, max_bytes=MAX_BYTES).splitlines())
+    return read_entries(read_input(path, max_bytes=MAX_FILE_BYTES).splitlines())
 
 
 class TranscriptFile:
@@ -345,6 +345,6 @@ def _mark(path: Path) -> tuple[int, int, int]:
 
 def _alone(folder: Path) -> AbstractContextManager[None]:
     """Keep other processes out that do the same with this folder. Raises ``UsageError`` when it cannot be locked."""
-    with told(f"{folder} cannot be opened", "check its permissions"):
+    with as_usage_error(f"{folder} cannot be opened", "check its permissions"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     return locked(descriptor, folder)

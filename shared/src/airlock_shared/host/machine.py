@@ -18,7 +18,7 @@ from typing import NamedTuple
 from airlock_shared.errors import AirlockError
 from airlock_shared.host import picture_sources
 from airlock_shared.host.files import LOOK, OK, MachineProbes, Observed, broken, fault
-from airlock_shared.host.settings import FILE
+from airlock_shared.host.settings import CONFIG_FILE
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
 ENOUGH_FREE_BYTES = 64 << 20
@@ -87,8 +87,8 @@ def config_line(path: Path, read: Callable[[Path], object]) -> Observed:
     try:
         read(path)
     except AirlockError as error:
-        return broken("configuration", FILE, error)
-    return Observed("configuration", FILE, "valid" if path.exists() else "none; every value has a default")
+        return broken("configuration", CONFIG_FILE, error)
+    return Observed("configuration", CONFIG_FILE, "valid" if path.exists() else "none; every value has a default")
 
 
 # ---- libraries, camera ----------------------------------------------------------------------------------------------

@@ -271,7 +271,7 @@ class KeptFrames:
 
 SONAME = "libzbar.so.0"
 PACKAGES = ("libzbar0", "libzbar0t64")
-STATUS = "var/lib/dpkg/status"
+DPKG_STATUS = "var/lib/dpkg/status"
 REPAIRED_SINCE = (0, 23, 93)
 REPAIRED_BY_DEBIAN = re.compile(r"(0\.23\.92)-7\+deb12u[1-9][0-9]*|(0\.23\.90)-1\+deb11u[1-9][0-9]*")
 UPGRADE = "on Debian, apt-get install --only-upgrade libzbar0 brings a repaired one"
@@ -284,7 +284,7 @@ def why_left_out(library: Any, root: Path = Path("/")) -> str:
     if version >= REPAIRED_SINCE:
         return ""
     told = ".".join(map(str, version))
-    package = _packaged(root / STATUS)
+    package = _packaged(root / DPKG_STATUS)
     repaired = REPAIRED_BY_DEBIAN.fullmatch(package)
     if repaired and told in repaired.groups():
         return ""

@@ -15,8 +15,8 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.wire.toml import parse_toml
 
-FILE = "config.toml"
-MAX_BYTES = 64 << 10
+CONFIG_FILE = "config.toml"
+_MAX_BYTES = 64 << 10
 
 C = TypeVar("C", bound=tuple[Any, ...])
 
@@ -39,7 +39,7 @@ def read_table(path: Path) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        return parse_toml(read_input(path, max_bytes=MAX_BYTES))
+        return parse_toml(read_input(path, max_bytes=_MAX_BYTES))
     except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}", do="correct the file") from error
 

@@ -20,7 +20,7 @@ from airlock_shared.plan.questions import (
     surely_meant,
     tell_all,
 )
-from airlock_shared.plan.reader import FORMAT, read_limits, read_roles, read_signer, read_text
+from airlock_shared.plan.reader import PLAN_FORMAT, read_limits, read_roles, read_signer, read_text
 from airlock_shared.plan.values import LINE, plan_error
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.venue.actions import ACTIONS, Action, Parameter
@@ -42,7 +42,7 @@ LIMITS = {
     "max_fee_gwei_at_most": ("5", "the highest fee of a transaction, in gwei a unit of gas"),
     "remaining_at_least": ("3m", "how much of that time must be left at signing: a number with s, m, h or d"),
 }
-DEFAULT_PATH = "m/44'/60'/0'/0/0"
+_DEFAULT_PATH = "m/44'/60'/0'/0/0"
 
 
 def ask_plan(people: People, known: KnownValues = NOTHING) -> dict[str, Any]:
@@ -77,7 +77,7 @@ def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
         ("deployment", "the name of the pinned deployment that it is for", deployments),
     )}  # fmt: skip
     roles = _roles(people)
-    table: dict[str, Any] = {"format": FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
+    table: dict[str, Any] = {"format": PLAN_FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
     table |= {"limits": {}, "signers": {}, "steps": []}
     asked: dict[str, str | None] = {}
     while action := _action(people, more=bool(table["steps"])):
@@ -210,10 +210,10 @@ def _signer(people: People, signers: dict[str, Any], known: KnownValues, *, may_
     question = Question("signer", "a short name of the key that signs; a new name adds a key", "treasury", first)
     name: str = answer_to(people, question, lambda text: read_text({"name": text}, "signers", "name", NAME))
     if name not in signers:
-        good: dict[str, Any] = {"address": f"0x{'11' * 20}", "path": DEFAULT_PATH}
+        good: dict[str, Any] = {"address": f"0x{'11' * 20}", "path": _DEFAULT_PATH}
         for member, meaning, default in (
             ("address", "its address, with capitals as the wallet shows it (EIP-55)", None),
-            ("path", "its derivation path", DEFAULT_PATH),
+            ("path", "its derivation path", _DEFAULT_PATH),
             ("delegate_of", "the account for which this key acts as a delegate; none: it signs for its own", "none"),
         ):
             if member == "delegate_of" and not may_be_delegate:

@@ -26,7 +26,7 @@ from airlock_shared.units import (
     to_human,
     utc_text,
 )
-from airlock_shared.venue.actions import KINDS, SIDES
+from airlock_shared.venue.actions import SIDES, TRIGGER_ORDER_TYPES
 from airlock_shared.venue.kinds import OPENED_MS, Field, leaf
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 MAX_TERMS_CHARACTERS = 20_000
-_CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": KINDS}
+_CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": TRIGGER_ORDER_TYPES}
 _ENUMS = {"triggerType": "triggerType", "orderType": "openOrderType"}  # a parameter's enum in the pinned deployment
 _JUDGED_ELSEWHERE = {"open-time": "in the past", "sign-time": "just now", "nonce": "any unused number"}
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 # went through our own readers before it was recorded, and goes through the plan's reader again.
 
 
-MOST = 9
+_MOST = 9
 """How many are offered, the last used first."""
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
@@ -71,7 +71,7 @@ class KnownValues(NamedTuple):
     def of(self, deployment: str) -> Offered:
         """Return what is offered for steps on this deployment."""
         names = self.pairs.get(deployment, ())
-        return Offered(self.addresses, self.codes, tuple((name, "") for name in names[:MOST]))
+        return Offered(self.addresses, self.codes, tuple((name, "") for name in names[:_MOST]))
 
 
 NOTHING = KnownValues({}, (), (), {})
@@ -93,7 +93,7 @@ def known_from(deployments: Iterable[Deployment], entries: Iterable[Entry]) -> K
                 codes.setdefault(text, "used before")
     others = {address: what for address, what in addresses.items() if address not in paths}
     own = {address: f"{_OWN}, {safe(path, limit=40)}" for address, path in paths.items() if _is_address(address)}
-    return KnownValues(pairs, tuple((own | others).items())[:MOST], tuple(codes.items())[:MOST], paths)
+    return KnownValues(pairs, tuple((own | others).items())[:_MOST], tuple(codes.items())[:_MOST], paths)
 
 
 def _texts(value: object, name: str = "") -> Iterator[tuple[str, str]]:

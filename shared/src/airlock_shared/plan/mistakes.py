@@ -15,7 +15,7 @@ from airlock_shared.errors import PlanError
 from airlock_shared.plan.known import example_at
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import read_plan, read_toml
-from airlock_shared.plan.toml_positions import Span, TomlPosition, nearest, places
+from airlock_shared.plan.toml_positions import Span, TomlPosition, innermost_position, places
 from airlock_shared.wire.strict_json import other_form
 
 MAX_MISTAKES = 100
@@ -91,7 +91,7 @@ def _for_syntax(line: str) -> str:
 
 
 def _placed(error: PlanError, table: dict[str, Any], found: dict[str, TomlPosition], lines: list[str]) -> Mistake:
-    _, place = nearest(found, error.where)
+    _, place = innermost_position(found, error.where)
     wrong_name = error.check == "PLAN-FIELD" and error.what == "unknown name"
     span = place.name if wrong_name else place.value
     step = re.match(r"steps\[([0-9]+)\]", error.where)

@@ -28,8 +28,8 @@ TRIES = 20
 
 LONG = 32
 """A default of more columns stands on a line of its own: an address beside an address is wider than a screen."""
-AGAIN = "answer again, or type ? for an explanation"
-BACK = "<"
+ANSWER_AGAIN = "answer again, or type ? for an explanation"
+_BACK = "<"
 
 
 class Back(Exception):
@@ -137,7 +137,7 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
     hinted = ""
     for _ in range(TRIES):
         text = people.ask(f"{question.name}{default}: ").strip()
-        if text == BACK and people.answers is not None:
+        if text == _BACK and people.answers is not None:
             raise Back
         text, meant = _offered(question, text)
         if meant and meant != hinted:
@@ -154,7 +154,7 @@ def answer_to(people: People, question: Question, read: Callable[[str], Any]) ->
             answers.keep(key, text)
             return value
         except PlanError as error:
-            error.do = AGAIN
+            error.do = ANSWER_AGAIN
             error.expected = error.expected or question.meaning
             people.mistake(error)
     raise Declined(f"no usable answer to {question.name!r}", do="find out what to answer, and begin again")

@@ -21,7 +21,7 @@ from airlock_shared.plan.values import (
     read_address,
     read_amount,
     read_values,
-    require_known,
+    require_known_members,
     utc_form,
     value_faults,
 )
@@ -33,8 +33,8 @@ from airlock_shared.wire.members import DERIVATION_PATH, NAME, other_format
 from airlock_shared.wire.strict_json import check_depth, fingerprint
 from airlock_shared.wire.toml import parse_toml
 
-FORMAT = "airlock/plan@1"
-MAX_BYTES = 4 << 20
+PLAN_FORMAT = "airlock/plan@1"
+MAX_PLAN_BYTES = 4 << 20
 MAX_STEPS = 1000
 MAX_ROLES = 20
 _TEXTS = {"id": NAME, "title": LINE, "deployment": NAME}
@@ -70,8 +70,10 @@ def parse_plan(data: bytes) -> Plan:
 
 def read_toml(data: bytes) -> dict[str, Any]:
     """Return a plan's TOML as a table. Raises ``PlanError("PLAN-FORM")``."""
-    if len(data) > MAX_BYTES:
-        raise plan_error("PLAN-FORM", "the plan is too large", "", got=f"{len(data)} bytes", expected=f"<= {MAX_BYTES}")
+    if len(data) > MAX_PLAN_BYTES:
+        raise plan_error(
+            "PLAN-FORM", "the plan is too large", "", got=f"{len(data)} bytes", expected=f"<= {MAX_PLAN_BYTES}"
+        )
     try:
         table = parse_toml(data)
         check_depth(table)
@@ -87,15 +89,15 @@ def read_toml(data: bytes) -> dict[str, Any]:
 def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
     """Return the plan that a table holds. Tells ``PlanError``; a plan of which one was told is not to be used."""
     with telling:
-        if table.get("format") != FORMAT:
-            raise other_plan(table.get("format"))
-    require_known(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
+        if table.get("format") != PLAN_FORMAT:
+            raise _other_plan(table.get("format"))
+    require_known_members(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
     texts = dict.fromkeys(_TEXTS, "")
     roles: tuple[str, ...] = ()
     witness = ""
     with telling:
-        ceremony = read_table(table, "ceremony")
-        require_known(ceremony, "ceremony", (*_TEXTS, "roles", "witness"), telling)
+        ceremony = _read_table(table, "ceremony")
+        require_known_members(ceremony, "ceremony", (*_TEXTS, "roles", "witness"), telling)
         for name, pattern in _TEXTS.items():
             with telling:
                 texts[name] = read_text(ceremony, "ceremony", name, pattern)
@@ -103,7 +105,7 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
         witness = _read_witness(ceremony, roles)
     signers: dict[str, Signer] = {}
     with telling:
-        for name, signer in read_table(table, "signers").items():
+        for name, signer in _read_table(table, "signers").items():
             signers[name] = _UNREAD  # a step that names a wrong signer is not wrong itself
             with telling:
                 signers[name] = read_signer(name, signer, telling)
@@ -117,13 +119,13 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
     return Plan(**texts, roles=roles, limits=limits, signers=signers, steps=steps, fingerprint=mark, witness=witness)
 
 
-def other_plan(found: object) -> PlanError:
+def _other_plan(found: object) -> PlanError:
     """Return the error of what is no plan of this form; of a newer one it says what to update."""
-    other = other_format(found, FORMAT, "not a ceremony plan", "correct the plan, and agree on it again")
-    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=FORMAT, do=other.do)
+    other = other_format(found, PLAN_FORMAT, "not a ceremony plan", "correct the plan, and agree on it again")
+    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=PLAN_FORMAT, do=other.do)
 
 
-def read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
+def _read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
     """Return a member that must be a table. Raises ``PlanError("PLAN-FORM")``."""
     value = table.get(name)
     if type(value) is not dict:
@@ -186,7 +188,7 @@ def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
 
 def read_limits(table: Any, telling: Telling = AT_ONCE) -> Limits:
     """Return the limits, in raw integers. Tells ``PlanError`` naming the limit."""
-    require_known(table, "limits", _LIMITS, telling)
+    require_known_members(table, "limits", _LIMITS, telling)
     raw: list[Any] = [*Limits()]
     for position, (name, unit) in enumerate(_LIMITS.items()):
         if name in table:
@@ -207,7 +209,7 @@ def _span_ms(table: dict[str, Any], name: str) -> int:
 def read_signer(name: str, table: Any, telling: Telling = AT_ONCE) -> Signer:
     """Return a signer of the plan. Tells ``PlanError`` naming the member."""
     where = f"signers.{name}"
-    require_known(table, where, ("address", "path", "show", "delegate_of"), telling)
+    require_known_members(table, where, ("address", "path", "show", "delegate_of"), telling)
     address, path, show, delegate_of = b"", "", table.get("show", "fields"), table.get("delegate_of")
     with telling:
         if not NAME.fullmatch(name):
@@ -242,7 +244,7 @@ def _read_step(
     step: Any, where: str, taken: dict[str, str], signers: dict[str, Signer], limits: Limits, telling: Telling
 ) -> Step:
     """Return a step with what its fields decide. ``taken``: the ids and digests of the steps before, and whose each is."""
-    require_known(step, where, ("id", "action", "signer", "fields", "replaces"), telling)
+    require_known_members(step, where, ("id", "action", "signer", "fields", "replaces"), telling)
     step_id = replaced = ""
     signer = _UNREAD
     with telling:
@@ -269,7 +271,7 @@ def _read_step(
     if action is None:
         raise plan_error("PLAN-ACTION", "unknown action", f"{where}.action", got=repr(name)[:80],
                          expected=f"one of {list(ACTIONS)}")  # fmt: skip
-    require_known(fields, place, _FIELDS[name], telling)
+    require_known_members(fields, place, _FIELDS[name], telling)
     values = read_values(action, fields, place, telling)
     for fault in value_faults(values, limits, place):
         with telling:

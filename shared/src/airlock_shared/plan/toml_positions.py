@@ -47,7 +47,7 @@ def places(text: str) -> dict[str, TomlPosition]:
     return scanner.found
 
 
-def nearest(found: dict[str, TomlPosition], path: str) -> tuple[str, TomlPosition]:
+def innermost_position(found: dict[str, TomlPosition], path: str) -> tuple[str, TomlPosition]:
     """Return the path itself with its place, or those of the innermost table around it; the first line at worst."""
     while path and path not in found:
         path = path[: max(path.rfind("."), path.rfind("["), 0)]
@@ -57,7 +57,7 @@ def nearest(found: dict[str, TomlPosition], path: str) -> tuple[str, TomlPositio
 
 def line_of(data: bytes, path: str) -> int:
     """Return the line at which a path of a plan's TOML stands, or the innermost table around it."""
-    return nearest(places(data.decode()), path)[1].name.line
+    return innermost_position(places(data.decode()), path)[1].name.line
 
 
 def unreadable(data: bytes, error: Exception) -> PlanError:

@@ -50,7 +50,7 @@ def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
     return error
 
 
-def require_known(table: Any, where: str, known: Collection[str], telling: Telling = AT_ONCE) -> None:
+def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = AT_ONCE) -> None:
     """Raise ``PlanError`` with ``PLAN-FORM`` for what is no table, tell ``PLAN-FIELD`` for a name that is not known."""
     if type(table) is not dict:
         raise plan_error("PLAN-FORM", "not a table", where)
@@ -148,7 +148,7 @@ def _read_code(value: str, where: str) -> bytes:
 
 
 def _read_bounds(parameter: Parameter, value: dict[str, Any], where: str) -> Bounds:
-    require_known(value, where, ("at_least", "at_most"))
+    require_known_members(value, where, ("at_least", "at_most"))
     if not parameter.unit.is_amount or not value:
         raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least, at_most or both", where)
     low = read_amount(value["at_least"], parameter.unit, f"{where}.at_least") if "at_least" in value else None

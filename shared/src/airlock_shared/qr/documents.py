@@ -11,13 +11,13 @@ from itertools import islice
 from typing import Any, NamedTuple
 from zlib import crc32
 
-from airlock_shared.documents.deployment import FORMAT as DEPLOYMENT
+from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT as DEPLOYMENT
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.documents.hand_over import FORMAT as HAND_OVER
+from airlock_shared.documents.hand_over import HAND_OVER_FORMAT as HAND_OVER
 from airlock_shared.documents.hand_over import parse_hand_over
-from airlock_shared.documents.requests import FORMAT as REQUESTS
+from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import FORMAT as SIGNATURES
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.plan.reader import parse_plan
@@ -33,7 +33,7 @@ from airlock_shared.wire.strict_json import damaged, fingerprint, parse_json, to
 
 DEFAULT_PAUSE_MS = 200  # loses the fewest captures between two frames; shorter brings nothing
 
-ROUNDS = 3  # how many times the ideal number of fountain parts are made before a finite picture begins again
+_ROUNDS = 3  # how many times the ideal number of fountain parts are made before a finite picture begins again
 _LAST_NUMBER = 99_999  # of a part: its text and its CBOR stay within what the symbol has room for
 _DENSE_UP_TO = 128  # parts of a message: beyond it large mixtures take long to make, and bring less
 
@@ -86,9 +86,9 @@ def endless_texts(transfer: Transfer, version: int) -> Iterator[str]:
 
 
 def cycle_texts(transfer: Transfer, version: int) -> list[str]:
-    """Return the texts of a finite picture that is played over and over: one, or :data:`ROUNDS` times the ideal number."""
+    """Return the texts of a finite picture that is played over and over: one, or :data:`_ROUNDS` times the ideal number."""
     count = ideal_count(transfer, version)
-    return list(islice(endless_texts(transfer, version), 1 if count == 1 else ROUNDS * count))
+    return list(islice(endless_texts(transfer, version), 1 if count == 1 else _ROUNDS * count))
 
 
 # ---- documents ------------------------------------------------------------------------------------------------------

@@ -157,7 +157,7 @@ WINDOW = "now.html"
 """The page that a person opens once: it shows the newest page of codes in its folder."""
 
 
-def page(transfer: Transfer, *, version: int = DEFAULT_VERSION, pause_ms: int = DEFAULT_PAUSE_MS) -> bytes:
+def qr_page(transfer: Transfer, *, version: int = DEFAULT_VERSION, pause_ms: int = DEFAULT_PAUSE_MS) -> bytes:
     """Return the page, UTF-8. It begins to play when it is opened, at the largest density up to ``version``.
 
     Raises ``UsageError`` for a message that is too long for codes.

@@ -195,7 +195,7 @@ class ScanReport(NamedTuple):
         return ", ".join([done, f"{p.repeated} repeated", f"{p.foreign} foreign", *ignored])[:80]
 
 
-def scan(
+def scan_pictures(
     pictures: Iterable[Any],
     decoder: Decoder,
     on_progress: Callable[[ScanReport], None],

@@ -6,14 +6,14 @@ import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from airlock_shared.checks.nonces import LATE, Use, spent_by, use_of
+from airlock_shared.checks.nonces import SIGNED_LATE, Use, spent_by, use_of
 from airlock_shared.documents.signatures import SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.report.evidence.artefacts import TIMELINE, Evidence
 from airlock_shared.report.evidence.timeline import EXPORTED, stated_uncertainty_ms
-from airlock_shared.report.rows import BEGUN, Judged, Row, moment
+from airlock_shared.report.rows import SIGN_BEGUN, Judged, Row, moment
 from airlock_shared.units import utc_text
 
 # ---- consistency ----------------------------------------------------------------------------------------------------
@@ -21,13 +21,13 @@ from airlock_shared.units import utc_text
 # What cannot be compared, because an artefact was not given, is said; what contradicts is refused.
 
 
-HOLDS, NOT_GIVEN, NOT_YET, UNTOLD = "holds", "not given", "not yet", "not on record"
+HOLDS, NOT_GIVEN, NOT_YET, _UNTOLD = "holds", "not given", "not yet", "not on record"
 ELSEWHERE = "by another wallet"
 _NOTHING = SignaturesHeader("", "", False, "", 0)
 _Found = bool | str
 
 
-def match(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
+def compare_evidence(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
     """Return every comparison and its result: ``holds``, ``not given``, ``not yet`` or ``not on record``.
 
     Raises ``Refusal("REPORT-MATCH")`` for the first that does not hold.
@@ -58,7 +58,7 @@ def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     yield "the Ledger's pages are for these requests", _when(screens, own == evidence.marks()["requests"])
     models = models_told(evidence)
     given = screens if "offline" in evidence.transcripts else None
-    told = _when(given, model in models if models else UNTOLD)
+    told = _when(given, model in models if models else _UNTOLD)
     yield "the Ledger's pages are of a model that the offline transcript names", told
 
 
@@ -67,7 +67,7 @@ def models_told(evidence: Evidence) -> list[str]:
 
     A signing for which no Ledger was needed has none.
     """
-    begun = evidence.told("offline", BEGUN, requests=evidence.marks()["requests"])
+    begun = evidence.told("offline", SIGN_BEGUN, requests=evidence.marks()["requests"])
     return [str(entry.data["model"]) for entry in begun if "model" in entry.data]
 
 
@@ -93,7 +93,7 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
         yield "the offline transcript has the signing", f"signed {ELSEWHERE}"
         return
     header = answers.header if answers else _NOTHING
-    begun = has(BEGUN, requests=marks["requests"], plan=marks["plan"])
+    begun = has(SIGN_BEGUN, requests=marks["requests"], plan=marks["plan"])
     given = entries if evidence.requests else None
     yield "the offline transcript began to sign these requests under this plan", _when(given, begun, answers)
     written = has("signatures-written", requests=header.requests, signatures=marks["signatures"])
@@ -239,7 +239,7 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     own = evidence.transcripts.get(evidence.half) or offline or online
     uses, begun = spent_by(offline)
     known = {use.digest: use for use in [*uses, *_answered(judged)]}
-    late = {str(entry.data.get("digest")) for entry in evidence.told("offline", LATE)}
+    late = {str(entry.data.get("digest")) for entry in evidence.told("offline", SIGNED_LATE)}
     states = outcomes_told(online)
     if evidence.timeline is not None:
         states |= {digest: str(sent.row["state"]) for digest, sent in evidence.timeline.sent.items()}

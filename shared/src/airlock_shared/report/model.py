@@ -19,8 +19,18 @@ from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
-from airlock_shared.report.facts import ELSEWHERE, alive_row, match
-from airlock_shared.report.rows import BEGUN, UNWITNESSED, Judged, Row, limit_rows, moment, named, plain, warnings_of
+from airlock_shared.report.facts import ELSEWHERE, alive_row, compare_evidence
+from airlock_shared.report.rows import (
+    SIGN_BEGUN,
+    UNWITNESSED,
+    Judged,
+    Row,
+    limit_rows,
+    moment,
+    named_rows,
+    plain_text,
+    read_warnings,
+)
 from airlock_shared.report.steps import part_signer, signer_row, step_rows
 from airlock_shared.text.words import spoken
 
@@ -28,18 +38,18 @@ from airlock_shared.text.words import spoken
 # The frame of a report: the people, the machine before the ceremony, both transcripts and their seals.
 
 
-Half = Literal["offline", "online"]
-HALVES: tuple[Half, ...] = ("offline", "online")
+_Half = Literal["offline", "online"]
+HALVES: tuple[_Half, ...] = ("offline", "online")
 _ROWS_AT_MOST = 400
 
 
-def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
+def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
     found = standing(entries, plan, half)
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
     row: Row = {
         "machine": half,
-        "names": named(found.names),
+        "names": named_rows(found.names),
         "begun": moment(found.begun_ms),
         "ended": moment(found.ended_ms),
         "stations": [
@@ -59,7 +69,7 @@ def people_row(half: Half, entries: Sequence[Entry], plan: Plan) -> Row:
 
 def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
     """Return the last preflight before these requests were signed for the first time; before the end when they were not."""
-    begun = next((e.seq for e in entries if e.event == BEGUN and e.data.get("requests") == requests), len(entries))
+    begun = next((e.seq for e in entries if e.event == SIGN_BEGUN and e.data.get("requests") == requests), len(entries))
     last = next((e for e in reversed(entries[:begun]) if e.event == "preflight"), None)
     if last is None:
         return None
@@ -85,7 +95,7 @@ def _flat(value: Any, where: str) -> Iterator[Row]:
         for position, member in enumerate(value):
             yield from _flat(member, f"{where}[{position}]")
     else:
-        yield from named({where: plain(value)})
+        yield from named_rows({where: plain_text(value)})
 
 
 def transcript_rows(evidence: Evidence) -> list[Row]:
@@ -93,7 +103,7 @@ def transcript_rows(evidence: Evidence) -> list[Row]:
     return [_transcript(half, evidence.transcripts.get(half), evidence.plan) for half in HALVES]
 
 
-def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
+def _transcript(half: _Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
     """Return a row with the seals that were made for the plan's ceremony, oldest first.
 
     Raises ``DocumentError("DOC-SEAL")``.
@@ -113,7 +123,7 @@ def _transcript(half: Half, entries: Sequence[Entry] | None, plan: Plan) -> Row:
 # ---- model ----------------------------------------------------------------------------------------------------------
 
 
-FORMAT = "airlock/report@1"
+_FORMAT = "airlock/report@1"
 
 
 def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
@@ -124,9 +134,9 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     """
     plan, deployment = evidence.plan, evidence.deployment
     offline, marks = evidence.transcripts.get("offline"), evidence.marks()
-    matches, steps = match(evidence, judged), step_rows(evidence, judged)
+    matches, steps = compare_evidence(evidence, judged), step_rows(evidence, judged)
     report: Row = {
-        "format": FORMAT,
+        "format": _FORMAT,
         "airlock": version("airlock-shared"),
         "made_by": evidence.half,
         "rehearsal": deployment.rehearsal,
@@ -158,7 +168,7 @@ def plan_row(plan: Plan) -> Row:
     """Return where a plan is for, its limits, and its signers."""
     return {
         "deployment": plan.deployment,
-        "limits": named(dict(limit_rows(plan.limits))),
+        "limits": named_rows(dict(limit_rows(plan.limits))),
         "signers": [signer_row(signer) for signer in plan.signers.values()],
     }
 
@@ -221,7 +231,7 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
             whys = {} if entry.data.get("requests") == evidence.requests.fingerprint else whys
         elif entry.event in ("declined", "refused", "signed"):
             checks = entry.data.get("checks")
-            named = f" ({plain(checks[:1])})" if type(checks) is list and checks else ""
+            named = f" ({plain_text(checks[:1])})" if type(checks) is list and checks else ""
             whys[str(entry.data.get("step"))] = f"{entry.event}{named}"
     for step in evidence.plan.steps:
         if whys.get(step, "signed") != "signed":
@@ -283,7 +293,7 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             if each["declined"]:
                 yield f"step {step['id']}: declined at its review, {each['at']['utc']}"
         for read in step["reads"][-1:]:
-            yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in warnings_of(read))
+            yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in read_warnings(read))
         outcome = step["outcome"]
         if outcome and outcome["final"] and not outcome["done"]:
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"

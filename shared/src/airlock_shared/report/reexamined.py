@@ -14,7 +14,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import Answer
 from airlock_shared.report.evidence.timeline import stated_uncertainty_ms
-from airlock_shared.report.rows import BEGUN, Judged
+from airlock_shared.report.rows import SIGN_BEGUN, Judged
 from airlock_shared.venue.pinned_structs import with_pins
 
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
@@ -29,7 +29,7 @@ def judge(evidence: Evidence) -> list[Judged]:
     if requests is None:
         return []
     entries = evidence.transcripts.get("offline", [])
-    begun = [entry.seq for entry in evidence.told("offline", BEGUN, requests=requests.fingerprint)]
+    begun = [entry.seq for entry in evidence.told("offline", SIGN_BEGUN, requests=requests.fingerprint)]
     pins = [
         {name: value for name, value in entry.data.items() if name not in ("deployment", "replaced")}
         for entry in evidence.told("offline", "struct-pinned", deployment=evidence.deployment.name)
@@ -71,7 +71,7 @@ def _ends(entries: Sequence[Entry], requests: str) -> list[Entry]:
     ends: list[Entry] = []
     current = False
     for entry in entries:
-        if entry.event == BEGUN:
+        if entry.event == SIGN_BEGUN:
             current = entry.data.get("requests") == requests
         elif current and entry.event in _DECIDED:
             ends.append(entry)

@@ -34,7 +34,7 @@ def headline(report: Row) -> str:
     return UNWITNESSED if report["missing"] == [UNWITNESSED] else "INCOMPLETE"
 
 
-def named(values: Mapping[str, str]) -> list[Row]:
+def named_rows(values: Mapping[str, str]) -> list[Row]:
     """Return the rows of a table with two columns."""
     return [{"name": name, "value": value} for name, value in values.items()]
 
@@ -44,14 +44,14 @@ def moment(at_ms: int | None) -> Row | None:
     return None if at_ms is None else {"ms": at_ms, "utc": utc_text(at_ms)}
 
 
-def plain(value: object) -> str:
+def plain_text(value: object) -> str:
     """Return a JSON value as text: a text as it is, a list as its members with commas, anything else as JSON."""
     if isinstance(value, list):
-        return ", ".join(plain(member) for member in value) or "none"
+        return ", ".join(plain_text(member) for member in value) or "none"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def warnings_of(read: Row) -> Iterator[str]:
+def read_warnings(read: Row) -> Iterator[str]:
     """Yield a sentence for each thing of a read that is in the way of the step."""
     yield from (f"the sources disagree on the {text}" for text in read["disagreements"])
     yield from read["warnings"]
@@ -77,7 +77,7 @@ _NONE = "none; a step that uses it fixes the value itself"
 # A request examined again, for the report: what every piece of it is made from.
 
 
-BEGUN = "sign-begun"
+SIGN_BEGUN = "sign-begun"
 """The transcript's event with which a signing begins."""
 
 

@@ -16,8 +16,8 @@ from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import Signer, Step
 from airlock_shared.report.evidence.artefacts import Evidence
-from airlock_shared.report.evidence.timeline import READ, Screens
-from airlock_shared.report.rows import Judged, Row, moment, named, plain
+from airlock_shared.report.evidence.timeline import REFERRAL_READ, Screens
+from airlock_shared.report.rows import Judged, Row, moment, named_rows, plain_text
 from airlock_shared.units import CODE, GWEI, NATIVE, raw_text, to_human, utc_text
 from airlock_shared.venue.actions import Action
 from airlock_shared.venue.referral_code import code_rows, code_text
@@ -39,7 +39,10 @@ _FACTS = ("owner", "pending", "private")
 def proofs_of(evidence: Evidence, step: str) -> list[Row]:
     """Return the proofs that a delegate has its key, as the offline machine checked them for this ceremony."""
     return [
-        {"at": moment(entry.at_ms), **{name: plain(entry.data.get(name, "")) for name in ("delegate", "challenge")}}
+        {
+            "at": moment(entry.at_ms),
+            **{name: plain_text(entry.data.get(name, "")) for name in ("delegate", "challenge")},
+        }
         for entry in evidence.told("offline", PROVED, ceremony=evidence.plan.id, step=step)
     ]
 
@@ -50,7 +53,7 @@ def reviews_of(evidence: Evidence, digest: str) -> list[Row]:
         {
             "at": moment(entry.at_ms),
             "declined": entry.event == "declined",
-            "opened": plain(entry.data.get("opened", "")),
+            "opened": plain_text(entry.data.get("opened", "")),
         }
         for entry in evidence.transcripts.get("offline", ())
         if entry.event in ("reviewed", "declined") and entry.data.get("digest") == digest
@@ -60,7 +63,10 @@ def reviews_of(evidence: Evidence, digest: str) -> list[Row]:
 def reads_of(evidence: Evidence, step: str) -> list[Row]:
     """Return what the online machine read of a step's referral code, oldest first, for this plan and no other."""
     plan = evidence.plan
-    return [_read(entry) for entry in evidence.told("online", READ, ceremony=plan.id, step=step, plan=plan.fingerprint)]
+    return [
+        _read(entry)
+        for entry in evidence.told("online", REFERRAL_READ, ceremony=plan.id, step=step, plan=plan.fingerprint)
+    ]
 
 
 def _read(entry: Entry) -> Row:
@@ -71,8 +77,8 @@ def _read(entry: Entry) -> Row:
         "code": data["code"] if code is None else code_text(code),
         "code_rows": [] if code is None else list(code_rows(code)),
         "seen": [_seen(row) for row in data["seen"]],
-        "disagreements": list(map(plain, data["disagreements"])),
-        "warnings": list(map(plain, data["warnings"])),
+        "disagreements": list(map(plain_text, data["disagreements"])),
+        "warnings": list(map(plain_text, data["warnings"])),
     }
 
 
@@ -82,11 +88,11 @@ def _seen(row: Row) -> Row:
     if code is not None:
         adopted = code_text(code) if any(code) else "no code"
     facts = {name: _fact(row.get(name)) for name in _FACTS}
-    return {"source": row["source"], **facts, "adopted": _fact(adopted), "trouble": plain(row.get("trouble", ""))}
+    return {"source": row["source"], **facts, "adopted": _fact(adopted), "trouble": plain_text(row.get("trouble", ""))}
 
 
 def _fact(value: object) -> str:
-    return _NOT_TOLD[value] if value is None or value == "" or isinstance(value, bool) else plain(value)
+    return _NOT_TOLD[value] if value is None or value == "" or isinstance(value, bool) else plain_text(value)
 
 
 def _bytes(text: object) -> bytes | None:
@@ -136,7 +142,7 @@ def _event(event: Row) -> Row:
         "seq": event.get("seq"),
         "at": "" if at_ms is None else utc_text(at_ms),
         "type": event["type"],
-        "payload": named({name: _text(value) for name, value in event["payload"].items()}),
+        "payload": named_rows({name: _text(value) for name, value in event["payload"].items()}),
     }
 
 
@@ -179,7 +185,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
         "action": action.name,
         "signer": step.signer.name,
         "in_part": part_signer(evidence) in ("", step.signer.name),
-        "planned": named({name: value.text for name, value in step.values.items()}),
+        "planned": named_rows({name: value.text for name, value in step.values.items()}),
         "waived": is_waived(step),
         "proofs": proofs_of(evidence, step.id),
         "reads": reads_of(evidence, step.id),
@@ -199,7 +205,7 @@ def _request(judged: Judged) -> Row:
     request, case, verdicts = examined.received.request, examined.case, examined.verdicts
     return {
         "endpoint": request.endpoint,
-        "asked": named(request.fields),
+        "asked": named_rows(request.fields),
         "goes_to": request.route,
         "order_type": request.order_type,
         "order_reason": request.order_reason,
@@ -208,10 +214,10 @@ def _request(judged: Judged) -> Row:
         "title": _title(examined),
         "account": _account(case),
         "until": moment(None if case is None else use_of(case).deadline_ms),
-        "under": named(_under(examined)),
+        "under": named_rows(_under(examined)),
         "decided": [] if case is None else list(map(decided_row, case.decisions)),
-        "claims": named(_claims(request)),
-        "hashes": named(_hashes(examined)),
+        "claims": named_rows(_claims(request)),
+        "hashes": named_rows(_hashes(examined)),
         "judged_at": moment(judged.at_ms),
         "checks": {
             "passed": verdicts.passed(),

@@ -15,13 +15,13 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import (
-    DEPLOYMENT,
+    DEPLOYMENT_FILE,
     FILES,
-    PLAN,
-    REQUESTS,
+    PLAN_FILE,
+    REQUESTS_FILE,
     REQUIRED,
     SCREENS,
-    SIGNATURES,
+    SIGNATURES_FILE,
     TIMELINE,
     TRANSCRIPTS,
     Evidence,
@@ -32,11 +32,11 @@ from airlock_shared.report.evidence.timeline import (
     Screens,
     parse_screens,
     parse_timeline,
-    read_transcript,
+    parse_transcript,
     write_screens,
 )
 from airlock_shared.report.model import artefact_rows, report_of
-from airlock_shared.report.page.page import page
+from airlock_shared.report.page.page import report_page
 from airlock_shared.report.rows import Judged, Row, report_text
 from airlock_shared.wire.strict_json import parse_json
 
@@ -108,12 +108,12 @@ def read_evidence(files: Mapping[str, bytes]) -> Evidence:
     return Evidence(
         half="online" if TIMELINE in files else "offline",
         files={name: files[name] for name in FILES if name in files},
-        plan=parse_plan(files[PLAN]),
-        deployment=parse_deployment(files[DEPLOYMENT]),
-        requests=Requests(*parse_requests(files[REQUESTS])) if REQUESTS in files else None,
-        answers=parse_withheld(files[SIGNATURES]) if SIGNATURES in files else None,
+        plan=parse_plan(files[PLAN_FILE]),
+        deployment=parse_deployment(files[DEPLOYMENT_FILE]),
+        requests=Requests(*parse_requests(files[REQUESTS_FILE])) if REQUESTS_FILE in files else None,
+        answers=parse_withheld(files[SIGNATURES_FILE]) if SIGNATURES_FILE in files else None,
         screens=parse_screens(files[SCREENS]) if SCREENS in files else None,
-        transcripts={half: read_transcript(files[name]) for half, name in TRANSCRIPTS.items() if name in files},
+        transcripts={half: parse_transcript(files[name]) for half, name in TRANSCRIPTS.items() if name in files},
         timeline=parse_timeline(files[TIMELINE]) if TIMELINE in files else None,
     )
 
@@ -146,7 +146,7 @@ class Verified(NamedTuple):
     open: tuple[str, ...]
 
 
-def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
+def report_of_artefacts(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
     """Return the report of artefacts, by name. Raises as ``read_evidence``, ``judge`` and ``report_of``."""
     return _made(read_evidence(files), judge)
 
@@ -154,10 +154,10 @@ def make(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
 def _made(evidence: Evidence, judge: Judge) -> MadeReport:
     text = report_text(report_of(evidence, judge(evidence)))
     value = parse_json(text)  # as it will be read
-    return MadeReport(value, text, page(value))
+    return MadeReport(value, text, report_page(value))
 
 
-def verify(
+def verify_report(
     report: bytes,
     html: bytes,
     files: Mapping[str, bytes],
@@ -178,7 +178,7 @@ def verify(
     evidence = read_evidence(files)
     whole = evidence.answers
     if signatures is not None and whole is not None:
-        whole = with_bytes(whole, files[SIGNATURES], signatures)
+        whole = with_bytes(whole, files[SIGNATURES_FILE], signatures)
         judge(evidence._replace(answers=whole))
     made = _made(evidence, judge)
     if found := first_difference(told, made.value):

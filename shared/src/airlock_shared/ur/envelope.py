@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.venue.structs import SHIPPED, types_of_text
+from airlock_shared.venue.structs import SHIPPED_TYPES, types_of_text
 from airlock_shared.wire.cbor import from_cbor, read, write
 from airlock_shared.wire.members import NAME
 from airlock_shared.wire.strict_json import damaged, fingerprint, parse_json, to_cbor, to_json
@@ -75,7 +75,7 @@ def dictionary() -> bytes:
     """Return the dictionary: the definitions of the catalogue's structs, then the members of the documents."""
     structs = {
         name: [{"type": member["type"], "name": member["name"]} for member in members]
-        for text in (*SHIPPED.values(), _DOMAIN)
+        for text in (*SHIPPED_TYPES.values(), _DOMAIN)
         for name, members in types_of_text(text).items()
     }
     documents = [
@@ -89,9 +89,9 @@ def dictionary() -> bytes:
 
 
 UR_TYPE = "bytes"
-VERSION = 1
+ENVELOPE_VERSION = 1
 MAX_INFLATED = 4 << 20  # bytes; some 1,300 intents. What is longer goes by file
-MAX_ITEMS = 1 << 18  # texts, numbers, lists and maps in a document
+_MAX_ITEMS = 1 << 18  # texts, numbers, lists and maps in a document
 
 _RAW = -15  # no header, no checksum: the frames and the fingerprint have theirs
 
@@ -120,10 +120,10 @@ def wrap(document_json: bytes, *, ceremony: str) -> bytes:
         raise damaged(
             "QR-LIMIT", "the document is too long for codes", got=got, expected=expected, do="take it by file"
         )
-    read(content, max_items=MAX_ITEMS)  # what is shown can be received
+    read(content, max_items=_MAX_ITEMS)  # what is shown can be received
     packer = zlib.compressobj(9, zlib.DEFLATED, _RAW, 9, zlib.Z_DEFAULT_STRATEGY, dictionary())
     deflated = packer.compress(content) + packer.flush()
-    return write(write([VERSION, bytes.fromhex(fingerprint(document)), deflated]))
+    return write(write([ENVELOPE_VERSION, bytes.fromhex(fingerprint(document)), deflated]))
 
 
 def unwrap(cbor: bytes) -> Envelope:
@@ -137,9 +137,9 @@ def unwrap(cbor: bytes) -> Envelope:
     if type(members) is not list or [type(member) for member in members] != [int, bytes, bytes]:
         raise _not_one("not an Airlock document")
     version, claimed, deflated = members
-    if version != VERSION:
-        raise _not_one("another version of the envelope", got=str(version), expected=str(VERSION))
-    value = from_cbor(_inflate(deflated), max_items=MAX_ITEMS)
+    if version != ENVELOPE_VERSION:
+        raise _not_one("another version of the envelope", got=str(version), expected=str(ENVELOPE_VERSION))
+    value = from_cbor(_inflate(deflated), max_items=_MAX_ITEMS)
     if type(value) is not list or len(value) != 2:
         raise _not_one("not a ceremony's id and a document")
     ceremony, document = value

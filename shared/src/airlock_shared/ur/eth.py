@@ -17,7 +17,7 @@ from airlock_shared.wire.members import DERIVATION_PATH
 from airlock_shared.wire.strict_json import damaged
 
 SIGN_REQUEST_TYPE, SIGNATURE_TYPE = "eth-sign-request", "eth-signature"
-SIGNATURE_BYTES = 65
+_SIGNATURE_BYTES = 65
 ADDRESS_BYTES = 20
 
 _SIGN_REQUEST_TAG, _SIGNATURE_TAG = 401, 402
@@ -104,8 +104,8 @@ class Signature(NamedTuple):
     def from_cbor(cls, cbor: bytes) -> Signature:
         """Return the signature of a payload of ``ur:eth-signature``. Raises ``DocumentError``: ``QR-CBOR``, ``QR-FIELD``."""
         members = read_map(untag(cbor, _SIGNATURE_TAG), "a signature", {2: bytes}, {1: Tagged, 3: str})
-        if len(members[2]) != SIGNATURE_BYTES:
-            got, expected = f"{len(members[2])} bytes", f"{SIGNATURE_BYTES} bytes"
+        if len(members[2]) != _SIGNATURE_BYTES:
+            got, expected = f"{len(members[2])} bytes", f"{_SIGNATURE_BYTES} bytes"
             raise field_error("not an Ethereum signature", got=got, expected=expected)
         return cls(members[2], read_uuid(members.get(1)), members.get(3))
 
@@ -215,7 +215,7 @@ def _present(members: dict[int, Any]) -> dict[int, Any]:
 # ---- reading ------------------------------------------------------------------------------------------------------
 
 
-MAX_ITEMS = 256
+_MAX_ITEMS = 256
 UUID_TAG = 37
 
 _DO = "check that the other wallet speaks EIP-4527, and scan again"
@@ -223,7 +223,7 @@ _DO = "check that the other wallet speaks EIP-4527, and scan again"
 
 def untag(cbor: bytes, tag: int) -> Any:
     """Return the value of a payload; the type's own tag may stand in front of it. Raises ``DocumentError("QR-CBOR")``."""
-    value = read(cbor, max_items=MAX_ITEMS)
+    value = read(cbor, max_items=_MAX_ITEMS)
     return value.value if type(value) is Tagged and value.tag == tag else value
 
 

@@ -29,12 +29,12 @@ _PAIRS = {word[0] + word[-1]: byte for byte, word in enumerate(BYTEWORDS)}  # tw
 _LETTERS = tuple(_PAIRS)
 
 
-def encode(data: bytes) -> str:
+def encode_bytewords(data: bytes) -> str:
     """Return ``data`` and its CRC-32 in minimal Bytewords (BCR-2020-012): two letters a byte, in lower case."""
     return "".join([_LETTERS[byte] for byte in data + checksum(data)])
 
 
-def decode(text: str) -> bytes:
+def decode_bytewords(text: str) -> bytes:
     """Return the bytes that a text in lower case says, without their CRC-32.
 
     Raises ``DocumentError`` with ``QR-FORM`` for what is not Bytewords, ``QR-CRC`` for a wrong checksum.
@@ -97,13 +97,13 @@ def parse_part(text: str) -> Part:
     seq_num, seq_len = (int(found[name]) if found[name] else None for name in ("num", "len"))
     if max(seq_num or 0, seq_len or 0) > _MOST:
         raise damaged("QR-LIMIT", "a part's numbers are too large", got=f"{seq_num}-{seq_len}", expected=f"<= {_MOST}")
-    return Part(found["type"], seq_num, seq_len, decode(found["payload"]))
+    return Part(found["type"], seq_num, seq_len, decode_bytewords(found["payload"]))
 
 
 def part_text(part: Part) -> str:
     """Return the text of a frame, in lower case."""
     numbers = f"{part.seq_num}-{part.seq_len}/" if part.seq_num is not None else ""
-    return f"{SCHEME}{part.type}/{numbers}{encode(part.payload)}"
+    return f"{SCHEME}{part.type}/{numbers}{encode_bytewords(part.payload)}"
 
 
 # ---- fountain -------------------------------------------------------------------------------------------------------

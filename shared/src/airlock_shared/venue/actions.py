@@ -27,7 +27,7 @@ from airlock_shared.units import (
 from airlock_shared.venue.services import AUTHORIZATION
 
 SIDES = {"long": True, "short": False}
-KINDS = {"take_profit": 4, "stop_loss": 5}  # TpSlReq.orderType; another enum than the batched market's
+TRIGGER_ORDER_TYPES = {"take_profit": 4, "stop_loss": 5}  # TpSlReq.orderType; another enum than the batched market's
 
 
 class Parameter(NamedTuple):
@@ -129,7 +129,7 @@ _ALL = (
            (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE, *_TIMED)),
     Action("tpsl-partial", "Arm a partial take profit or stop loss", "/v2/intents/tpsl-partial", "TpSlReq",
            (_TRADER, *_PAIR, _SLOT,
-            _sent("kind", CHOICE, "what the trigger does", choices=tuple(KINDS)),
+            _sent("kind", CHOICE, "what the trigger does", choices=tuple(TRIGGER_ORDER_TYPES)),
             _sent("coinExposure", COIN, "exposure to close when triggered"),
             _SIDE,
             _sent("triggerType", CHOICE, "by price or by percentage", required=False, default="fixed",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.abi import decode, encode
+from airlock_shared.ethereum.abi import decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.ethereum.transactions import authorization_hash
 from airlock_shared.units import ADDRESS, COUNT
@@ -39,7 +39,7 @@ def decode_call(data: bytes, calls: Calls) -> Decoded:
     if not _is_delegated(data):
         call = _call_of(data, calls)
         return Decoded(call, _arguments(call, data), None)
-    trader, inner = decode(_DELEGATED_TYPES, data[4:])
+    trader, inner = decode_abi(_DELEGATED_TYPES, data[4:])
     if _is_delegated(inner):
         raise Refusal("TX-NESTED", "a delegated call within a delegated call", expected="one delegation")
     call = _call_of(inner, calls)
@@ -62,7 +62,7 @@ def _call_of(data: bytes, calls: Calls) -> Call:
 
 def _arguments(call: Call, data: bytes) -> dict[str, Any]:
     arguments = arguments_of(call.signature)
-    values = decode([argument.type for argument in arguments], data[4:])
+    values = decode_abi([argument.type for argument in arguments], data[4:])
     message = {
         name: dict(zip([member for member, _ in inner], value, strict=True)) if inner else value
         for (name, _, inner), value in zip(arguments, values, strict=True)
@@ -77,7 +77,7 @@ def encode_call(call: Call, message: dict[str, Any]) -> bytes:
     """Return the calldata of a call from its arguments by name."""
     arguments = arguments_of(call.signature)
     values = [list(message[name].values()) if inner else message[name] for name, _, inner in arguments]
-    return selector_of(call.signature) + encode([argument.type for argument in arguments], values)
+    return selector_of(call.signature) + encode_abi([argument.type for argument in arguments], values)
 
 
 # ---- authorizations -------------------------------------------------------------------------------------------------
@@ -102,7 +102,7 @@ def read_authorization(payload: dict[str, Any]) -> Decoded:
     return Decoded(WHAT, {"contract": parse_address(payload["address"]), "nonce": payload["nonce"]}, None)
 
 
-def hash_of(payload: dict[str, Any]) -> bytes:
+def payload_hash(payload: dict[str, Any]) -> bytes:
     """Return the 32-byte hash that is signed of an item's payload that the checks have read."""
     return authorization_hash(payload["chainId"], parse_address(payload["address"]), payload["nonce"])
 

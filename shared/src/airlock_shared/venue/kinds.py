@@ -68,7 +68,7 @@ class Kind(NamedTuple):
 
 _TYPES = {ADDRESS: "address", CODE: "bytes32", TEXT: "string", FLAG: "bool"}
 
-TRADER, DEADLINE, NONCE_KIND, TERMS, ZERO, UNKNOWN = "trader", "deadlineMs", "nonce", "terms", "zero", "raw"
+TRADER, DEADLINE, NONCE_KIND, _TERMS, ZERO, UNKNOWN = "trader", "deadlineMs", "nonce", "terms", "zero", "raw"
 OPENED, OPENED_MS, SIGNED_AT, EXPIRY = "openTimestamp", "opened-ms", "signed-at", "expiry"
 PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pairIndex", "orderType", "spender", "amountUsdc", "slippagePercent"
 _OPENED = "when the position was opened; binds the intent to it"
@@ -118,13 +118,13 @@ _PLANNED = {
 _OWN = {
     OPENED_MS: Kind(UNIX_MS, Rule("builder", OPENED, "open-time"), _OPENED, "uint"),
     SIGNED_AT: Kind(UNIX_MS, Rule("builder", "", "sign-time"), "when it was built; it must be recent", "uint"),
-    TERMS: Kind(
+    _TERMS: Kind(
         TEXT, Rule("builder", "terms_sha256", "terms"), "the venue's terms, which are part of what is signed", "string"
     ),
     ZERO: Kind(COUNT, Rule("zero"), "not used: always zero", "uint"),
     UNKNOWN: Kind(RAW, Rule("plan"), "shown raw: Airlock does not know its meaning", "any"),
 }
-KINDS: dict[str, Kind] = {
+LEAF_KINDS: dict[str, Kind] = {
     name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in _PLANNED.items()
 } | _OWN
 """Every kind: by the plan's member that decides it, and those that no member of that name does.
@@ -132,7 +132,7 @@ KINDS: dict[str, Kind] = {
 A leaf of the last, whose parameter is its own path, is decided by the plan's raw value.
 """
 
-MAY_BE_LEFT_OUT = frozenset({TERMS, ZERO})
+MAY_BE_LEFT_OUT = frozenset({_TERMS, ZERO})
 """The kinds that a venue's form of a shipped struct may do without: nothing that a check judges is in them."""
 
 SEVERAL = frozenset({ZERO, UNKNOWN})
@@ -141,7 +141,7 @@ SEVERAL = frozenset({ZERO, UNKNOWN})
 
 def field(path: str, kind: str, meaning: str = "") -> Field:
     """Return the leaf at a path; ``meaning`` stands in for the kind's own. Raises ``KeyError`` for an unknown kind."""
-    unit, rule, its_meaning, _ = KINDS[kind]
+    unit, rule, its_meaning, _ = LEAF_KINDS[kind]
     if kind == UNKNOWN:
         rule = Rule("plan", path)
     return Field(path, unit, meaning or its_meaning, rule, kind)

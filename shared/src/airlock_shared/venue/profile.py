@@ -30,7 +30,7 @@ from airlock_shared.venue.calls import (
 )
 from airlock_shared.venue.kinds import (
     DEADLINE,
-    KINDS,
+    LEAF_KINDS,
     MAY_BE_LEFT_OUT,
     NONCE_KIND,
     SEVERAL,
@@ -47,8 +47,8 @@ from airlock_shared.venue.services import PINNABLE
 from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of, types_of_text
 from airlock_shared.wire.members import format_of, raise_first, read_members
 
-FORMAT = "airlock/venue-signed@1"
-MAX_OF_EACH, MAX_CHARACTERS, MAX_LEAVES = 64, 3000, 200
+VENUE_FORMAT = "airlock/venue-signed@1"
+MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
 """Structs and calls of a profile, the text of one, and a struct's leaves: what people are still shown whole."""
 
 FEE = "fee"
@@ -156,8 +156,8 @@ def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | s
 
 def require_form(value: Any) -> None:
     """Raise ``DocumentError("DOC-VENUE")`` for what is no profile of this format."""
-    if type(value) is not dict or value.get("format") != FORMAT:
-        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], FORMAT)
+    if type(value) is not dict or value.get("format") != VENUE_FORMAT:
+        raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], VENUE_FORMAT)
 
 
 def intent_of(name: str, entry: Any) -> Intent:
@@ -218,7 +218,7 @@ def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, s
 
     Raises ``DocumentError("DOC-VENUE")``.
     """
-    if not ENCODE_TYPE.fullmatch(text) or len(text) > MAX_CHARACTERS:
+    if not ENCODE_TYPE.fullmatch(text) or len(text) > _MAX_CHARACTERS:
         raise wrong_profile(
             where, "not an encodeType without arrays", text[:200], "such as CancelReq(address trader,uint256 nonce)"
         )
@@ -253,8 +253,8 @@ def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
             leaves[name] = sum(leaves.get(member["type"], 1) for member in types[name])
     if endless := sorted(types.keys() - leaves.keys()):
         raise wrong_profile(where, "a struct within itself", ", ".join(endless)[:200], "structs that end")
-    if max(leaves.values()) > MAX_LEAVES:
-        raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {MAX_LEAVES}")
+    if max(leaves.values()) > _MAX_LEAVES:
+        raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {_MAX_LEAVES}")
 
 
 def _fields(
@@ -285,17 +285,17 @@ def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Fiel
         if not _LABEL.fullmatch(label):
             expected = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
             raise wrong_profile(where, "not a label", repr(label)[:80], expected)
-    if type(kind) is not str or kind not in KINDS:
+    if type(kind) is not str or kind not in LEAF_KINDS:
         expected = "a plan's member, or opened-ms, signed-at, terms, zero or raw"
-        raise wrong_profile(where, "no kind of the list", str(kind)[:80], expected, KINDS)
+        raise wrong_profile(where, "no kind of the list", str(kind)[:80], expected, LEAF_KINDS)
     if not holds(kind, leaves[path]):
-        raise wrong_profile(where, f"a {kind} is not of this type", leaves[path], KINDS[kind].solidity)
+        raise wrong_profile(where, f"a {kind} is not of this type", leaves[path], LEAF_KINDS[kind].solidity)
     return field(path, kind)._replace(label=label)
 
 
 def holds(kind: str, solidity: str) -> bool:
     """Tell whether a Solidity type can hold a leaf of this kind."""
-    found, wanted = atomic_kind(solidity), KINDS[kind].solidity
+    found, wanted = atomic_kind(solidity), LEAF_KINDS[kind].solidity
     return found is not None and (wanted == "any" or solidity == wanted or found[0] == wanted)
 
 
@@ -390,7 +390,7 @@ def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
 
 def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
     """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
-    if not _SIGNATURE.fullmatch(signature) or len(signature) > MAX_CHARACTERS:
+    if not _SIGNATURE.fullmatch(signature) or len(signature) > _MAX_CHARACTERS:
         raise wrong_profile(
             where, "not a signature with argument names", signature[:200], f"such as {CALLS['setDelegate'].signature}"
         )

@@ -12,7 +12,7 @@ from airlock_shared.venue.calls import CALLS, Call, arguments_of, canonical, sel
 from airlock_shared.venue.kinds import Field
 from airlock_shared.venue.profile import (
     FIXED,
-    FORMAT,
+    VENUE_FORMAT,
     argument_leaves,
     read_each,
     require_contract,
@@ -134,7 +134,7 @@ def shipped() -> dict[str, Any]:
         name: {"signature": call.signature, "leaves": {each.path: each.kind for each in call.fields}}
         for name, call in CALLS.items()
     }
-    return {"format": FORMAT, "structs": structs, "calls": calls}
+    return {"format": VENUE_FORMAT, "structs": structs, "calls": calls}
 
 
 def text_of(signed: Mapping[str, Any]) -> str:
@@ -142,7 +142,7 @@ def text_of(signed: Mapping[str, Any]) -> str:
     return json.dumps(signed, sort_keys=True, separators=(",", ":"))
 
 
-def resolve(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[str, Any]:
+def resolve_profile(profile: Any, contracts: Mapping[str, str] | None = None) -> dict[str, Any]:
     """Return what is pinned: a profile's differences within everything that ships.
 
     A leaf that has the name of a shipped one, and of which the profile says nothing, is of its kind. ``contracts`` are the

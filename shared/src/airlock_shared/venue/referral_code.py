@@ -14,7 +14,7 @@ from airlock_shared.errors import Refusal
 from airlock_shared.text.safe import code_points, flags, looks_like
 from airlock_shared.text.words import grouped
 
-MAX_CHARACTERS = 31
+_MAX_CHARACTERS = 31
 _PLAIN = re.compile(r"[\x21-\x7e]{1,31}", re.ASCII)
 _HEX_32_BYTES = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _OTHER = re.compile(r"[^\x21-\x7e]", re.ASCII)
@@ -53,8 +53,8 @@ def _mistake(code: str) -> str:
         return _hex_mistake(code)
     if found := _OTHER.search(code):
         return _place(code, found.start())
-    if len(code) > MAX_CHARACTERS:
-        return f"it has {len(code)} characters, {len(code) - MAX_CHARACTERS} too many"
+    if len(code) > _MAX_CHARACTERS:
+        return f"it has {len(code)} characters, {len(code) - _MAX_CHARACTERS} too many"
     return ""
 
 

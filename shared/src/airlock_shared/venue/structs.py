@@ -47,7 +47,7 @@ _ALL = (
     "TwapCancelReq(address trader,uint256 twapId,uint256 nonce,uint256 deadline)",
     "DelegateReq(address trader,address delegate,uint256 expiry,uint256 deadline,string tnc,uint256 nonce)",
 )
-SHIPPED = {text.partition("(")[0]: text for text in _ALL}
+SHIPPED_TYPES = {text.partition("(")[0]: text for text in _ALL}
 """The ``encodeType`` text of every struct that ships, by primary type: defaults observed at comparable venues."""
 
 
@@ -132,7 +132,7 @@ def _intent(
     signer_rule: str = "trader-or-delegate", **meanings: str,
 ) -> Intent:  # fmt: skip
     """Return a struct of the catalogue; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own."""
-    paths, words = [path for path, _ in leaves_of(types_of_text(SHIPPED[name]), name)], kinds.split()
+    paths, words = [path for path, _ in leaves_of(types_of_text(SHIPPED_TYPES[name]), name)], kinds.split()
     told = {"trader": _OWNER, **meanings}
     fields = tuple(
         field(path, kind, told.get(path.rpartition(".")[2].strip("_") if kind == "zero" else kind, ""))
@@ -140,7 +140,7 @@ def _intent(
     )
     account = path_of(fields, "trader") or path_of(fields, "referee") or path_of(fields, "referrer")
     nonce, deadline = path_of(fields, NONCE_KIND), path_of(fields, DEADLINE)
-    return Intent(name, SHIPPED[name], title, domain, signer_rule, route, account, nonce, deadline, fields)
+    return Intent(name, SHIPPED_TYPES[name], title, domain, signer_rule, route, account, nonce, deadline, fields)
 
 
 _UNUSED = "not used when opening"

@@ -11,7 +11,7 @@ from threading import Semaphore
 
 from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
-from airlock_online.clients.reply_values import join, segment
+from airlock_online.clients.reply_values import join_address, segment
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.event_lines import StatusReply, from_status, from_stream
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
@@ -114,7 +114,7 @@ class OrderStatus:
 
 def read_history(base_url: str, tracking_id: str, query: Mapping[str, int], context: DeliveryContext) -> StatusReply:
     """Return what the market tells of an order's history, asked for by its id. Raises ``ServiceError``."""
-    url = join(base_url, context.speech.paths[MARKET + STATUS].replace("{id}", segment(tracking_id)))
+    url = join_address(base_url, context.speech.paths[MARKET + STATUS].replace("{id}", segment(tracking_id)))
     reply = context.http.poll(url, query)
     if reply.status != 200:
         raise unexpected(reply, f"the status answered {reply.status}")

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.connection import code_of, id_told, value_at
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
-from airlock_online.clients.reply_values import StatusWord, join, segment
+from airlock_online.clients.reply_values import StatusWord, join_address, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker, given_id
 from airlock_online.delivery.routes.struct import request_of
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain
+from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain_letters
 from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import parse_json
@@ -108,10 +108,10 @@ def post_once(
             reply = opened.with_body(b"".join(opened.chunks))
         return read(reply)
 
-    return settled(post, tracker)
+    return settle_post(post, tracker)
 
 
-def settled(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | None:
+def settle_post(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | None:
     """Return what ``post``, which sends once, makes of its answer; None without one: the journal has the state of that."""
     try:
         return post()
@@ -189,7 +189,7 @@ def told_by(
 
     Raises ``ServiceError`` for another reply, and for one that says no.
     """
-    document = document_of(who, url, reply, statuses)
+    document = _document_of(who, url, reply, statuses)
     if document.get("ok") is False or document.get("error") is not None:
         raise unexpected(reply, f"{who} answered that it failed")
     held = document.get("data") if document.get("ok") is True else None
@@ -207,7 +207,7 @@ def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
     raise UnusableId(f"{who} gave no usable id", place, given)
 
 
-def document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
+def _document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
     """Return the JSON object of a reply with one of these statuses. Raises ``ServiceError`` for every other reply."""
     if reply.status not in statuses:
         raise unexpected(reply, f"{who} answered {reply.status}")
@@ -279,7 +279,7 @@ class Posted(NamedTuple):
 
     def status(self, record: Record, asked: str, context: DeliveryContext) -> StatusTold:
         """Return what the service says of an id. Raises ``ServiceError``."""
-        url = join(record.url, context.speech.paths[self.route + STATUS].replace("{id}", segment(asked)))
+        url = join_address(record.url, context.speech.paths[self.route + STATUS].replace("{id}", segment(asked)))
         data, within = told_by(self.who, url, context.http.poll(url, {}), self.statuses)
         return StatusTold(data, within, context.speech.reply(self.route, record.primary_type), asked)
 
@@ -341,7 +341,7 @@ def signs_of_failure(data: Mapping[str, Any], place: str) -> list[str]:
 
 def _is_no(status: object) -> bool:
     """Tell whether a receipt's status says that it was reverted, as a number, a flag or a word."""
-    if type(status) is str and plain(status) not in ("0", "0x0", "00"):
+    if type(status) is str and plain_letters(status) not in ("0", "0x0", "00"):
         return may_mean(status) <= {REVERTED, FAILED}
     return status in (0, "0", "0x0", "0x00")
 

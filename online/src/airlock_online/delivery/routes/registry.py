@@ -23,7 +23,7 @@ from airlock_shared.venue.services import CORE_API
 # specification, "Other execution services referenced". The shapes are those of comparable venues.
 
 
-STORED = "TriggerStored"
+_STORED = "TriggerStored"
 _WHO = "the core API"
 
 
@@ -33,7 +33,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     data, _ = told_by(_WHO, url, reply, (200, 201))
     payload = _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
     path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
-    return PostTaken(OrderEvent(0, STORED, payload), entity_id=payload["entityId"], path=path)
+    return PostTaken(OrderEvent(0, _STORED, payload), entity_id=payload["entityId"], path=path)
 
 
 def _stored(
@@ -52,7 +52,7 @@ def _stored(
     return {"entityId": new, "oldEntityId": replaces}
 
 
-ROUTE = Posted(CORE_API, _WHO, _taken)
+CORE_API_ROUTE = Posted(CORE_API, _WHO, _taken)
 """No read of a stored trigger is documented, and the nonce tells when it is spent."""
 
 # ---- registry -------------------------------------------------------------------------------------------------------
@@ -75,10 +75,10 @@ class RouteModule(Protocol):
         """Ask what became of it, by reading alone. Return why that stopped, empty when it is final."""
 
 
-MODULES: Mapping[str, RouteModule] = {
+ROUTE_MODULES: Mapping[str, RouteModule] = {
     services.BATCHED_MARKET: batched,
     services.RELAYER: relayer.ROUTE,
-    services.CORE_API: ROUTE,
+    services.CORE_API: CORE_API_ROUTE,
     services.TWAP: twap.ROUTE,
     services.RELAY: relay.ROUTE,
     services.RPC: rpc,

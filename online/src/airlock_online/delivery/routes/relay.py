@@ -36,7 +36,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     told = hashes_named(told_by(_WHO, url, reply)[0], context.speech.replies[RELAY]["transaction"])
     if not told:
         raise ServiceError(f"{_WHO} gave no transaction hash")
-    tx_hash = rpc.hash_of(delivery)
+    tx_hash = rpc.chain_hash(delivery)
     named = next((other for other in told if type(other) is not str or other.lower() != tx_hash), told[0])
     if type(named) is not str:
         raise UnusableId(f"{_WHO} gave no transaction hash", "hash", named)

@@ -12,7 +12,7 @@ from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.http import Reply
 from airlock_online.clients.reply_values import block_number, hashes_named, status_word
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
+from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.batched import read_history
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
@@ -42,14 +42,14 @@ from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.services import BATCHED_MARKET, RELAYER
 
-ACCEPTED, CONFIRMED, REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
+RELAY_ACCEPTED, RELAY_CONFIRMED, _REVERTED = "RelayAccepted", "RelayConfirmed", "RelayReverted"
 WHO = "the relayer"
 _ENDS = ("confirmed", "reverted")
 
 
 def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
     relay_id = usable_id(WHO, told_by(WHO, url, reply)[0], context.speech.replies[RELAYER]["id"])
-    return PostTaken(OrderEvent(0, ACCEPTED, {"id": relay_id}), relay_id)
+    return PostTaken(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
 
 
 def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
@@ -73,11 +73,11 @@ def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryCont
         return PollAnswer(why, False, odd=True)
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash, **as_said(status)}
     if status.meaning == "confirmed":
-        tracker.write(OrderEvent(1, CONFIRMED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
+        tracker.write(OrderEvent(1, RELAY_CONFIRMED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
     else:
         note = f"transaction {tx_hash} was reverted"
         tracker.write(
-            OrderEvent(1, REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
+            OrderEvent(1, _REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
         )
     return PollAnswer(status.told, True)
 
@@ -88,7 +88,7 @@ def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient, context: DeliveryC
     Raises ``ServiceError`` unless that transaction, in a confirmed block, has executed this very intent.
     """
     record = context.journal.get(tracker.digest).record
-    require_chain(node, record)
+    require_recorded_chain(node, record)
     return settle_by_transaction(record, tx_hash, confirmed_block(node, context), context)
 
 
@@ -106,7 +106,7 @@ ROUTE = Posted(
 # Which transaction a service names for an id that it gave: what ties the id to a signed intent. Reads alone.
 
 
-def transaction_of(record: Record, tracking_id: str, context: DeliveryContext) -> str:
+def transaction_on_chain(record: Record, tracking_id: str, context: DeliveryContext) -> str:
     """Return the transaction, lower-case, that registered the order of a tracking id, or relayed the intent of an id.
 
     Raises ``UsageError`` on a route without ids, ``ServiceError`` when the service tells none, or of another id.

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import confirmed_block, require_chain
+from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import PollAnswer, settled, until_final
+from airlock_online.delivery.routes.posting import PollAnswer, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import ServiceError, UsageError
@@ -27,13 +27,17 @@ from airlock_shared.venue.services import ROUTES, RPC
 # transaction stores a pending order").
 
 
-SENT, CONFIRMED, REVERTED = "TransactionSent", "TransactionConfirmed", "TransactionReverted"
+TRANSACTION_SENT, TRANSACTION_CONFIRMED, TRANSACTION_REVERTED = (
+    "TransactionSent",
+    "TransactionConfirmed",
+    "TransactionReverted",
+)
 _NO_WORD: Mapping[str, str] = MappingProxyType({})
 _REVERTED = "REVERTED"
 STORES_AN_ORDER = "the transaction is confirmed; it stores an order that is filled later: this is not a fill"
 
 
-def hash_of(delivery: Delivery) -> str:
+def chain_hash(delivery: Delivery) -> str:
     """Return the hash by which the chain knows the transaction, computed here, as lower-case 0x-hex; else empty."""
     if not delivery.raw_transaction:
         return ""
@@ -42,9 +46,9 @@ def hash_of(delivery: Delivery) -> str:
 
 def sent(tx_hash: str, named: str) -> PostTaken:
     """Return that a service has taken it. ``named`` is the hash that the service gave: another one is an anomaly."""
-    taken = PostTaken(OrderEvent(0, SENT, {"transactionHash": tx_hash}), tx_hash)
+    taken = PostTaken(OrderEvent(0, TRANSACTION_SENT, {"transactionHash": tx_hash}), tx_hash)
     if named.lower() != tx_hash:
-        told = OrderEvent(None, SENT, {"transactionHash": safe(named, limit=80)})
+        told = OrderEvent(None, TRANSACTION_SENT, {"transactionHash": safe(named, limit=80)})
         return taken._replace(odd=Anomaly("other-transaction-hash", told))
     return taken
 
@@ -65,14 +69,16 @@ def confirmed(
     payload |= {} if confirmed_block is None else {"confirmedBlock": confirmed_block}
     pending = call in CALLS and CALLS[call].pending
     note = STORES_AN_ORDER if pending else ""
-    tracker.write(OrderEvent(1, CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note)
+    tracker.write(
+        OrderEvent(1, TRANSACTION_CONFIRMED, payload), tracking_id=tx_hash, path=_to(OrderState.CONFIRMED), note=note
+    )
 
 
 def reverted(tx_hash: str, told: str, tracker: Tracker) -> None:
     """Write down that the chain has it and that it changed nothing; ``told`` is the contract's reason, if any."""
     payload = {"transactionHash": tx_hash, "code": _REVERTED} | ({"reason": told} if told else {})
     note = f"transaction {tx_hash} was reverted" + (f": {told}" if told else "")
-    event = OrderEvent(1, REVERTED, payload)
+    event = OrderEvent(1, TRANSACTION_REVERTED, payload)
     tracker.write(event, tracking_id=tx_hash, path=_to(OrderState.FAILED), code=_REVERTED, note=note)
 
 
@@ -104,10 +110,10 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
             _refused(delivery, error, tracker, node)
             return None
 
-    named = settled(post, tracker)
+    named = settle_post(post, tracker)
     if named is None:
         return ""
-    sent(hash_of(delivery), named).write(tracker)
+    sent(chain_hash(delivery), named).write(tracker)
     return _poll(context.journal.get(delivery.digest).record, tracker, context, node)
 
 
@@ -146,7 +152,7 @@ def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcC
     def ask() -> PollAnswer:
         if node.receipt(tx_hash) is None:
             return PollAnswer("in no block", False)
-        require_chain(node, record)
+        require_recorded_chain(node, record)
         block = confirmed_block(node, context)
         receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
         if receipt is None:
@@ -154,13 +160,13 @@ def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcC
         told = f"in block {receipt.block_number}; block {block.number} is confirmed"
         if receipt.block_number > block.number:
             return PollAnswer(told, False)
-        take(receipt, block.number, call, tracker)
+        take_receipt(receipt, block.number, call, tracker)
         return PollAnswer(told, True)
 
     return until_final(f"{node.name}: the receipt of {tx_hash}", ask, context)
 
 
-def take(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker) -> None:
+def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker) -> None:
     """Write down what a receipt says that is in a confirmed block or before it."""
     if receipt.ok:
         confirmed(receipt.transaction_hash, receipt.block_number, confirmed_block, call, tracker)

@@ -12,21 +12,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from airlock_online.clients.connection import HttpCall
-from airlock_online.clients.reply_values import join, segment
+from airlock_online.clients.reply_values import join_address, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel
 from airlock_online.speech.sections import (
     AS_NUMBER,
     EXECUTING,
-    MARK,
     MESSAGE,
     OF_A_TRANSACTION,
     PARTS,
+    PLACEHOLDER,
     REPLACE,
     SHIPPED_LEAF,
     is_part,
 )
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.abi import decode, encode
+from airlock_shared.ethereum.abi import decode_abi, encode_abi
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import arguments_of, canonical, selector_of
@@ -34,7 +34,7 @@ from airlock_shared.venue.kinds import value_of
 from airlock_shared.venue.services import CORE_API, TWAP
 from airlock_shared.venue.structs import CATALOGUE, Intent, abi_type_of, types_of
 
-Member = Any
+_Member = Any
 
 
 def struct_of(delivery: Delivery) -> Intent:
@@ -42,20 +42,20 @@ def struct_of(delivery: Delivery) -> Intent:
     return delivery.intent or CATALOGUE[delivery.primary_type]
 
 
-def members_of(delivery: Delivery) -> dict[str, Member]:
+def _members_of(delivery: Delivery) -> dict[str, _Member]:
     """Return a struct's members by name, addresses in EIP-55, structs within it as objects.
 
     Raises ``Refusal("ENC-CANONICAL")`` when the encoding is not one of the struct.
     """
     intent = struct_of(delivery)
-    (values,) = decode([abi_type_of(intent)], bytes.fromhex(delivery.encoded_intent[2:]))
+    (values,) = decode_abi([abi_type_of(intent)], bytes.fromhex(delivery.encoded_intent[2:]))
     types = types_of(intent)
     return _named(types, intent.name, values, intent.abi_order)
 
 
 def _named(
     types: Mapping[str, list[dict[str, str]]], struct: str, values: Sequence[Any], order: Sequence[str] = ()
-) -> dict[str, Member]:
+) -> dict[str, _Member]:
     kinds = {member["name"]: member["type"] for member in types[struct]}
     return {
         name: _named(types, kinds[name], value)
@@ -67,7 +67,7 @@ def _named(
     }
 
 
-def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
+def leaves_by_shipped_path(delivery: Delivery) -> dict[str, _Member]:
     """Return what was signed by the paths of the shipped struct, whatever the venue calls its members.
 
     Nothing of a struct that does not ship.
@@ -75,7 +75,7 @@ def leaves_by_shipped_path(delivery: Delivery) -> dict[str, Member]:
     shipped = CATALOGUE.get(delivery.primary_type)
     if shipped is None:
         return {}
-    message, fields = members_of(delivery), struct_of(delivery).fields
+    message, fields = _members_of(delivery), struct_of(delivery).fields
     found = {each.path: value_of(fields, message, each.kind) for each in shipped.fields}
     return {path: value for path, value in found.items() if isinstance(value, str | int | bool)}
 
@@ -94,7 +94,7 @@ def executing_call(delivery: Delivery) -> dict[str, str]:
         )
     signed = {"intent": delivery.encoded_intent, "signature": delivery.signature}
     values = [bytes.fromhex(signed[argument.name][2:]) for argument in arguments_of(signature)]
-    data = "0x" + (selector_of(signature) + encode(["bytes", "bytes"], values)).hex()
+    data = "0x" + (selector_of(signature) + encode_abi(["bytes", "bytes"], values)).hex()
     return {"function": canonical(signature), "to": delivery.contract, "data": data, "value": "0"}
 
 
@@ -122,14 +122,14 @@ def request_of(route: str, delivery: Delivery, context: DeliveryContext) -> Parc
     path = _HOLE.sub(lambda hole: _in_path(hole[1], delivery), path)
     body = json.dumps(body_of(template, delivery), separators=(",", ":")).encode()
     method = said or ("PUT" if delivery.replaces else "POST")
-    return parcel_of(method, join(delivery.base_url, path), body, context)
+    return parcel_of(method, join_address(delivery.base_url, path), body, context)
 
 
 _HOLE = re.compile(r"\{(\w+)\}", re.ASCII)
 
 
 def _in_path(name: str, delivery: Delivery) -> str:
-    return segment(delivery.replaces if name == "id" else str(part_of(f"{MESSAGE}.{name}", delivery)))
+    return segment(delivery.replaces if name == "id" else str(_part_of(f"{MESSAGE}.{name}", delivery)))
 
 
 def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
@@ -140,10 +140,10 @@ def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
 def _filled(value: Any, delivery: Delivery) -> Any:
     if type(value) is dict:
         return body_of(value, delivery)
-    return part_of(value[len(MARK) :], delivery) if is_part(value) else value
+    return _part_of(value[len(PLACEHOLDER) :], delivery) if is_part(value) else value
 
 
-def part_of(name: str, delivery: Delivery) -> Any:
+def _part_of(name: str, delivery: Delivery) -> Any:
     """Return a part of a delivery by its name, with `` as number`` behind it a whole number. Raises ``UsageError``."""
     plain = name.removesuffix(AS_NUMBER)
     kind, _, member = plain.partition(".")
@@ -155,7 +155,7 @@ def part_of(name: str, delivery: Delivery) -> Any:
     elif kind == SHIPPED_LEAF:
         found = _as_text(leaves_by_shipped_path(delivery).get(member))
     elif kind == MESSAGE:
-        found = {name: _as_text(value) for name, value in members_of(delivery).items()}
+        found = {name: _as_text(value) for name, value in _members_of(delivery).items()}
         for step in filter(None, member.split(".")):
             found = found.get(step) if isinstance(found, dict) else None
     if plain != name:

@@ -31,7 +31,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.venue.services import TWAP
 from airlock_shared.venue.structs import CATALOGUE
 
-CANCELLED, QUEUED, EXECUTED = "TwapCancelled", "TwapCancelQueued", "TwapExecuted"
+CANCELLED, QUEUED, _EXECUTED = "TwapCancelled", "TwapCancelQueued", "TwapExecuted"
 _WHO = "the TWAP service"
 
 
@@ -54,7 +54,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
 
 def _done(seq: int, twap_id: object, tx_hash: str, block: int, *, own: bool) -> PostTaken:
     payload = {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
-    event = OrderEvent(seq, EXECUTED if own else CANCELLED, payload)
+    event = OrderEvent(seq, _EXECUTED if own else CANCELLED, payload)
     return PostTaken(event, path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
 
 

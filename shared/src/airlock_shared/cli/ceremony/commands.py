@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.roles import (
-    MAX_BYTES,
+    MAX_PEOPLE_BYTES,
     MAX_REASON,
     STATIONS,
     check_holder,
@@ -23,7 +23,7 @@ from airlock_shared.ceremony.roles import (
     parse_people,
     require_open,
 )
-from airlock_shared.ceremony.sections import BEGUN, CONFIRMED, EXCEPTION, wrong_words
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, EXCEPTION, wrong_words
 from airlock_shared.cli.ceremony.by_screens import LOOK_AT_PAPER
 from airlock_shared.cli.ceremony.compare import DOCUMENTS, ask_names, compare, fingerprint_of, names_given
 from airlock_shared.cli.ceremony.end import end, show_ceremony
@@ -66,7 +66,7 @@ def begin(
         place.deployment(plan.deployment)  # nobody is asked for names where it could not go on
     names = names_given(given)
     if people_file is not None:
-        names = parse_people(read_input(people_file, max_bytes=MAX_BYTES), plan) | names
+        names = parse_people(read_input(people_file, max_bytes=MAX_PEOPLE_BYTES), plan) | names
     check_people(names, plan)
     names = {role: name for role, name in ask_names(plan, names).items() if role in plan.roles}
     check_people(names, plan)
@@ -85,7 +85,7 @@ def begin(
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
         if people_file is None and not typed:
             ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
-        place.record(BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
+        place.record(CEREMONY_BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
         if not led():
             say("Begun.")
     if as_json:
@@ -138,7 +138,9 @@ def confirm(
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
         ask_yes("Has each of them compared it, and is it correct?", piped=place.rehearses())
-        place.record(CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record})
+        place.record(
+            CHECKPOINT_CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record}
+        )
         say("Confirmed.")
         for line in place.standing(plan).missing:
             if line.startswith(f"station {station} "):

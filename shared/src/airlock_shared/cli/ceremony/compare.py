@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.roles import STATIONS, Half, check_holder, check_people, on_record, require_open
-from airlock_shared.ceremony.sections import CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
+from airlock_shared.ceremony.sections import CHECKPOINT_CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
 from airlock_shared.cli.ceremony.by_screens import (
     FIND_THEM,
     FROM_PAPER,
@@ -28,7 +28,7 @@ from airlock_shared.cli.terminal import (
     INPUT,
     ask,
     at_a_terminal,
-    explain,
+    explain_error,
     json_option,
     led,
     opening,
@@ -106,7 +106,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         else:
             _agree(who, opens, piped=place.rehearses())
             proof = {"how": NO_PAPER} if here.paper else {}
-        place.record(CONFIRMED, plan, data | proof)
+        place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:
         own = list(_own_lines(plan, station, mark))
         if station == "plan":
@@ -151,7 +151,8 @@ def _positions_used(place: CeremonyMachine, station: str, compared: str) -> set[
     return {
         position
         for entry in place.transcript.entries()
-        if entry.event == CONFIRMED and (entry.data.get("station"), entry.data.get("compared")) == (station, compared)
+        if entry.event == CHECKPOINT_CONFIRMED
+        and (entry.data.get("station"), entry.data.get("compared")) == (station, compared)
         for position in entry.data.get("positions", ())
     }
 
@@ -298,7 +299,7 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
             if not left:
                 raise
             say(
-                explain(error)
+                explain_error(error)
                 if name
                 else f"nobody holds the role of {role}: type a name, for somebody confirms in it."
             )

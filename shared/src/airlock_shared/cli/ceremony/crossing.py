@@ -19,9 +19,9 @@ from airlock_shared.ceremony.workflow import (
     newest,
     next_stop,
     numbered,
-    part_of,
     scanning,
     showing,
+    workflow_part,
 )
 from airlock_shared.cli.ceremony.lead import Course, Lead, code_of, require
 from airlock_shared.cli.ceremony.waits import (
@@ -220,7 +220,7 @@ def await_outcome(lead: Lead, told: Course, stop: Stop) -> bool:
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
         place = place_of_other(crossing, told.half)
-        past = place is not None and part_of("online", *place) == "record"
+        past = place is not None and workflow_part("online", *place) == "record"
         return other_machine(crossing, told.half, "the online machine has its outcome" if past else "")
 
     while (typed := _wait(sees, enter="Enter seals")) not in ("", "n"):

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.roles import NOT_ENDED, Standing, require_open
-from airlock_shared.ceremony.sections import ENDED
+from airlock_shared.ceremony.sections import CEREMONY_ENDED
 from airlock_shared.cli.ceremony.by_screens import turn_page
 from airlock_shared.cli.ceremony.status import (
     CeremonyMachine,
@@ -19,7 +19,7 @@ from airlock_shared.cli.ceremony.status import (
 from airlock_shared.cli.terminal import (
     advice,
     ask_yes,
-    explain,
+    explain_error,
     finish,
     json_option,
     led,
@@ -80,7 +80,7 @@ def end(place: CeremonyMachine, plan_file: Path, when_complete: bool, as_json: b
                 "End the ceremony INCOMPLETE?" if missing else "End the ceremony? Nothing is missing.",
                 piped=place.rehearses(),
             )
-        place.record(ENDED, plan, {"complete": not missing, "missing": missing})
+        place.record(CEREMONY_ENDED, plan, {"complete": not missing, "missing": missing})
         stands = place.standing(plan)
     _hand_over(place, plan, stands, as_json=as_json, short=when_complete)
 
@@ -106,5 +106,5 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
             if led():
                 turn_page()  # it is written down by hand
     if not stands.complete:
-        say(explain(incomplete))
+        say(explain_error(incomplete))
         finish(incomplete.exit_code)

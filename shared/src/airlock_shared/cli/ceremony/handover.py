@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from airlock_shared.ceremony.roles import require_open, write_people
-from airlock_shared.ceremony.seals import FILE as PROOFS
+from airlock_shared.ceremony.seals import PROOFS_FILE as PROOFS
 from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.host.files import MAX_BYTES, make_folder, read_input, write_new
+from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe
@@ -26,7 +26,7 @@ from airlock_shared.text.safe import safe
 
 def put(path: Path, data: bytes) -> None:
     """Write a file and tell of it; one that is the same stays. Raises ``UsageError`` for one that is not."""
-    if path.exists() and read_input(path, max_bytes=MAX_BYTES) == data:
+    if path.exists() and read_input(path, max_bytes=MAX_FILE_BYTES) == data:
         if not led():
             say(f"{safe(path.name)} is there already, and the same.")
         return
@@ -61,10 +61,10 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
     """
     from airlock_shared.documents.hand_over import write_hand_over
     from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, densities_of, file_name, transfer_of
-    from airlock_shared.qr.pictures import WINDOW, page, window
+    from airlock_shared.qr.pictures import WINDOW, qr_page, window
     from airlock_shared.qr.symbol import DEFAULT_VERSION
 
-    files = {source.name: read_input(source, max_bytes=MAX_BYTES) for source in sources}
+    files = {source.name: read_input(source, max_bytes=MAX_FILE_BYTES) for source in sources}
     document = write_hand_over(_plan(plan_file).id, files)
     transfer = transfer_of(document)
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
@@ -74,7 +74,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
             fingerprint=""
         )  # nobody types its words: those of each document stand on the terminal
         with working("Drawing the codes"):
-            write_new(path, page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
+            write_new(path, qr_page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
     put(path.with_suffix(".json"), document)
     for name, data in window(path.name).items():
         (folder / name).unlink(missing_ok=True)
@@ -104,7 +104,7 @@ def scan_hand_over(
         --file requests.json -o plan.ceremony
     """
     from airlock_shared.cli.qr.scanning import scan_document
-    from airlock_shared.documents.hand_over import FORMAT, parse_hand_over
+    from airlock_shared.documents.hand_over import HAND_OVER_FORMAT, parse_hand_over
     from airlock_shared.host.picture_sources import KeptFrames
     from airlock_shared.qr.scan import CAMERA
 
@@ -113,7 +113,7 @@ def scan_hand_over(
     if any(map(CAMERA.fullmatch, sources)):
         say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
     while True:  # nothing is kept between two pages: half of the one before would keep the next one out
-        document = scan_document(sources, FORMAT, kept=KeptFrames(), known=None)
+        document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
         ceremony, files = parse_hand_over(document.data)
         if not (other := _other(plan, ceremony, files, names)):
             break
@@ -196,6 +196,6 @@ def carry(sources: tuple[Path, ...], folder: Path, as_json: bool) -> None:
       PROGRAM ceremony carry requests.json -o /media/stick
     """
     for source in sources:
-        put(folder / source.name, read_input(source, max_bytes=MAX_BYTES))
+        put(folder / source.name, read_input(source, max_bytes=MAX_FILE_BYTES))
     if as_json:
         show_json({"ok": True, "folder": str(folder), "files": [source.name for source in sources]})

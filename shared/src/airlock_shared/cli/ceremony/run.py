@@ -17,17 +17,17 @@ import click
 
 from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
-    PARTS,
     WAS_READY,
+    WORKFLOW_PARTS,
     CoursePlace,
     Stop,
     carrying,
     command_of,
     next_stop,
     numbered,
-    part_of,
     scanning,
     showing,
+    workflow_part,
 )
 from airlock_shared.cli.ceremony.crossing import (
     await_new_requests,
@@ -44,11 +44,21 @@ from airlock_shared.cli.ceremony.crossing import (
 from airlock_shared.cli.ceremony.lead import Course, Lead, require
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.ceremony.waits import MACHINES, OVER, STOPPED, place_of_other
-from airlock_shared.cli.ceremony.workflow import FOLDER, ceremony_folder, course_lines
-from airlock_shared.cli.terminal import INPUT, at_a_terminal, json_option, rows, say, say_all, show, show_json
+from airlock_shared.cli.ceremony.workflow import ceremony_folder, course_lines
+from airlock_shared.cli.terminal import (
+    FOLDER_TYPE,
+    INPUT,
+    at_a_terminal,
+    json_option,
+    rows,
+    say,
+    say_all,
+    show,
+    show_json,
+)
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
-from airlock_shared.report.evidence.artefacts import HTML, PDF
+from airlock_shared.report.evidence.artefacts import REPORT_HTML, REPORT_PDF
 from airlock_shared.text.safe import safe
 
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
@@ -59,7 +69,9 @@ def run_command() -> click.Command:
 
     @click.command("run", short_help="Lead this machine's people through the whole ceremony.")
     @click.argument("plan_file", metavar="PLAN", type=INPUT)
-    @click.option("--exchange", type=FOLDER, help="The folder or stick through which documents cross, on each machine.")
+    @click.option(
+        "--exchange", type=FOLDER_TYPE, help="The folder or stick through which documents cross, on each machine."
+    )
     @click.option("--qr", "light", metavar="SOURCE",
                   help="Cross by QR codes: camera, camera:N, or a folder for pictures.")  # fmt: skip
     @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
@@ -135,7 +147,7 @@ def _walk(lead: Lead) -> None:
                              do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
         number = 1 + told.stops.index(stop)
         heading = rows(f"[{number}/{len(told.stops)}] ", f"{', '.join(stop.by)}: {stop.says}" if stop.by else stop.says)
-        if part != (part := part_of(told.half, number, len(told.stops))):
+        if part != (part := workflow_part(told.half, number, len(told.stops))):
             say(_bar(lead, told, part))
         if before != (stop, False) and (stop.by or _awaits_somebody(lead, told, stop)):
             say_all(heading)
@@ -156,7 +168,7 @@ def _walk(lead: Lead) -> None:
     leave_place(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
     report = lead.folder / "evidence"
-    names = ", ".join(path.name for path in (report / HTML, report / PDF) if path.exists())
+    names = ", ".join(path.name for path in (report / REPORT_HTML, report / REPORT_PDF) if path.exists())
     say(f"The ceremony is over on {MACHINES[told.half]}. Open {names} in")
     say(f"  {safe(str(report))}")
 
@@ -174,11 +186,11 @@ def _awaits_somebody(lead: Lead, told: Course, stop: Stop) -> bool:
 def _bar(lead: Lead, told: Course, here: str) -> str:
     """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
-    parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in PARTS)
+    parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
     other: Half = "offline" if told.half == "online" else "online"
     crossing = lead.crossing(told)
     place = None if crossing is None else place_of_other(crossing, told.half)
-    return f"{parts}{f'   {MACHINES[other]}: {part_of(other, *place)}' if place else ''}"
+    return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
 
 
 def _do(lead: Lead, told: Course, stop: Stop, shown: set[str]) -> bool:

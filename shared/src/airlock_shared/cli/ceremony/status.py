@@ -35,7 +35,7 @@ def record_lines(record: str) -> Iterator[str]:
     """Yield what stands on record for a station: fingerprints in hex and words, anything else as it is."""
     for part in record.split(" "):
         if HEX_32.fullmatch(part):
-            yield from hash_lines("on record", part)
+            yield from labelled_hash_lines("on record", part)
         else:
             yield from rows("on record  ", safe(part))
 
@@ -43,10 +43,10 @@ def record_lines(record: str) -> Iterator[str]:
 def head_lines(head: str) -> Iterator[str]:
     """Yield a transcript's head, for people who write it down."""
     label = "transcript head, to write down"
-    yield from (f"{label}:", *word_lines("head", head)) if led() else hash_lines(label, head)
+    yield from (f"{label}:", *word_lines("head", head)) if led() else labelled_hash_lines(label, head)
 
 
-def hash_lines(label: str, digits: str) -> Iterator[str]:
+def labelled_hash_lines(label: str, digits: str) -> Iterator[str]:
     """Yield a hash under a label of its own, in hex and words as a fingerprint."""
     yield label
     yield from islice(fingerprint_lines("", digits), 1, None)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import MAX_BYTES, STATIONS, Half, parse_people
-from airlock_shared.ceremony.seals import FILE as PROOF_FILE
+from airlock_shared.ceremony.roles import MAX_PEOPLE_BYTES, STATIONS, Half, parse_people
+from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
     DEPLOYMENT,
@@ -30,7 +30,7 @@ from airlock_shared.ceremony.workflow import (
 from airlock_shared.checks.times import SIGN_AGE_AT_MOST_MS, clock_of
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.ceremony.waits import names_in
-from airlock_shared.cli.terminal import INPUT, json_option, rows, show, show_json
+from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, show, show_json
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
@@ -47,8 +47,6 @@ from airlock_shared.venue.kinds import SIGNED_AT, leaf, path_of
 
 GIVEN = "handed-over"
 """In the ceremony's folder: an empty file for each document that was handed over."""
-
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 def ceremony_folder(plan_file: Path) -> Path:
@@ -77,8 +75,8 @@ _WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by
 
 @click.command("course", short_help="Show every stop of it: what is done, and what comes next.")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
-@click.option("--folder", type=FOLDER, help="The ceremony's folder (default: beside the plan).")
-@click.option("--exchange", type=FOLDER, help="The folder through which documents cross.")
+@click.option("--folder", type=FOLDER_TYPE, help="The ceremony's folder (default: beside the plan).")
+@click.option("--exchange", type=FOLDER_TYPE, help="The folder through which documents cross.")
 @json_option
 @click.pass_obj
 def course_command(
@@ -180,7 +178,7 @@ def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:
     if PEOPLE not in files:
         return {}
     try:
-        return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_BYTES), plan)
+        return parse_people(read_input(folder / PEOPLE, max_bytes=MAX_PEOPLE_BYTES), plan)
     except AirlockError:
         return {}
 

@@ -21,10 +21,10 @@ from airlock_shared.qr.documents import PLAN_TEXT, Transfer, transfer_of
 from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken
 
-Command = Callable[..., Any]
+_Command = Callable[..., Any]
 
 
-def scanning_options(command: Command) -> Command:
+def scanning_options(command: _Command) -> _Command:
     """Add the options of ``scan``: ``output``, ``restart`` and ``as_json``."""
     return output_option("The file to write.")(restart_option(json_option(command)))
 

@@ -12,12 +12,12 @@ import click
 from airlock_shared.cli.document_lines import fingerprint_lines, name_lines
 from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.terminal import ask_yes, led, paint, say, say_all
-from airlock_shared.documents.deployment import FORMAT, Deployment, only_rehearsals, parse_deployment
+from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, Deployment, only_rehearsals, parse_deployment
 from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import ReceivedDocument, received
-from airlock_shared.qr.scan import CAMERA, Reader, ScanReport, scan, texts_of
+from airlock_shared.qr.scan import CAMERA, Reader, ScanReport, scan_pictures, texts_of
 from airlock_shared.text.safe import safe_again, wrapped
 from airlock_shared.ur.decode import Decoder, Message
 
@@ -46,7 +46,7 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
         say("Point the camera at the other screen. Ctrl-C loses nothing: run the same command to continue.")
     context = click.get_current_context(silent=True)
     reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
-    return scan(reader(sources, _remark), Decoder(), _Screen().tell, kept=kept, read=list)
+    return scan_pictures(reader(sources, _remark), Decoder(), _Screen().tell, kept=kept, read=list)
 
 
 def _remark(text: str) -> None:
@@ -103,7 +103,7 @@ def scan_document(sources: Sequence[str], *kinds: str, kept: KeptFrames, known: 
             return document
         say_all(name_lines(document.kind, document.ceremony, document.fingerprint))
         say_all(fingerprint_lines("plan", document.plan) if document.plan else ())
-        also = [parse_deployment(document.data)] if document.kind == FORMAT else []
+        also = [parse_deployment(document.data)] if document.kind == DEPLOYMENT_FORMAT else []
         ask_yes(
             "A second person reads the other machine's screen aloud. Are they the same?",
             piped=only_rehearsals([*known(), *also]),

@@ -18,7 +18,7 @@ import click
 
 from airlock_shared.cli.document_lines import name_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.terminal import PATH, json_option, paint, say, say_all
+from airlock_shared.cli.terminal import PATH_TYPE, json_option, paint, say, say_all
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, write_new
 from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, Transfer, cycle_texts, densities_of, file_name, ideal_count
@@ -74,7 +74,7 @@ def draw(modules: Matrix) -> str:
 
 MOST_PARTS = 100  # twenty seconds a round; what is longer goes faster by a page
 NO_TERMINAL = "use a terminal, or show the page instead: --as page"
-TOO_MANY = f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
+_TOO_MANY = f"it takes more than {MOST_PARTS} codes of the size that fits: show the page instead, with --as page"
 
 
 def fitting(transfer: Transfer, version: int | None) -> tuple[int | None, str]:
@@ -86,7 +86,7 @@ def fitting(transfer: Transfer, version: int | None) -> tuple[int | None, str]:
     if fits is None:
         return None, hint(rows, columns)
     fits = min(fits, version or LARGEST_IN_TERMINAL)
-    return (fits, "") if ideal_count(transfer, fits) <= MOST_PARTS else (None, TOO_MANY)
+    return (fits, "") if ideal_count(transfer, fits) <= MOST_PARTS else (None, _TOO_MANY)
 
 
 def play(transfer: Transfer, version: int) -> None:
@@ -193,7 +193,7 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
     from airlock_shared.qr import pictures
 
     if how == "page":
-        write_new(path, pictures.page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
+        write_new(path, pictures.qr_page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
     elif how == "png":
         pictures.write_sequence(transfer, path, version)
     elif how == "gif":
@@ -202,14 +202,14 @@ def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
         pictures.write_sheet(transfer, path, version)
 
 
-Command = Callable[..., None]
+_Command = Callable[..., None]
 
 
-def showing_options(command: Command) -> Command:
+def showing_options(command: _Command) -> _Command:
     """Add the options of ``show``; the command gets them as ``showing``."""
 
     @click.option("--as", "how", type=click.Choice(HOWS), help="How (default: what fits, the terminal or a page).")
-    @click.option("-o", "--output", type=PATH, help="A new file, or for png a folder.")
+    @click.option("-o", "--output", type=PATH_TYPE, help="A new file, or for png a folder.")
     @click.option("--density", type=click.Choice([str(each) for each in DENSITIES]),
                   help="Density of the codes: the version of the QR code (default: 20).")  # fmt: skip
     @json_option

@@ -16,14 +16,19 @@ if TYPE_CHECKING:
     from airlock_shared.report.evidence.redaction import Answers
     from airlock_shared.report.evidence.timeline import Screens, Timeline
 
-PLAN, DEPLOYMENT, REQUESTS, SIGNATURES = "plan.toml", "deployment.json", "requests.json", "signatures.json"
+PLAN_FILE, DEPLOYMENT_FILE, REQUESTS_FILE, SIGNATURES_FILE = (
+    "plan.toml",
+    "deployment.json",
+    "requests.json",
+    "signatures.json",
+)
 SCREENS, TIMELINE = "screens.json", "timeline.jsonl"
 TRANSCRIPTS = {"offline": "offline-transcript.jsonl", "online": "online-transcript.jsonl"}
 FILES = {
-    PLAN: "the ceremony plan",
-    DEPLOYMENT: "the pinned deployment",
-    REQUESTS: "what was asked to be signed",
-    SIGNATURES: "what was answered",
+    PLAN_FILE: "the ceremony plan",
+    DEPLOYMENT_FILE: "the pinned deployment",
+    REQUESTS_FILE: "what was asked to be signed",
+    SIGNATURES_FILE: "what was answered",
     SCREENS: "the Ledger's pages, as the offline machine computed them",
     TRANSCRIPTS["offline"]: "the offline machine's transcript",
     TRANSCRIPTS["online"]: "the online machine's transcript",
@@ -31,8 +36,8 @@ FILES = {
 }
 """Every artefact that a report may have, in the order in which they are listed."""
 
-REQUIRED = (PLAN, DEPLOYMENT)
-JSON, HTML, PDF = "report.json", "report.html", "report.pdf"
+REQUIRED = (PLAN_FILE, DEPLOYMENT_FILE)
+REPORT_JSON, REPORT_HTML, REPORT_PDF = "report.json", "report.html", "report.pdf"
 """What stands in the folder beside the artefacts."""
 
 

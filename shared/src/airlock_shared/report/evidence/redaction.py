@@ -15,14 +15,14 @@ from airlock_shared.documents.signatures import (
     Signed,
     parse_signatures,
     read_header,
-    read_item,
+    read_signature,
     write_signatures,
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.wire.members import HEX_32, format_of, other_format, read_list, read_matching, read_members
 from airlock_shared.wire.strict_json import MAX_ITEMS, fingerprint, parse_json, to_json
 
-FORMAT = "airlock/withheld-signatures@1"
+_FORMAT = "airlock/withheld-signatures@1"
 _STAND_IN = "0x00"  # reads as a signature while an item's other members are read
 
 
@@ -48,7 +48,7 @@ def withhold(data: bytes, ended: Container[str]) -> bytes:
     """
     header, items, mark = parse_signatures(data)
     rows = [_row(item, shown=item.digest in ended) for item in items]
-    return to_json({"format": FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
+    return to_json({"format": _FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
 
 
 def _row(item: Signed, *, shown: bool) -> dict[str, Any]:
@@ -67,8 +67,8 @@ def sha256_of(signature: str) -> str:
 def parse_withheld(data: bytes) -> Answers:
     """Read the document. Raises ``DocumentError``, or ``Refusal("REPORT-MATCH")`` when it contradicts itself."""
     value = parse_json(data)
-    if format_of(value) != FORMAT:
-        raise other_format(format_of(value), FORMAT, "not a report's signatures")
+    if format_of(value) != _FORMAT:
+        raise other_format(format_of(value), _FORMAT, "not a report's signatures")
     read_members(value, "signatures", {"format": str, "header": dict, "signatures": list})
     own = dict(value["header"])
     mark = read_matching(own.pop("fingerprint", None), "header.fingerprint", HEX_32, "a fingerprint in hex")
@@ -82,11 +82,11 @@ def parse_withheld(data: bytes) -> Answers:
 def _read(value: Any, position: int) -> Answer:
     where = f"signatures[{position}]"
     if type(value) is not dict or value.get("result") != "signed":
-        return Answer(read_item(value, where), "")
+        return Answer(read_signature(value, where), "")
     members = dict(value)
     sha256 = read_matching(members.pop("signature_sha256", None), f"{where}.signature_sha256", HEX_32, "a SHA-256")
     withheld = members.get("signature") == ""
-    item = read_item({**members, "signature": _STAND_IN} if withheld else members, where)
+    item = read_signature({**members, "signature": _STAND_IN} if withheld else members, where)
     return Answer(item._replace(signature="" if withheld else item.signature), sha256)
 
 

@@ -26,8 +26,8 @@ from airlock_shared.wire.strict_json import parse_json, to_json
 EXPORTED = "timeline-exported"
 """The transcript's event: ``{"ceremony", "requests", "sha256"}``."""
 
-UNUSABLE_ID, NOTE = "unusable-id", "note"
-KINDS = ("event", "anomaly", "rejected", UNUSABLE_ID, NOTE)
+UNUSABLE_ID, NOTE_KIND = "unusable-id", "note"
+ROW_KINDS = ("event", "anomaly", "rejected", UNUSABLE_ID, NOTE_KIND)
 """What a service told, what was wrong with it, its refusals, an id that cannot be asked for, and what a person said."""
 
 _MAX_LINE_BYTES = 1 << 20
@@ -66,7 +66,7 @@ def parse_timeline(data: bytes) -> Timeline:
             if value["digest"] in rows:
                 raise DocumentError("DOC-FIELD", f"{where} of the timeline is about a submission that is there already")
             rows[value["digest"]], events[value["digest"]] = value, []
-        elif kind in KINDS:
+        elif kind in ROW_KINDS:
             read_members(value, where, _EVENT, _NUMBERS)
             if value["digest"] not in rows:
                 raise DocumentError("DOC-FIELD", f"{where} of the timeline is about nothing before it")
@@ -81,7 +81,7 @@ def parse_timeline(data: bytes) -> Timeline:
 # The transcript of the other machine is input like any other.
 
 
-READ = "referral-read"
+REFERRAL_READ = "referral-read"
 """The online transcript's event: ``ceremony``, ``plan``, ``step``, ``code`` (0x-hex), ``seen``, and two lists of texts."""
 
 _ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
@@ -90,13 +90,13 @@ _FORMS: dict[str, dict[str, type]] = {
     "outcome": {"digest": str},
     "struct-pinned": {"deployment": str},
     **{event: {"step": str, "digest": str} for event in ("signing", "signed", "signed-late", "not-signed")},
-    READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
+    REFERRAL_READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
 }
 _PROMISE = {"what": str, "promised": str, "found": str}
 _SOURCES_AT_MOST = 20
 
 
-def read_transcript(data: bytes) -> list[Entry]:
+def parse_transcript(data: bytes) -> list[Entry]:
     """Return the entries. Raises ``DocumentError``: ``DOC-CHAIN`` where the chain breaks, ``DOC-FIELD`` and the like."""
     entries = read_entries(data.splitlines())
     for entry in entries:
@@ -105,7 +105,7 @@ def read_transcript(data: bytes) -> list[Entry]:
         read_some(entry.data, where, _FORMS.get(entry.event, {}))
         if entry.event == "outcome":
             _check_read_back(entry.data.get("read_back", []), where)
-        if entry.event == READ:
+        if entry.event == REFERRAL_READ:
             for seen in read_list(entry.data["seen"], where, _SOURCES_AT_MOST):
                 read_some(seen, f"{where}.seen", {"source": str})
     return entries
@@ -131,12 +131,12 @@ def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:
 # ``{"format", "model", "requests", "steps"}``; a step has its id, its digest and its pages, each a list of lines.
 
 
-FORMAT = "airlock/screens@1"
+_FORMAT = "airlock/screens@1"
 _DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 _MODEL = re.compile(r"[a-z0-9]{1,20}", re.ASCII)
 _MANY = 20_000
 
-Page = list[str]
+_Page = list[str]
 
 
 class ShownPages(NamedTuple):
@@ -144,7 +144,7 @@ class ShownPages(NamedTuple):
 
     step: str
     digest: str
-    pages: list[Page]
+    pages: list[_Page]
 
 
 class Screens(NamedTuple):
@@ -154,7 +154,7 @@ class Screens(NamedTuple):
     requests: str
     steps: tuple[ShownPages, ...]
 
-    def of(self, digest: str) -> list[Page]:
+    def of(self, digest: str) -> list[_Page]:
         """Return the pages of what has this digest; none when it is not there."""
         return next((shown.pages for shown in self.steps if shown.digest == digest), [])
 
@@ -162,14 +162,14 @@ class Screens(NamedTuple):
 def write_screens(screens: Screens) -> bytes:
     """Return the document's file form."""
     steps = [shown._asdict() for shown in screens.steps]
-    return to_json({"format": FORMAT, "model": screens.model, "requests": screens.requests, "steps": steps})
+    return to_json({"format": _FORMAT, "model": screens.model, "requests": screens.requests, "steps": steps})
 
 
 def parse_screens(data: bytes) -> Screens:
     """Read the document. Raises ``DocumentError``."""
     value = parse_json(data)
-    if format_of(value) != FORMAT:
-        raise other_format(format_of(value), FORMAT, "not a document of screens")
+    if format_of(value) != _FORMAT:
+        raise other_format(format_of(value), _FORMAT, "not a document of screens")
     read_members(value, "screens", {"format": str, "model": str, "requests": str, "steps": list})
     read_matching(value["model"], "screens.model", _MODEL, "a model's name")
     read_matching(value["requests"], "screens.requests", HEX_32, "a fingerprint in hex")

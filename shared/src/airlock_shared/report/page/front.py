@@ -12,7 +12,19 @@ from collections.abc import Iterator, Sequence
 
 from airlock_shared.ceremony.roles import STATIONS
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, HOW
-from airlock_shared.report.page.html import Fact, Html, bad, element, hexes, joined, listed, pairs, table, told, words
+from airlock_shared.report.page.html import (
+    Fact,
+    Html,
+    bad,
+    element,
+    hexes,
+    joined,
+    listed,
+    pair_table,
+    table,
+    told,
+    words,
+)
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, headline, report_text
 from airlock_shared.text.words import spoken
@@ -116,8 +128,8 @@ def _compared(value: str, *, holds: bool) -> Html:
 # ---- front ----------------------------------------------------------------------------------------------------------
 
 
-KEPT = {True: "as promised", False: "NOT what was promised", None: "not known"}
-UNKNOWN = "not known: what came back cannot be read"
+_KEPT = {True: "as promised", False: "NOT what was promised", None: "not known"}
+_UNKNOWN = "not known: what came back cannot be read"
 _ACCOUNTS = ("trader", "referee", "referrer", "caller")
 _TIMES_MS = {"expiry": 1000, "openTimestamp": 1000, "deadlineMs": 1}
 _DIGITS_AT_MOST = 15
@@ -137,11 +149,11 @@ def front(report: Row) -> Iterator[Html]:
     for number, step in enumerate(steps, start=1):
         if step["in_part"]:
             facts = [*_step_facts(step, report), *_ended(step, half)]
-            yield pairs(f"{number} of {len(steps)}: {step['title']} ({step['id']})", facts)
+            yield pair_table(f"{number} of {len(steps)}: {step['title']} ({step['id']})", facts)
     yield element("p", _alive(report["alive"]))
     yield from comparisons(report)
     stands_on = [("this report", _mark_of(report)), ("sealed by", _seal(report["transcripts"]))]
-    yield pairs("What this page stands on", stands_on, css="facts seal")
+    yield pair_table("What this page stands on", stands_on, css="facts seal")
 
 
 def _marks(report: Row) -> Iterator[Html]:
@@ -258,7 +270,7 @@ def _value(row: Row) -> str:
 def _account(step: Row) -> str:
     """Return the account of what came back; without that, the one that the plan names."""
     if step["request"]:
-        return step["request"]["account"] or UNKNOWN
+        return step["request"]["account"] or _UNKNOWN
     return next((row["value"] for row in step["planned"] if row["name"] in _ACCOUNTS), "not known: nothing came back")
 
 
@@ -266,7 +278,7 @@ def _until(request: Row | None) -> str:
     if request is None:
         return "not known: nothing came back"
     if not request["account"]:
-        return UNKNOWN
+        return _UNKNOWN
     return f"until {request['until']['utc']}" if request["until"] else "at any time: it has no deadline"
 
 
@@ -300,7 +312,7 @@ def _ended(step: Row, half: str) -> Iterator[Fact]:
         yield "the chain says", "not read: the builder alone was asked" if alone else _read(of_chain, outcome)
         if of_builder:
             yield "the builder says", _read(of_builder, outcome)
-        yield "transaction", transaction_of(outcome) or "none is known"
+        yield "transaction", outcome_transaction(outcome) or "none is known"
 
 
 def is_of_chain(promise: Row) -> bool:
@@ -317,12 +329,12 @@ def _read(promises: Sequence[Row], outcome: Row) -> object:
 
 
 def _promise(promise: Row) -> Html:
-    kept = f" ({KEPT[promise['kept']]})"
+    kept = f" ({_KEPT[promise['kept']]})"
     promised = "" if promise["promised"] == promise["found"] else f"; promised: {promise['promised']}"
     return joined(told(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
 
 
-def transaction_of(outcome: Row) -> str:
+def outcome_transaction(outcome: Row) -> str:
     """Return the transaction's hash: of the journal, or the last that a service told; empty when there is none."""
     if outcome["transaction_hash"]:
         return str(outcome["transaction_hash"])

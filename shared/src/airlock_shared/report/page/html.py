@@ -89,7 +89,7 @@ def listed(rows: Iterable[object], css: str = "") -> Html:
     return element("ul", *(element("li", row) for row in rows), css=css)
 
 
-def pairs(caption: str, rows: Iterable[Fact], css: str = "facts") -> Html:
+def pair_table(caption: str, rows: Iterable[Fact], css: str = "facts") -> Html:
     """Return a table of names and values."""
     body = [f'<tr><th scope="row">{text(name)}</th><td>{text(value)}</td></tr>\n' for name, value in rows]
     return Html(f'<table class="{css}"><caption>{text(caption)}</caption>\n<tbody>\n{"".join(body)}</tbody></table>\n')

@@ -25,7 +25,7 @@ from airlock_shared.report.page.html import (
     hexes,
     joined,
     listed,
-    pairs,
+    pair_table,
     table,
     words,
 )
@@ -37,7 +37,7 @@ from airlock_shared.units import CODE, utc_text
 from airlock_shared.venue.referral_code import code_flags, code_rows
 
 
-def page(report: Row) -> bytes:
+def report_page(report: Row) -> bytes:
     """Return the page, UTF-8, of a report's value."""
     count, half = len(report["steps"]), report["made_by"]
     foot = [report["ceremony"]["id"], *(["REHEARSAL"] if report["rehearsal"] else [])]
@@ -78,11 +78,11 @@ def _source_hash(style: str) -> str:
 
 def _fingerprints(report: Row) -> Iterator[Html]:
     yield element("h2", "Fingerprints")
-    rows = [(row["of"], fingerprint(row["hex"], row["words"], row["of"])) for row in report["fingerprints"]]
-    yield pairs("SHA-256 of each document: compare it, read the words aloud", rows, css="facts marks")
+    rows = [(row["of"], _fingerprint(row["hex"], row["words"], row["of"])) for row in report["fingerprints"]]
+    yield pair_table("SHA-256 of each document: compare it, read the words aloud", rows, css="facts marks")
 
 
-def fingerprint(digits: str, spoken: str, of: str) -> Html:
+def _fingerprint(digits: str, spoken: str, of: str) -> Html:
     """Return a fingerprint to compare: its QR code, hex and words; that it was not given when it is empty."""
     return joined(code(digits, of), hexes(digits), words(spoken)) if digits else joined("not given")
 
@@ -92,7 +92,7 @@ def plan_tables(plan: Row, deployment: Row | None) -> Iterator[Html]:
     about = f", chain {deployment['chain_id']}, fetched at {deployment['fetched_at']}" if deployment else ""
     yield element("h2", "Limits and signers")
     limits = [(row["name"], row["value"]) for row in plan["limits"]]
-    yield pairs("Limits for what the builder chooses", [("deployment", f"{plan['deployment']}{about}"), *limits])
+    yield pair_table("Limits for what the builder chooses", [("deployment", f"{plan['deployment']}{about}"), *limits])
     names = {"path": "", "show": ", the device shows ", "delegate_of": ", as delegate of "}
     signers = [
         (
@@ -101,7 +101,7 @@ def plan_tables(plan: Row, deployment: Row | None) -> Iterator[Html]:
         )
         for s in plan["signers"]
     ]
-    yield pairs("Signers", signers)
+    yield pair_table("Signers", signers)
 
 
 def _preflight(report: Row) -> Html:
@@ -131,7 +131,7 @@ def _alive(alive: Row) -> Html:
     which = "of every ceremony on the signing machine's record" if every else "of this ceremony alone"
     about = f"As of {at}, {which}. A signature is over when its deadline is past or its nonce is spent."
     shown = [
-        pairs(f"{each['step']} of {each['ceremony']}: whoever has it can use it", [
+        pair_table(f"{each['step']} of {each['ceremony']}: whoever has it can use it", [
             ("what", f"{each['kind']}, nonce {each['nonce']}"),
             ("by", each["signer"]),
             ("may execute", each["may_execute"]),
@@ -149,11 +149,13 @@ def _transcripts(report: Row) -> Iterator[Html]:
     for row in report["transcripts"]:
         name = f"Transcript of the {row['machine']} machine"
         if not row["given"]:
-            yield pairs(name, [("given", bad("not given"))])
+            yield pair_table(name, [("given", bad("not given"))])
             continue
         seals = [("sealed before", _seal(seal)) for seal in row["seals"][:-1]]
         entries = f"{row['entries']}, the chain holds"
-        yield pairs(name, [("entries", entries), ("head", hexes(row["head"])), ("words", words(row["words"])), *seals])
+        yield pair_table(
+            name, [("entries", entries), ("head", hexes(row["head"])), ("words", words(row["words"])), *seals]
+        )
     results = dict.fromkeys(row["result"] for row in report["matches"])
     for result in results:
         whats = "; ".join(row["what"] for row in report["matches"] if row["result"] == result)
@@ -184,13 +186,13 @@ def _artefacts(report: Row) -> Html:
 
 def plan_page(plan: Plan) -> bytes:
     """Return the page, UTF-8; all that ``plan show`` tells stands on it."""
-    words = fingerprint(plan.fingerprint, spoken(plan.fingerprint), "plan")
+    words = _fingerprint(plan.fingerprint, spoken(plan.fingerprint), "plan")
     about = [("roles", ", ".join(plan.roles) or "none named"), ("witness", plan.witness_text), ("fingerprint", words)]
     write = "Write these 24 words on your own paper, each from a machine of your own. On the day you are asked for two."
     body = [
         element("h1", f"{plan.title} ({plan.id})"),
         element("p", write),
-        pairs("Plan of a ceremony, not signed yet", about, css="facts marks"),
+        pair_table("Plan of a ceremony, not signed yet", about, css="facts marks"),
         element("h2", "What is asked"),
         *(_step(step, number, plan) for number, step in enumerate(plan.steps.values(), start=1)),
         *plan_tables(plan_row(plan), None),
@@ -203,7 +205,7 @@ def _step(step: Step, number: int, plan: Plan) -> Html:
     of = f", as delegate of {checksum_address(signer.delegate_of)}" if signer.delegate_of else ""
     by = f"{signer.name}, {checksum_address(signer.address)}{of}"
     caption = f"{number} of {len(plan.steps)}: {step.action.title} ({step.id}, {step.action.name})"
-    return pairs(caption, [("signed by", by), *_values(step, plan), *_notes(step)])
+    return pair_table(caption, [("signed by", by), *_values(step, plan), *_notes(step)])
 
 
 def _values(step: Step, plan: Plan) -> Iterator[Fact]:

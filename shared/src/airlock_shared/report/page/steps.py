@@ -16,12 +16,12 @@ from airlock_shared.report.page.html import (
     hexes,
     joined,
     listed,
-    pairs,
+    pair_table,
     table,
     told,
 )
 from airlock_shared.report.page.labels import label
-from airlock_shared.report.rows import Row, plain, warnings_of
+from airlock_shared.report.rows import Row, plain_text, read_warnings
 from airlock_shared.wire.strict_json import parse_json
 
 DECIDERS = {
@@ -38,12 +38,12 @@ def step_section(step: Row, number: int, count: int) -> Html:
     if not step["in_part"]:
         apart = (f"Not in this part of the plan: {step['signer']} signs it. It is neither done nor missing here; the report "
                  "of that part has it.")  # fmt: skip
-        planned = pairs(f"{step['title']} ({step['action']}): what the plan says", labelled(step["planned"]))
+        planned = pair_table(f"{step['title']} ({step['action']}): what the plan says", labelled(step["planned"]))
         return element("section", heading, planned, element("p", apart), css="step")
     parts = [*_before(step)]
     parts += _request(step["request"], step["device"]) if step["request"] else [bad("Nothing came back.", "p")]
     if step["reviews"]:
-        parts.append(pairs("Reviewed on the offline machine, and which sections were opened there", [
+        parts.append(pair_table("Reviewed on the offline machine, and which sections were opened there", [
             (row["at"]["utc"], bad("declined") if row["declined"] else row["opened"]) for row in step["reviews"]
         ]))  # fmt: skip
     parts += _signature(step["signature"]) if step["signature"] and step["signature"]["result"] == "signed" else []
@@ -70,7 +70,7 @@ def _members(value: str) -> Html | None:
         return None
     if not found or type(found) is not dict:
         return None
-    return listed((_said(key, plain(member)) for key, member in found.items()), css="dense")
+    return listed((_said(key, plain_text(member)) for key, member in found.items()), css="dense")
 
 
 def _before(step: Row) -> Iterator[Html]:
@@ -78,7 +78,7 @@ def _before(step: Row) -> Iterator[Html]:
         yield bad("The plan waives the proof that anybody holds this delegate key.", "p")
     for row in step["proofs"]:
         facts = [("when", row["at"]["utc"]), ("delegate", row["delegate"])]
-        yield pairs(
+        yield pair_table(
             "The delegate has its key: a proof checked offline",
             [*facts, ("challenge, SHA-256", hexes(row["challenge"]))],
         )
@@ -89,7 +89,7 @@ def _before(step: Row) -> Iterator[Html]:
         caption = f"Read at {read['at']['utc']}: what is known of the code {read['code']}"
         yield table(caption, (*heads.values(), "trouble"), seen)
         yield listed(read["code_rows"], css="dense")
-        yield from (bad(told(warning), "p") for warning in warnings_of(read))
+        yield from (bad(told(warning), "p") for warning in read_warnings(read))
 
 
 def _request(request: Row, device: Row | None) -> Iterator[Html]:
@@ -99,7 +99,7 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
     where += f", in place of trigger {request['replaces']}" if request["replaces"] else ""
     asked = listed((_said(row["name"], row["value"]) for row in request["asked"]), css="dense")
     claims = [_said(row["name"], row["value"]) for row in request["claims"]]
-    yield pairs("Asked of the builder, and what it says beside (not signed, decides nothing)", [
+    yield pair_table("Asked of the builder, and what it says beside (not signed, decides nothing)", [
         ("in raw units", joined(element("p", request["endpoint"]), asked)),
         ("goes to", where),
         *([("said", listed(claims))] if claims else []),
@@ -111,7 +111,9 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
     rows += [(drawn(screens), joined(*map(_decided, fields))) for screens, fields in groups]
     caption = f"What is signed: {request['title']}; {_of_device(device)}"
     yield table(caption, ("the Ledger's screen", "the same, decoded"), rows, css="wide screens")
-    yield pairs("Hashes, computed from the payload", [(row["name"], hexes(row["value"])) for row in request["hashes"]])
+    yield pair_table(
+        "Hashes, computed from the payload", [(row["name"], hexes(row["value"])) for row in request["hashes"]]
+    )
     checks = request["checks"]
     counted = f"{checks['passed']} checks passed, {len(checks['refused'])} refused, {checks['not_reached']} not reached"
     yield element("p", f"Checked as at {request['judged_at']['utc']}: {counted}.")
@@ -121,7 +123,7 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
             ("got", each["got"]),
             ("expected", each["expected"]),
         ]
-        yield pairs(f"Refused: {each['check']}", facts, css="facts bad")
+        yield pair_table(f"Refused: {each['check']}", facts, css="facts bad")
 
 
 def _of_device(device: Row | None) -> str:
@@ -148,7 +150,7 @@ def _decided(row: Row) -> Html:
 
 def _signature(row: Row) -> Iterator[Html]:
     withheld = "withheld: it was not submitted and ended, so it is a secret"
-    yield pairs("Signature, recovered over the digest above", [
+    yield pair_table("Signature, recovered over the digest above", [
         ("recovered signer", row["signer"]),
         ("signature", hexes(row["bytes"]) if row["bytes"] else withheld),
         ("its SHA-256", hexes(row["sha256"])),
@@ -157,7 +159,7 @@ def _signature(row: Row) -> Iterator[Html]:
 
 def _outcome(outcome: Row) -> Iterator[Html]:
     names = ("route", "method", "tracking_id", "entity_id", "code", "note")
-    yield pairs("Submitted", [(label(name, "event"), outcome[name]) for name in names if outcome[name]])
+    yield pair_table("Submitted", [(label(name, "event"), outcome[name]) for name in names if outcome[name]])
     told_here = [(row["at"], "put on record", told(row["error"] or row["state"])) for row in outcome["told"]]
     yield table("Timeline, as services, people and this machine told it, in raw units", ("when", "what", "said"),
                 [*map(_event, outcome["events"]), *told_here], css="wide moments")  # fmt: skip
