@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -83,8 +84,8 @@ def test_a_first_terminal_that_is_closed_is_told_on_the_second_and_how_to_begin_
     online, offline = day.screens["online"], day.screens["offline"]
     lead(day.screens, until=lambda _screens, asked: len(asked) > 4)
     assert "this rehearsal is lost" in re.sub(r"\s+", " ", online.plain())
-    os.close(online.outside)  # the window is closed: the kernel hangs up
-    os.waitpid(online.pid, 0)
+    os.killpg(online.pid, signal.SIGHUP)  # as the kernel does where a window is closed
+    online.end()
     stopped = [path.name for path in (tmp_path / "day/stick").glob("*/online-at-*-stopped-*")]
     assert len(stopped) == 1
     offline.press("\x03")
