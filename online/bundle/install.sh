@@ -65,7 +65,7 @@ install() {
     system=$(uname -s)
     [ "$system" = Linux ] || stop "this system is $system, and the bundle is for Linux" \
         "on macOS install the online half from the pinned files: README.md, Install it for real"
-    [ $# -eq 2 ] || [ $# -eq 3 ] || stop "a fingerprint and a folder are needed" "sh install.sh FINGERPRINT PREFIX [PYTHON]"
+    [ $# -eq 2 ] || [ $# -eq 3 ] || stop "a fingerprint, in quotes, and a folder are needed" "sh install.sh FINGERPRINT PREFIX [PYTHON]"
     fingerprint=$(printf '%s' "$1" | tr -d ' \t\n' | tr 'A-F' 'a-f')
     case $fingerprint in
         *[!0-9a-f]*) bad=yes ;;

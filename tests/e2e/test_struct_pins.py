@@ -197,7 +197,15 @@ def test_a_pinned_deployment_that_changed_on_the_disk_is_refused(desk: BothMachi
     )
 
 
-@pytest.mark.parametrize("change", ["another domain", "one more", "the older last"])
+def test_a_deployment_that_nobody_agreed_to_on_record_is_not_in_force(desk: BothMachines) -> None:
+    plan, requests = desk.prepare("market-close")
+    for path in desk.path("offline-home").glob("transcript*"):
+        path.unlink()
+    ended = desk.offline("verify", requests, "--plan", plan)
+    assert (ended.code, "PIN-DEPLOYMENT" in ended.err, "nobody agreed to one" in ended.err) == (3, True, True), ended
+
+
+@pytest.mark.parametrize("change", ["another domain", "one more", "the older last", "the older alone"])
 def test_a_pinned_struct_that_changed_on_the_disk_is_refused(desk: BothMachines, change: str) -> None:
     assert _trust(desk).code == 0
     assert _trust(desk, domain="referral").code == 0
@@ -205,7 +213,7 @@ def test_a_pinned_struct_that_changed_on_the_disk_is_refused(desk: BothMachines,
     pins = desk.path("offline-home") / "structs/rehearsal.jsonl"
     first, second = pins.read_text().splitlines()
     changed = {"another domain": [first, second.replace("referral", "trading")], "one more": [first, second, first],
-               "the older last": [second, first]}[change]  # fmt: skip
+               "the older last": [second, first], "the older alone": [first]}[change]  # fmt: skip
     pins.write_text("\n".join(changed) + "\n")
     ended = _check(desk, PLAN.replace(', fee = "1", tick = "-1"', ""))
     assert (ended.code, "PIN-DEPLOYMENT" in ended.out) == (3, True), ended

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from airlock_online.wallets.erc7730 import make_descriptors
+from airlock_rehearsal.chain.interface import artifacts
 from airlock_rehearsal.services.builder.unsigned import CALLS
 from airlock_rehearsal.services.runtime import REFERRAL, TRADING_ROUTER, USDC
-from airlock_rehearsal.services.venue.structs import NESTED
 from shared.world import deployment
 
 ROOT = Path(__file__).parents[2]
@@ -41,20 +41,19 @@ def made() -> Files:
 
 
 def abis() -> dict[str, list[dict[str, Any]]]:
-    """Return the ABI of each contract by its address, from the table of the rehearsal's builder, not from the gate's."""
+    """Return the ABI of each contract by its address, as the rehearsal's are compiled, not from the gate's table."""
     result: dict[str, list[dict[str, Any]]] = {}
-    for call in CALLS.values():
-        address = "0x" + deployment().contracts[NAMES[call.contract]].hex()
-        function = {"type": "function", "name": call.name, "inputs": [_input(a) for a in call.arguments]}
+    for name, call in CALLS.items():
+        address = "0x" + deployment().contracts[NAMES[call.address]].hex()
+        (compiled,) = (entry for entry in artifacts()[call.contract]["abi"] if entry.get("name") == name)
+        function = {"type": "function", "name": name, "inputs": [_input(part) for part in compiled["inputs"]]}
         result.setdefault(address, []).append(function | {"outputs": [], "stateMutability": "nonpayable"})
     return result
 
 
-def _input(member: str) -> dict[str, Any]:
-    kind, name = member.split(" ")
-    if kind in NESTED:
-        return {"name": name, "type": "tuple", "components": [_input(inner) for inner in NESTED[kind]]}
-    return {"name": name, "type": kind}
+def _input(part: dict[str, Any]) -> dict[str, Any]:
+    inner = {"components": [_input(each) for each in part["components"]]} if "components" in part else {}
+    return {"name": part["name"], "type": part["type"]} | inner
 
 
 def linted(sets: list[Files], folder: Path, contracts: dict[str, list[dict[str, Any]]]) -> list[list[Said]]:

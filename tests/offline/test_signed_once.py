@@ -401,6 +401,21 @@ def test_a_signature_that_cannot_be_recorded_is_told_and_not_handed_over(
     assert sign(Table(tmp_path, ledger()), case()).code == ExitCode.DONE
 
 
+def test_a_signature_that_is_on_record_and_cannot_be_kept_is_told_as_signed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise UsageError("signed/x.json cannot be written")
+
+    table = Table(tmp_path, ledger())
+    with monkeypatch.context() as patches:
+        patches.setattr(OfflineHome, "keep_signed", full)
+        with pytest.raises(UsageError, match="the Ledger has signed step desk-key, but"):
+            sign(table, case())
+    assert (table.events, table.kept()) == (["signing", "signed"], [])
+    assert sign(Table(tmp_path, ledger()), case()).code == ExitCode.DONE
+
+
 def test_a_no_at_the_question_reserves_nothing(tmp_path: Path) -> None:
     table = Table(tmp_path, SoftwareLedger(seed=SEED, screens=approve))
 

@@ -312,6 +312,17 @@ def test_what_was_surely_not_signed_holds_no_nonce() -> None:
     assert _found(INSTEAD, _begun(*order)) == {"NONCE-REPLACES"}
 
 
+def test_a_no_to_the_second_attempt_says_nothing_of_the_first() -> None:
+    """The cable was lost while the Ledger showed it: it may have been approved there, whatever is answered the next time."""
+    lost = (("signing", SIGNED), ("signing", SIGNED), ("not-signed", SIGNED))
+    other = SIGNED._replace(digest=INSTEAD.digest)
+    assert _found(other, _begun(*lost)) == {"NONCE-USED", "NONCE-PENDING"}
+    assert _found(SIGNED, _begun(*lost)) == set()
+    assert (
+        _found(other, _begun(*lost, ("not-signed", SIGNED))) == set()
+    )  # not of this program: each no closes one attempt
+
+
 def test_a_refusal_later_does_not_free_what_was_signed() -> None:
     ledger = _begun(("signing", SIGNED), ("signed", SIGNED), ("signing", SIGNED), ("not-signed", SIGNED))
     assert _found(SIGNED._replace(digest=INSTEAD.digest), ledger) == {"NONCE-USED", "NONCE-PENDING"}

@@ -200,7 +200,8 @@ def test_a_pair_is_asked_for_by_name_then_by_number_and_amounts_may_be_bounds() 
         60000 * 10**10, 64000 * 10**10, "at least 60000, at most 64000"
     )
     assert by_number.steps["close"].values["pairIndex"] == Exact(0, "0")
-    assert by_number.steps["close"].values["expectedPrice"] == Bounds(None, 64000 * 10**10, "at most 64000")
+    assert by_number.steps["close"].values["expectedPrice"] == Bounds(1, 64000 * 10**10, "at most 64000")
+    assert not by_number.steps["close"].values["expectedPrice"].holds(0)  # to the venue 0 is any price
 
 
 def test_bounds_the_wrong_way_round_are_asked_again() -> None:

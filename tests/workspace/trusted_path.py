@@ -92,7 +92,12 @@ OTHERS = (
 )
 
 
-ROOTS = ("airlock_offline.start", "airlock_offline.cli.main", "airlock_offline.cli.sign")
+ROOTS = (
+    "airlock_offline.start",
+    "airlock_offline.cli.main",
+    "airlock_offline.cli.sign",
+    "airlock_offline.signing.opinion_child",  # a process of its own, which the signing starts by its name
+)
 ELSEWHERE = re.compile(
     r"airlock_shared\.(cli\.qr\.(?!file_or_light$)|report|cli\.explain|qr|ur)"
     r"|airlock_offline\.(cli\.report|scanning)(\.|$)"

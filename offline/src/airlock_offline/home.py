@@ -75,12 +75,13 @@ class OfflineHome:
                 do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
             )
         recorded = self._recorded("deployment-pinned", "name", name)
-        if recorded and recorded[-1]["fingerprint"] != deployment.fingerprint:
+        agreed = str(recorded[-1]["fingerprint"]) if recorded else "none: nobody agreed to one of this name"
+        if agreed != deployment.fingerprint:
             raise Refusal(
                 "PIN-DEPLOYMENT",
                 f"the pin of {name} is not the one that people agreed to on this machine: its file was changed",
                 got=deployment.fingerprint,
-                expected=str(recorded[-1]["fingerprint"]),
+                expected=agreed,
                 do="find out who changed it, then pin the right one: airlock-offline trust deployment.json",
             )
         return deployment
@@ -113,13 +114,13 @@ class OfflineHome:
         """Return a deployment with the structs that were pinned for it on this machine beside its own."""
         pins = self.struct_pins(deployment.name)
         recorded = self._recorded("struct-pinned", "deployment", deployment.name) if pins else []
-        agreed = [{name: each.get(name) for name in pin} for pin, each in zip(pins, recorded, strict=False)]
-        if recorded and pins != agreed:
+        agreed = [{name: each.get(name) for name in pins[0]} for each in recorded]
+        if _newest(pins) != _newest(agreed):
             raise Refusal(
                 "PIN-DEPLOYMENT",
                 f"the structs pinned for {deployment.name} are not those that people agreed to here: their file was changed",
                 got=f"{len(pins)} pins on the disk",
-                expected=f"the {len(recorded)} that trust-struct put on record, in their order",
+                expected=f"of each struct the newest of the {len(recorded)} that trust-struct put on record",
                 do="find out who changed it, and pin it again: airlock-offline trust-struct",
             )
         return deployment._replace(structs=with_pins(deployment.structs, pins))
@@ -154,6 +155,11 @@ class OfflineHome:
         path = self._signed_path(signed.digest)
         make_folder(path.parent)
         write_new(path, json.dumps(signed.as_json()).encode())
+
+
+def _newest(pins: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the pin that counts of each struct, by its name."""
+    return {str(pin.get("encode_type")).partition("(")[0]: pin for pin in pins}
 
 
 # ---- config ---------------------------------------------------------------------------------------------------------

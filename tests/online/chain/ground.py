@@ -60,8 +60,8 @@ class Ground(NamedTuple):
     backend: str
 
     @property
-    def evm(self) -> Evm:
-        return cast(Evm, self.venue.evm)
+    def evm(self) -> EmbeddedEvm:
+        return cast(EmbeddedEvm, self.venue.evm)  # or anvil, which has the same methods
 
     def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> EvmReceipt:
         """Send a transaction of a person's, once its simulation has gone through."""
@@ -98,7 +98,9 @@ def chain(backend: str, clock: Callable[[], int]) -> Iterator[Evm]:
 
 def set_up(evm: Evm, clock: Clock, backend: str) -> Ground:
     """Deploy the venue with pairs, positions and money, and make the desk a delegate of the treasury."""
-    venue = ChainVenue.deployed(evm, trading_name="ExchangeTrading", referral_name="ExchangeReferral")
+    venue = ChainVenue.deployed(
+        cast(EmbeddedEvm, evm), trading_name="ExchangeTrading", referral_name="ExchangeReferral"
+    )
     ground = Ground(venue, clock, backend)
     for account in (TREASURY, DESK, OTHER, STRANGER.address):
         evm.fund(account, 10**18)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from airlock_rehearsal.chain import embedded, node
+from airlock_rehearsal.chain import embedded
 from airlock_shared.errors import ServiceError
+from online.chain import anvil_node
 
 
 class _Mark(NamedTuple):
@@ -27,7 +28,7 @@ class EmbeddedEvm(embedded.EmbeddedEvm):
         del self._blocks[mark.blocks :]
 
 
-class NodeEvm(node.NodeEvm):
+class NodeEvm(anvil_node.NodeEvm):
     def snapshot(self) -> object:
         """Return a mark to go back to."""
         return self._ask("evm_snapshot")

@@ -1,4 +1,4 @@
-"""What is particular to a backend: the clock it follows, the way back, and which nodes are taken."""
+"""What is particular to a backend: the clock it follows, and the way back."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ import sys
 
 import pytest
 
-from airlock_online.clients.http import Http
 from airlock_rehearsal.chain.deploy import created_at, transact_together
 from airlock_rehearsal.chain.evm import EvmCall, Log, Reverted
-from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, decode_log, encode_call, revert_name
+from airlock_rehearsal.chain.interface import REFERRAL, decode_log, encode_call, revert_name
 from airlock_rehearsal.chain.venue import OperatorCall
-from airlock_shared.errors import ServiceError, UsageError
 from online.chain.ground import NOW_S, STRANGER, TREASURY_SENDER, Clock, Ground, code
-from online.chain.marks import EmbeddedEvm, NodeEvm
-from online.loopback import Wire
-from online.loopback import http as answer
+from online.chain.marks import EmbeddedEvm
 
 READS_TIME = bytes.fromhex(
     "6009600c60003960096000f3" + "4260005260206000f3"
@@ -67,9 +63,7 @@ def test_an_action_that_reverts_among_others_is_told(ground: Ground) -> None:
 def test_the_contracts_are_where_they_were_said_to_be(ground: Ground) -> None:
     operator = ground.venue.operator.address
     assert tuple(ground.venue.contracts) == tuple(created_at(operator, nonce) for nonce in range(4))
-    assert ground.venue.whitelist() == frozenset(ground.venue.contracts)
     assert all(ground.evm.code(address) for address in ground.venue.contracts)
-    assert "fulfil" in ground.venue.functions(STORAGE)
 
 
 def test_the_embedded_chain_goes_back_to_its_own_marks_alone() -> None:
@@ -81,30 +75,6 @@ def test_the_embedded_chain_has_no_more_than_it_was_given() -> None:
     evm = EmbeddedEvm(Clock())
     evm.fund(STRANGER.address, 7)
     assert (evm.balance(STRANGER.address), evm.balance(TREASURY_SENDER.address), evm.block_number()) == (7, 0, 0)
-
-
-# ---- outside nodes -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("url", ["http://example.com:8545", "http://10.0.0.1:8545", "http://127.0.0.1.example.com", ""])
-def test_a_node_elsewhere_is_never_asked(url: str) -> None:
-    with Http() as http, pytest.raises(UsageError, match="not on this machine"):
-        NodeEvm(url, http, Clock())
-
-
-@pytest.mark.parametrize(
-    ("body", "error", "told"),
-    [
-        (b'{"jsonrpc":"2.0","id":1,"result":"0x1"}', UsageError, "chain id is 1"),
-        (b'{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}', ServiceError, "no"),
-        (b'{"jsonrpc":"2.0","id":1}', ServiceError, "not JSON-RPC"),
-        (b"[]", ServiceError, "not JSON-RPC"),
-        (b"<html>", ServiceError, "not JSON"),
-    ],
-)
-def test_what_is_no_development_node_is_not_taken(body: bytes, error: type[Exception], told: str) -> None:
-    with Wire({"POST /": [answer(200, body)]}) as wire, Http() as http, pytest.raises(error, match=told):
-        NodeEvm(wire.url + "/", http, Clock())
 
 
 # ---- what data says ------------------------------------------------------------------------------------------------

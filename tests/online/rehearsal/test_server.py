@@ -90,12 +90,6 @@ def test_a_port_that_is_taken_is_said_to_be() -> None:
             RehearsalServices().start(taken.getsockname()[1])
 
 
-@pytest.mark.parametrize("chain_id", [1, 10, 56, 100, 137, 8453, 42161, 43114, 11155111, 84532, 0, -1, 31338])
-def test_a_chain_that_is_not_for_development_is_refused(chain_id: int) -> None:
-    with pytest.raises(UsageError, match="do not serve chain id"):
-        RehearsalServices(settings=RehearsalSettings(chain_id=chain_id))
-
-
 @pytest.mark.parametrize("trader", ["", "0x", "me", "0x" + "1" * 39])
 def test_a_trader_who_is_no_address_is_refused(trader: str) -> None:
     with pytest.raises(UsageError, match="is not an address"):

@@ -1,30 +1,24 @@
-"""On either chain: transactions of every kind built, completed by the node, signed, relayed, mined and read back.
+"""Transactions of every kind built, completed by the node, signed, relayed, mined and read back.
 
 And what a contract refuses: orders end with its error's name, a declined fill gives the collateral back.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.services.builder.routes import TRANSACTIONS
-from airlock_rehearsal.services.server import RehearsalServices
 from airlock_rehearsal.services.venue.venue_state import ChainRecord
-from airlock_shared.errors import UsageError
-from online.chain.ground import BACKENDS, chain
 from online.rehearsal.orders import DEADLINE, ONE, trade
 from online.rehearsal.services_client import (
     DELEGATE,
-    PROMPT,
     START_MS,
     STRANGER,
     TRADER,
-    Clock,
     Json,
     ServicesClient,
     handmade,
@@ -40,19 +34,6 @@ COINS = {"coinExposure": "0.001", "minLeverage": "1", "maxLeverage": "20"}
 OPENED = {"trader": T, "side": "long", "collateralUsdc": "100", "leverage": "10", "pairIndex": 0}
 
 Read = Callable[[ServicesClient], object]
-
-
-@pytest.fixture(params=BACKENDS)
-def desk(request: pytest.FixtureRequest) -> Iterator[ServicesClient]:
-    """Services on a new chain of each kind."""
-    clock = Clock()
-    with ExitStack() as stack:
-        outside = request.param != "pyevm"  # py-evm is what the services bring themselves
-        evm = stack.enter_context(chain(request.param, lambda: clock.ms // 1000)) if outside else None
-        services = RehearsalServices(trader=T, settings=PROMPT, now_ms=clock, evm=evm)
-        made = ServicesClient(stack.enter_context(services), clock)
-        stack.callback(made.http.close)
-        yield made
 
 
 def _collateral(slot: int) -> Read:
@@ -216,8 +197,3 @@ def test_events_say_what_the_receipts_say(desk: ServicesClient) -> None:
     assert [type(stored[name]) for name in ("openPrice", "leverage", "tp", "sl", "positionSizeUSDC")] == [str] * 5
     assert [type(filled[name]) for name in ("price", "percentProfit", "usdcSentToTrader", "coinExposure")] == [str] * 4
     assert type(filled["orderId"]) is int
-
-
-def test_a_chain_that_has_a_venue_already_is_refused(desk: ServicesClient) -> None:
-    with pytest.raises(UsageError, match="on this chain already"):
-        RehearsalServices(trader=T, settings=PROMPT, evm=desk.state.venue.evm)

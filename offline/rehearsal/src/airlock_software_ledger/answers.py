@@ -66,3 +66,9 @@ class Failed(Exception):
     def __init__(self, sw: int) -> None:
         super().__init__(f"{sw:04x}")
         self.sw = sw
+
+
+def fail_if(refused: object, sw: int = BAD_DATA) -> None:
+    """End the command with a status word where the app refuses. Raises ``Failed``."""
+    if refused:
+        raise Failed(sw)

@@ -26,10 +26,22 @@ from airlock_offline.ledger.transaction_screens import network
 from airlock_offline.ledger.typed_data_screens import Page, review_pages
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_software_ledger import answers as status_words
 from airlock_software_ledger import keys
 from airlock_software_ledger import transactions as authorizations
-from airlock_software_ledger.answers import FAULTS, AppSettings, Failed, SigningRequest
+from airlock_software_ledger.answers import (
+    CLASS,
+    FAULTS,
+    INSTRUCTION,
+    LOCKED,
+    OK,
+    ORDER,
+    PARAMETERS,
+    REFUSED,
+    AppSettings,
+    Failed,
+    SigningRequest,
+    fail_if,
+)
 from airlock_software_ledger.display import Tokens, address_pages
 from airlock_software_ledger.typed_flow import TypedFlow
 from airlock_software_ledger.uploads import Uploads
@@ -72,41 +84,32 @@ class SoftwareLedger:
         self._seed = seed
         self._faults = faults
         self._screens = screens
-        self._tokens = Tokens()
-        self._typed = TypedFlow(model, settings, self._tokens)
-        self._uploads = Uploads(model, settings, self._account, self._tokens)
-        self._leave_half_way()
-
-    def _leave_half_way(self) -> None:
-        for fault in self._faults & {"left-in-message", "left-in-definitions"}:
-            self._typed.leave_half_way(in_message=fault == "left-in-message")
+        self.close()
 
     def exchange(self, apdu: bytes, *, person: bool = False) -> tuple[bytes, int]:  # noqa: ARG002  (as a Transport)
         """Answer one APDU with data and status word. Raises ``DeviceLost`` when it is to be unplugged."""
         try:
-            return self._answer(apdu), status_words.OK
+            return self._answer(apdu), OK
         except Failed as failed:
             return b"", failed.sw
 
     def close(self) -> None:
         """Forget what was begun, as when the app is closed and opened again."""
-        self._typed.forget()
-        self._uploads.forget()
-        self._tokens.forget()
-        self._leave_half_way()
+        self._tokens = Tokens()
+        self._typed = TypedFlow(self._model, self._settings, self._tokens)
+        self._uploads = Uploads(self._model, self._settings, self._account, self._tokens)
+        for fault in self._faults & {"left-in-message", "left-in-definitions"}:
+            self._typed.leave_half_way(in_message=fault == "left-in-message")
 
     def _answer(self, apdu: bytes) -> bytes:
-        if "lock" in self._faults:
-            raise Failed(status_words.LOCKED)
-        if len(apdu) < 5 or len(apdu) != 5 + apdu[4]:
-            raise Failed(status_words.BAD_DATA)
+        fail_if("lock" in self._faults, LOCKED)
+        fail_if(len(apdu) < 5 or len(apdu) != 5 + apdu[4])
         cla, ins, p1, p2, data = *apdu[:4], apdu[5:]
         if (cla, ins) == (CLA_SYSTEM, INS_APP_AND_VERSION):
             return self._app_and_version()
         if (cla, ins) == (CLA_SIMULATOR, INS_PRODUCT):
             return bytes((MODELS[self._model].usb_product, 0))
-        if cla != CLA_ETHEREUM or self._other_app():
-            raise Failed(status_words.CLASS)
+        fail_if(cla != CLA_ETHEREUM or self._other_app(), CLASS)
         if "disconnect" in self._faults and ins in _SIGNING:
             self.close()
             raise DeviceLost("the software Ledger was unplugged", do="plug it in again and sign again")
@@ -131,8 +134,7 @@ class SoftwareLedger:
             self._tokens.forget()
         if ins in answering:
             return answering[ins](p1, p2, data)
-        if ins not in signing:
-            raise Failed(status_words.INSTRUCTION)
+        fail_if(ins not in signing, INSTRUCTION)
         asked = signing[ins](p1, p2, data)
         return b"" if asked is None else self._sign(asked)
 
@@ -145,8 +147,7 @@ class SoftwareLedger:
         return next((named for fault, named in _OTHER_APPS.items() if fault in self._faults), None)
 
     def _app_and_version(self) -> bytes:
-        ours = "Ethereum", self._version()
-        name, version = self._other_app() or ours
+        name, version = self._other_app() or ("Ethereum", self._version())
         parts = (name.encode(), version.encode(), b"\0")
         return b"\x01" + b"".join(bytes((len(part),)) + part for part in parts)
 
@@ -155,11 +156,9 @@ class SoftwareLedger:
         return bytes((_ALWAYS_SET | self._settings.blind_signing, *map(int, number.split("."))))
 
     def _address(self, p1: int, p2: int, data: bytes) -> bytes:
-        if p1 not in (P1_FIRST, P1_CONFIRM) or p2 not in (0, P2_CHAIN_CODE):
-            raise Failed(status_words.PARAMETERS)
+        fail_if(p1 not in (P1_FIRST, P1_CONFIRM) or p2 not in (0, P2_CHAIN_CODE), PARAMETERS)
         path, rest = keys.read_path(data)
-        if len(rest) not in (0, 8):
-            raise Failed(status_words.BAD_DATA)
+        fail_if(len(rest) not in (0, 8))
         account = self._account(path)
         if p1 == P1_CONFIRM:
             chain_id = int.from_bytes(rest, "big") if rest else 1
@@ -176,8 +175,7 @@ class SoftwareLedger:
         return keys.derive(keys.OTHER_SEED if "wrong-seed" in self._faults else self._seed, path)
 
     def _ask(self, pages: list[Page]) -> None:
-        if not self._screens(pages) or "refuse" in self._faults:
-            raise Failed(status_words.REFUSED)
+        fail_if(not self._screens(pages) or "refuse" in self._faults, REFUSED)
 
     def _sign(self, asked: SigningRequest) -> bytes:
         self._ask(review_pages(asked.review, asked.fields, self._model))
@@ -188,11 +186,9 @@ class SoftwareLedger:
         return bytes(((asked.first_v + parity) & 0xFF,)) + rs
 
     def _authorization(self, p1: int, _p2: int, data: bytes) -> SigningRequest:
-        if p1 != P1_AUTHORIZATION_FIRST:
-            raise Failed(status_words.PARAMETERS)
+        fail_if(p1 != P1_AUTHORIZATION_FIRST, PARAMETERS)
         path, rest = keys.read_path(data)
-        if not self._settings.smart_accounts:
-            raise Failed(status_words.ORDER)
+        fail_if(not self._settings.smart_accounts, ORDER)
         authorization = authorizations.read_authorization(rest)
         review, fields = authorizations.review_of(authorization, self._account(path).address, self._model)
         return SigningRequest(path, authorization.digest(), 0, review, fields)

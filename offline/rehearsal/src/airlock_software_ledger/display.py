@@ -7,7 +7,7 @@ from airlock_offline.ledger.models import Touch, screen_of
 from airlock_offline.ledger.transaction_screens import NETWORKS
 from airlock_offline.ledger.typed_data_screens import Page, ScreenField, button_field_pages, shown_bytes, shown_string
 from airlock_shared.documents.ledger_metadata import TokenMetadata
-from airlock_software_ledger.answers import BAD_DATA, Failed
+from airlock_software_ledger.answers import fail_if
 from airlock_software_ledger.typed_stream import ADDRESS, BOOL, DOMAIN, INT, STRING, UINT, FieldType, TypedStream
 
 
@@ -82,12 +82,10 @@ class Tokens:
         """Take a record and answer its place. Raises ``Failed`` for what the app refuses."""
         length = data[0] if data else 0
         signed, signature = data[1 : 1 + length + _FIXED], data[1 + length + _FIXED :]
-        if not data or length > _MAX_TICKER or len(signed) < length + _FIXED:
-            raise Failed(BAD_DATA)
+        fail_if(not data or length > _MAX_TICKER or len(signed) < length + _FIXED)
         rest = signed[length:]
         decimals, chain_id = int.from_bytes(rest[20:24], "big"), int.from_bytes(rest[24:28], "big")
-        if chain_id not in NETWORKS or not is_ledgers(signed, signature):
-            raise Failed(BAD_DATA)
+        fail_if(chain_id not in NETWORKS or not is_ledgers(signed, signature))
         place = self._next
         self._kept[place] = TokenMetadata(signed[:length].decode("latin-1"), rest[:20], decimals, chain_id, data)
         self._next = (place + 1) % _KEPT

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from airlock_shared.ethereum.library_opinion import leave_out_key_files
-from airlock_software_ledger.answers import BAD_DATA, PATH, Failed
+from airlock_software_ledger.answers import PATH, fail_if
 
 TEST_SEED = (  # the seed that the emulator Speculos starts with; public, so it must never hold value
     "glory promote mansion idle axis finger extra february uncover one trip resource "
@@ -33,11 +33,9 @@ def read_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
     """Return the child numbers at the head of a command's data, and what follows them."""
     count = data[0] if data else 0
     end = 1 + 4 * count
-    if not 1 <= count <= _MAX_LEVELS or len(data) < end:
-        raise Failed(BAD_DATA)
+    fail_if(not 1 <= count <= _MAX_LEVELS or len(data) < end)
     numbers = tuple(int.from_bytes(data[at : at + 4], "big") for at in range(1, end, 4))
-    if not any(numbers[: len(known)] == known for known in _PATHS):
-        raise Failed(PATH)
+    fail_if(not any(numbers[: len(known)] == known for known in _PATHS), PATH)
     return numbers, data[end:]
 
 

@@ -17,6 +17,7 @@ from airlock_software_ledger.answers import (
     PARAMETERS,
     UNSPECIFIED,
     Failed,
+    fail_if,
 )
 from airlock_software_ledger.display import Tokens, is_ledgers
 from airlock_software_ledger.typed_stream import ADDRESS, DOMAIN, UINT, FieldType, TypedStream
@@ -28,15 +29,6 @@ _MOST, _PLACES, _THE_CONTRACT, _AMOUNT_LABEL = 50, 5, 0xFF, 25
 _CHAIN_BYTES = 8
 
 
-class _Joined:
-    """An amount and its token, of which one or both have come in."""
-
-    def __init__(self) -> None:
-        self.label = ""
-        self.amount: int | None = None
-        self.token = False
-
-
 class Filtering:
     """The filters of one flow. Every method raises ``Failed`` for what the app refuses."""
 
@@ -46,7 +38,10 @@ class Filtering:
         self._schema = hashlib.sha224(typed.schema()).digest()
         self._count: int | None = None
         self._paths: set[str] = set()
-        self._joined: dict[int, _Joined] = {}
+        self._amounts: dict[
+            int, tuple[str, int]
+        ] = {}  # label and amount by its place, until its token has come in, too
+        self._named: set[int] = set()  # the places whose token has come in
         self._next: tuple[int, str, int] | None = None  # kind, label and place of the filter of the value that comes
         self._shown: list[ScreenField] = []
         tokens.forget()
@@ -61,27 +56,23 @@ class Filtering:
             raise Failed(PARAMETERS)
 
     def _take_field(self, p2: int, data: bytes) -> None:
-        if self._typed.root in ("", DOMAIN):
-            raise Failed(ORDER)
+        fail_if(self._typed.root in ("", DOMAIN), ORDER)
         label, place, signature = _parts(data, labelled=p2 != _TOKEN, placed=p2 in (_TOKEN, _AMOUNT))
         path, field = self._typed.awaited or ("", None)
         signed = path.encode() + (b"" if p2 == _TOKEN else label) + place
         if field is None or not self._is_signed(p2, signed, signature):
             raise Failed(UNSPECIFIED)
         at = self._place(place[0]) if place else 0
-        if field.code != _TYPES.get(p2, field.code):
-            raise Failed(UNSPECIFIED)
+        fail_if(field.code != _TYPES.get(p2, field.code), UNSPECIFIED)
         self._paths.add(path)
         if self._count is None or len(self._paths) > self._count:
             raise Failed(BAD_DATA)
         self._next = p2, label.decode("latin-1"), at
 
     def _take_message(self, data: bytes) -> None:
-        if self._typed.root != DOMAIN:
-            raise Failed(ORDER)
+        fail_if(self._typed.root != DOMAIN, ORDER)
         label, count, signature = _parts(data, labelled=True, placed=True)
-        if count[0] > _MOST or not self._is_signed(_MESSAGE, count + label, signature):
-            raise Failed(UNSPECIFIED)
+        fail_if(count[0] > _MOST or not self._is_signed(_MESSAGE, count + label, signature), UNSPECIFIED)
         self._count = count[0]
         self._shown.append(ScreenField("Contract", label.decode("latin-1")))
 
@@ -97,10 +88,9 @@ class Filtering:
             found = self._tokens.place_of(contract)
             if found is None:
                 raise Failed(UNSPECIFIED)
-            self._joined.setdefault(found, _Joined()).token = True
+            self._named.add(found)
             return found
-        if place >= _PLACES:
-            raise Failed(UNSPECIFIED)
+        fail_if(place >= _PLACES, UNSPECIFIED)
         return place
 
     # ---- the values
@@ -130,19 +120,19 @@ class Filtering:
             self._shown += self._join(kind, label, place, raw)
 
     def _join(self, kind: int, label: str, place: int, raw: bytes) -> list[ScreenField]:
-        joined, token = self._joined.setdefault(place, _Joined()), self._tokens.get(place)
+        token = self._tokens.get(place)
         if token is None:
             self._tokens.pass_over(place)
         if kind == _AMOUNT:
-            joined.label, joined.amount = label[:_AMOUNT_LABEL], int.from_bytes(raw, "big")
-        elif token is not None and token.address != raw:
-            raise Failed(UNSPECIFIED)
+            self._amounts[place] = label[:_AMOUNT_LABEL], int.from_bytes(raw, "big")
         else:
-            joined.token = True
-        if not joined.token or joined.amount is None:
+            fail_if(token is not None and token.address != raw, UNSPECIFIED)
+            self._named.add(place)
+        if place not in self._amounts or place not in self._named:
             return []
-        del self._joined[place]
-        return [ScreenField(joined.label, token_amount(joined.amount, token))]
+        self._named.remove(place)
+        label, amount = self._amounts.pop(place)
+        return [ScreenField(label, token_amount(amount, token))]
 
     def finish(self) -> list[ScreenField]:
         """Return what is shown, once nothing is missing."""
@@ -160,8 +150,7 @@ def _parts(data: bytes, *, labelled: bool, placed: bool) -> tuple[bytes, bytes, 
     place = data[at : at + placed]
     at += placed
     signature = data[at + 1 :]
-    if at >= len(data) or data[at] != len(signature):
-        raise Failed(UNSPECIFIED)
+    fail_if(at >= len(data) or data[at] != len(signature), UNSPECIFIED)
     return label, place, signature
 
 

@@ -11,7 +11,7 @@ import socket
 import sys
 import textwrap
 from collections.abc import Iterator
-from types import FrameType
+from contextlib import suppress
 
 import click
 
@@ -71,10 +71,6 @@ MAX_APDU = 260  # five bytes of header and length, and 255 of data
 _BANNER = "SIMULATOR: a software Ledger with a public test seed. It protects nothing."
 
 
-class _Stopped(Exception):
-    """Somebody asked the server to stop."""
-
-
 def run_emulator(
     *,
     port: int = 0,
@@ -93,20 +89,16 @@ def run_emulator(
     ledger = SoftwareLedger(
         model=model, settings=settings, faults=faults, screens=ask_on_terminal if ask else show_on_terminal
     )
-    before = {number: signal.signal(number, _stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with _listening(port) as listener:
-            tell(_BANNER)
-            for fault in sorted(faults):
-                tell(f"It simulates a fault: {FAULTS[fault]}.")
-            sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
-            sys.stdout.flush()
-            serve(ledger, listener)
-    except _Stopped:
-        tell("The software Ledger is switched off.")
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), _listening(port) as listener:
+        tell(_BANNER)
+        for fault in sorted(faults):
+            tell(f"It simulates a fault: {FAULTS[fault]}.")
+        sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
+        sys.stdout.flush()
+        serve(ledger, listener)
+    tell("The software Ledger is switched off.")
 
 
 def _listening(port: int) -> socket.socket:
@@ -115,10 +107,6 @@ def _listening(port: int) -> socket.socket:
     except OSError as error:
         what = f"nothing can listen at port {port}: {error.strerror}"
         raise UsageError(what, do="name another port; without --port a free one is taken") from error
-
-
-def _stop(_number: int, _frame: FrameType | None) -> None:
-    raise _Stopped
 
 
 def serve(ledger: SoftwareLedger, listener: socket.socket) -> None:
@@ -134,20 +122,12 @@ def serve(ledger: SoftwareLedger, listener: socket.socket) -> None:
 
 
 def _serve_client(ledger: SoftwareLedger, connection: socket.socket) -> None:
-    while header := _receive(connection, 4):
-        length = int.from_bytes(header, "big")
-        if length > MAX_APDU:
-            return
-        data, sw = ledger.exchange(_receive(connection, length))
-        connection.sendall(len(data).to_bytes(4, "big") + data + sw.to_bytes(2, "big"))
-
-
-def _receive(connection: socket.socket, count: int) -> bytes:
-    """Return ``count`` bytes, or none when the client has gone."""
-    received = b""
-    while len(received) < count and (piece := connection.recv(count - len(received))):
-        received += piece
-    return received if len(received) == count else b""
+    with connection.makefile("rb") as received:
+        while len(header := received.read(4)) == 4 and (length := int.from_bytes(header, "big")) <= MAX_APDU:
+            if len(apdu := received.read(length)) < length:
+                return
+            data, sw = ledger.exchange(apdu)
+            connection.sendall(len(data).to_bytes(4, "big") + data + sw.to_bytes(2, "big"))
 
 
 # ---- command --------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransaction, authorization_review
 from airlock_offline.ledger.typed_data_screens import Review, ScreenField
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_software_ledger.answers import BAD_DATA, ORDER, TRANSACTION_TYPE, Failed
+from airlock_software_ledger.answers import ORDER, TRANSACTION_TYPE, fail_if
 from airlock_software_ledger.display import Tokens
 
 LEGACY = -1  # a transaction without a type: its first byte begins a list
@@ -53,14 +53,12 @@ def read_so_far(data: bytes) -> ReceivedTransaction:
     """Read the pieces that have come in. Raises ``Failed`` for a type that is not simulated, or what is not RLP."""
     kind = data[0] if data else 0
     kind = LEGACY if kind > _LAST_TYPE else kind
-    if kind not in FIELDS:
-        raise Failed(TRANSACTION_TYPE)
+    fail_if(kind not in FIELDS, TRANSACTION_TYPE)
     outer = _header(data, 0 if kind == LEGACY else 1)
     if outer is None:
         return ReceivedTransaction({}, blind=False, end=None, legacy=kind == LEGACY)
     is_list, at, length = outer
-    if not is_list or not length:
-        raise Failed(BAD_DATA)
+    fail_if(not is_list or not length)
     end = at + length
     fields: dict[str, bytes] = {}
     blind = False
@@ -71,15 +69,13 @@ def read_so_far(data: bytes) -> ReceivedTransaction:
         is_list, start, length = header
         if name == "data" and length > 0 and fields["to"]:  # the code of a new contract is judged when all is there
             blind = data[start : start + 4] not in TOKEN_CALLS
-        if is_list or start + length > end:
-            raise Failed(BAD_DATA)
+        fail_if(is_list or start + length > end)
         if start + length > len(data):
             break
         fields[name] = data[start : start + length]
         at = start + length
     complete = len(data) >= end and (kind != LEGACY or "chain_id" in fields)  # without one the app waits for more
-    if complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) > _ADDRESS_BYTES):
-        raise Failed(BAD_DATA)
+    fail_if(complete and (len(fields) != len(FIELDS[kind]) or len(fields["to"]) > _ADDRESS_BYTES))
     return ReceivedTransaction(fields, blind, end if complete else None, kind == LEGACY)
 
 
@@ -109,8 +105,7 @@ def shown_of(transaction: ReceivedTransaction, sender: str, digest: bytes, token
     place = tokens.place_of(to)
     token = None if place is None else tokens.get(place)
     shown = ShownTransaction(sender, number("chain_id"), to, number("value"), fee_wei, data, digest, token)
-    if shown.token_call and (shown.value_wei or len(data) > _MOST_OF_A_TOKEN_CALL):
-        raise Failed(BAD_DATA)
+    fail_if(shown.token_call and (shown.value_wei or len(data) > _MOST_OF_A_TOKEN_CALL))
     return shown
 
 
@@ -141,20 +136,15 @@ class Authorization(NamedTuple):
 def read_authorization(data: bytes) -> Authorization:
     """Read the length and the tags. Raises ``Failed``, also for a contract that the app does not know."""
     tlv = data[2:]
-    if len(data) < 2 or int.from_bytes(data[:2], "big") != len(tlv):
-        raise Failed(BAD_DATA)
+    fail_if(len(data) < 2 or int.from_bytes(data[:2], "big") != len(tlv))
     values: dict[int, bytes] = {}
     while tlv:
         length = tlv[1] if len(tlv) > 1 else len(tlv)
-        if len(tlv) < 2 + length or tlv[0] in values:
-            raise Failed(BAD_DATA)
+        fail_if(len(tlv) < 2 + length or tlv[0] in values)
         values[tlv[0]], tlv = tlv[2 : 2 + length], tlv[2 + length :]
-    if tuple(sorted(values)) != _TAGS or values[0] != b"\x01" or len(values[1]) != 20:
-        raise Failed(BAD_DATA)
-    if max(len(values[2]), len(values[3])) > 8:
-        raise Failed(BAD_DATA)
-    if values[1] != _NOBODY and values[1] not in KNOWN_CONTRACTS:
-        raise Failed(ORDER)
+    fail_if(tuple(sorted(values)) != _TAGS or values[0] != b"\x01" or len(values[1]) != 20)
+    fail_if(max(len(values[2]), len(values[3])) > 8)
+    fail_if(values[1] != _NOBODY and values[1] not in KNOWN_CONTRACTS, ORDER)
     return Authorization(values[1], int.from_bytes(values[2], "big"), int.from_bytes(values[3], "big"))
 
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 from airlock_offline.ledger.apdu import P1_PARTIAL, P2_ARRAY, P2_FIELD, P2_NAME, P2_SIGN_FIELDS, P2_SIGN_HASHES
 from airlock_offline.ledger.models import screen_of
 from airlock_offline.ledger.typed_data import SIGNED_BITS
-from airlock_offline.ledger.typed_data_screens import FILTERED, HASHES, TYPED_DATA, hash_fields
+from airlock_offline.ledger.typed_data_screens import FILTERED, HASHES, TYPED_DATA, Review, ScreenField, hash_fields
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger.answers import (
-    BAD_DATA,
     ORDER,
     PARAMETERS,
     UNSPECIFIED,
     AppSettings,
     Failed,
     SigningRequest,
+    fail_if,
 )
 from airlock_software_ledger.display import Tokens, shown, typed_fields
 from airlock_software_ledger.keys import read_path
@@ -40,10 +40,6 @@ class TypedFlow:
         self._settings = settings
         self._typed: TypedStream | None = None
 
-    def forget(self) -> None:
-        """Forget what was begun."""
-        self._typed = self._filtering = None
-
     def leave_half_way(self, *, in_message: bool) -> None:
         """Begin a flow that nobody will finish: left after the first value, or within the definitions."""
         typed = TypedStream()
@@ -57,8 +53,7 @@ class TypedFlow:
         """Take a struct's name or a field's definition."""
         typed = self._typed or TypedStream()
         self._typed = self._filtering = None  # unless all goes well; a flow that was left half-way is forgotten here
-        if typed.rooted:
-            raise Failed(UNSPECIFIED)
+        fail_if(typed.root, UNSPECIFIED)
         if p2 == P2_NAME:
             typed.define_struct(data)
         elif p2 == P2_FIELD:
@@ -71,8 +66,7 @@ class TypedFlow:
     def value(self, p1: int, p2: int, data: bytes) -> bytes:
         """Take a root struct's name, the count of an array, or a value or a piece of one."""
         typed, filtering = self._taken()
-        if (p2 == P2_FIELD or self._raw_messages_first) and not self._may_sign_fields(filtering):
-            raise Failed(BAD_DATA)
+        fail_if((p2 == P2_FIELD or self._raw_messages_first) and not self._may_sign_fields(filtering))
         if p2 == P2_NAME:
             typed.begin(data)
             if filtering and typed.root != DOMAIN:
@@ -95,8 +89,7 @@ class TypedFlow:
         field = typed.awaited[1] if typed.awaited else None
         always = typed.root == DOMAIN or self._settings.raw_messages or self._raw_messages_first
         shown_now = filtering.shows_raw if filtering else always
-        if field and field.code == INT and field.size * 8 not in SIGNED_BITS and shown_now:
-            raise Failed(BAD_DATA)
+        fail_if(field and field.code == INT and field.size * 8 not in SIGNED_BITS and shown_now)
 
     def filter(self, _p1: int, p2: int, data: bytes) -> bytes:
         """Take what the app is told of how to show the message; with Raw messages on it heeds none of it."""
@@ -111,7 +104,7 @@ class TypedFlow:
     def _taken(self) -> tuple[TypedStream, Filtering | None]:
         """Take the flow, which is forgotten unless all goes well."""
         typed, filtering = self._typed, self._filtering
-        self.forget()
+        self._typed = self._filtering = None
         if typed is None:
             raise Failed(ORDER)
         return typed, filtering
@@ -121,18 +114,14 @@ class TypedFlow:
 
     def finish(self, _p1: int, p2: int, data: bytes) -> SigningRequest:
         """Return what is to be signed: the finished flow, or the two hashes that came instead."""
-        if p2 == P2_SIGN_HASHES:
-            return self._by_hashes(data)
-        if p2 == P2_SIGN_FIELDS:
-            return self._by_fields(data)
-        raise Failed(PARAMETERS)
+        fail_if(p2 not in (P2_SIGN_FIELDS, P2_SIGN_HASHES), PARAMETERS)
+        return self._by_hashes(data) if p2 == P2_SIGN_HASHES else self._by_fields(data)
 
     def _by_hashes(self, data: bytes) -> SigningRequest:
         path, hashes = read_path(data)
-        if len(hashes) != 64 or not self._settings.blind_signing:
-            raise Failed(BAD_DATA)
+        fail_if(len(hashes) != 64 or not self._settings.blind_signing)
         domain, message = hashes[:32], hashes[32:]
-        return SigningRequest(path, _digest(domain, message), _FIRST_V, HASHES, hash_fields(domain, message))
+        return _request(path, domain, message, HASHES, hash_fields(domain, message))
 
     def _by_fields(self, data: bytes) -> SigningRequest:
         typed, filtering = self._taken()
@@ -140,14 +129,15 @@ class TypedFlow:
         if typed.otherwise:  # the app's own hash is another one; which does not matter: it is nobody's
             message = keccak256(message)
         path, rest = read_path(data)
-        if rest:
-            raise Failed(BAD_DATA)
+        fail_if(rest)
         if filtering:
-            return SigningRequest(path, _digest(domain, message), _FIRST_V, FILTERED, filtering.finish())
+            return _request(path, domain, message, FILTERED, filtering.finish())
         fields_shown = self._settings.raw_messages or self._raw_messages_first
         fields = typed_fields(typed, self._model, message_hash_only=not fields_shown)
-        return SigningRequest(path, _digest(domain, message), _FIRST_V, TYPED_DATA if fields_shown else HASHES, fields)
+        return _request(path, domain, message, TYPED_DATA if fields_shown else HASHES, fields)
 
 
-def _digest(domain: bytes, message: bytes) -> bytes:
-    return keccak256(b"\x19\x01" + domain + message)
+def _request(
+    path: tuple[int, ...], domain: bytes, message: bytes, review: Review, fields: list[ScreenField]
+) -> SigningRequest:
+    return SigningRequest(path, keccak256(b"\x19\x01" + domain + message), _FIRST_V, review, fields)

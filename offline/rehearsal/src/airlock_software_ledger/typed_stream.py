@@ -12,7 +12,7 @@ from io import BytesIO
 from typing import NamedTuple
 
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_software_ledger.answers import BAD_DATA, UNSPECIFIED, Failed
+from airlock_software_ledger.answers import BAD_DATA, UNSPECIFIED, Failed, fail_if
 
 # ---- field types ----------------------------------------------------------------------------------------------------
 # The definition of an EIP-712 field as the app reads it: type code, custom struct or size, array levels, name.
@@ -44,8 +44,7 @@ class FieldType(NamedTuple):
 
 def text_of(raw: bytes) -> str:
     """Return a name's text; only printable ASCII is a name."""
-    if not raw or not all(0x21 <= byte <= 0x7E for byte in raw):
-        raise Failed(BAD_DATA)
+    fail_if(not raw or not all(0x21 <= byte <= 0x7E for byte in raw))
     return raw.decode("ascii")
 
 
@@ -55,8 +54,7 @@ def read_field(data: bytes) -> FieldType:
 
     def taken(count: int) -> bytes:
         piece = left.read(count)
-        if len(piece) < count:
-            raise Failed(BAD_DATA)
+        fail_if(len(piece) < count)
         return piece
 
     def byte() -> int:
@@ -65,19 +63,16 @@ def read_field(data: bytes) -> FieldType:
     first = byte()
     code = first & _TYPE_MASK
     sized = bool(first & _SIZE_FLAG)
-    if code > BYTES or sized != (code in _SIZED):
-        raise Failed(BAD_DATA)
+    fail_if(code > BYTES or sized != (code in _SIZED))
     custom = text_of(taken(byte())) if code == CUSTOM else ""
     size = byte() if sized else 0
     levels: tuple[int | None, ...] = ()
     for _ in range(byte() if first & _ARRAY_FLAG else 0):
         kind = byte()
-        if kind > 1:
-            raise Failed(BAD_DATA)
+        fail_if(kind > 1)
         levels += (byte() if kind else None,)
     field = FieldType(code, custom, size, levels, text_of(taken(byte())))
-    if left.read():
-        raise Failed(BAD_DATA)
+    fail_if(left.read())
     return field
 
 
@@ -112,13 +107,12 @@ class TypedStream:
     """One EIP-712 flow. Every method raises ``Failed`` for what the app refuses; the flow is then thrown away."""
 
     def __init__(self) -> None:
-        self.rooted = False
         self.otherwise = False  # whether the app is known to sign another digest than EIP-712's for what came
         self._last = ""
         self.seen: list[ReceivedValue] = []
         self.hashes: dict[str, bytes] = {}
         self._structs: list[tuple[str, list[FieldType]]] = []
-        self._root = ""
+        self.root = ""  # the root struct whose values came last, or come now
         self._walk: _Walk | None = None
         self._wanted: _Wanted | None = None
         self._partial: bytes | None = None
@@ -132,19 +126,13 @@ class TypedStream:
 
     def define_field(self, data: bytes) -> None:
         """Add a field to the struct defined last."""
-        if not self._structs:
-            raise Failed(BAD_DATA)
+        fail_if(not self._structs)
         self._structs[-1][1].append(read_field(data))
 
     @property
     def awaited(self) -> tuple[str, FieldType] | None:
         """The path and the field of the value that comes next."""
         return (self._wanted.path, self._wanted.field) if self._wanted and not self._wanted.is_count else None
-
-    @property
-    def root(self) -> str:
-        """The root struct whose values came last, or come now."""
-        return self._root
 
     def schema(self) -> bytes:
         """Return the definitions as JSON, in the order in which they came: what message filters are signed for."""
@@ -179,12 +167,9 @@ class TypedStream:
     def begin(self, root: bytes) -> None:
         """Begin the values of a root struct: ``EIP712Domain`` first, then the primary type."""
         name = text_of(root)
-        if self._wanted is not None:
-            raise Failed(BAD_DATA)
-        if (name == DOMAIN) == self.rooted or len(self.hashes) == 2:
-            raise Failed(UNSPECIFIED)
-        self.rooted = True
-        self._root = name
+        fail_if(self._wanted is not None)
+        fail_if((name == DOMAIN) == bool(self.root) or len(self.hashes) == 2, UNSPECIFIED)
+        self.root = name
         self._walk = self._walk_struct(name, "")
         self._advance(None)
 
@@ -200,24 +185,20 @@ class TypedStream:
         if wanted is None or wanted.is_count:
             raise Failed(BAD_DATA)
         if self._partial is None:
-            if len(data) < 2:
-                raise Failed(BAD_DATA)
+            fail_if(len(data) < 2)
             self._missing, self._partial, data = int.from_bytes(data[:2], "big"), b"", data[2:]
-        if len(data) > self._missing:
-            raise Failed(BAD_DATA)
+        fail_if(len(data) > self._missing)
         self._partial += data
         self._missing -= len(data)
-        if more != (self._missing > 0) or (more and wanted.field.code not in DYNAMIC_TYPES):
-            raise Failed(BAD_DATA)
+        fail_if(more != (self._missing > 0) or (more and wanted.field.code not in DYNAMIC_TYPES))
         if not more:
             raw, self._partial = self._partial, None
-            self.seen.append(ReceivedValue(self._root, wanted.field, raw))
+            self.seen.append(ReceivedValue(self.root, wanted.field, raw))
             self._advance(raw)
 
     def domain_and_message(self) -> tuple[bytes, bytes]:
         """Return both hashes when every value has come in."""
-        if self._wanted is not None or len(self.hashes) != 2:
-            raise Failed(BAD_DATA)
+        fail_if(self._wanted is not None or len(self.hashes) != 2)
         domain, message = self.hashes.values()
         return domain, message
 
@@ -228,14 +209,12 @@ class TypedStream:
             self._wanted = next(self._walk) if answer is None else self._walk.send(answer)
         except StopIteration as finished:
             self._walk = self._wanted = None
-            self.hashes[self._root] = finished.value
+            self.hashes[self.root] = finished.value
 
     def _walk_struct(self, name: str, path: str) -> _Walk:
-        if path.replace(".[]", "").count(".") > _MAX_DEPTH:
-            raise Failed(BAD_DATA)
+        fail_if(path.replace(".[]", "").count(".") > _MAX_DEPTH)
         fields = self._fields(name)
-        if not fields:
-            raise Failed(UNSPECIFIED)
+        fail_if(not fields, UNSPECIFIED)
         self._met("element" if path.endswith("[].") else "struct")
         self.otherwise |= (path != "" and len(fields) == _SIXTEEN) or name in self._held_by(name)
         words = [keccak256(self._encode_type(name))]
@@ -247,8 +226,7 @@ class TypedStream:
     def _walk_field(self, field: FieldType, levels: tuple[int | None, ...], path: str) -> _Walk:
         if levels:
             answer = yield _Wanted(field, True, path)
-            if levels[-1] not in (None, answer[0]):
-                raise Failed(BAD_DATA)
+            fail_if(levels[-1] not in (None, answer[0]))
             self._met("some" if answer[0] else "none")
             self.otherwise |= field.code == CUSTOM and len(field.levels) > 1
             words = []
@@ -275,8 +253,7 @@ def encode_word(field: FieldType, raw: bytes) -> bytes:
     if field.code in DYNAMIC_TYPES:
         return keccak256(raw)
     exact = {ADDRESS: 20, BOOL: 1}.get(field.code)
-    if len(raw) > 32 or (exact is not None and len(raw) != exact) or (field.code == INT and not raw):
-        raise Failed(BAD_DATA)
+    fail_if(len(raw) > 32 or (exact is not None and len(raw) != exact) or (field.code == INT and not raw))
     if field.code == FIXED_BYTES:
         return raw + bytes(32 - len(raw))
     negative = field.code == INT and len(raw) == field.size and raw[0] >= 0x80

@@ -10,7 +10,7 @@ from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_field
 from airlock_offline.ledger.transaction_screens import transaction_review
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger import transactions
-from airlock_software_ledger.answers import BAD_DATA, ORDER, PARAMETERS, AppSettings, Failed, SigningRequest
+from airlock_software_ledger.answers import ORDER, PARAMETERS, AppSettings, Failed, SigningRequest, fail_if
 from airlock_software_ledger.display import Tokens
 from airlock_software_ledger.keys import DerivedKey, read_path
 
@@ -35,17 +35,12 @@ class Uploads:
         self._tokens = tokens
         self._upload: _Upload | None = None
 
-    def forget(self) -> None:
-        """Forget what was begun."""
-        self._upload = None
-
     def _received(self, ins: Ins, p1: int, data: bytes) -> _Upload:
         upload, self._upload = self._upload, None
         if p1 == P1_FIRST:
             path, rest = read_path(data)
             return _Upload(ins, path, rest)
-        if p1 != P1_MORE:
-            raise Failed(PARAMETERS)
+        fail_if(p1 != P1_MORE, PARAMETERS)
         if upload is None or upload.ins != ins:
             raise Failed(ORDER)
         return upload._replace(data=upload.data + data)
@@ -54,24 +49,21 @@ class Uploads:
         """Take a piece of a transaction; None while more has to come (garbage keeps it waiting, and answers 9000)."""
         upload = self._received(Ins.SIGN_TRANSACTION, p1, data)
         transaction = transactions.read_so_far(upload.data)
-        if transaction.blind and not self._settings.blind_signing:
-            raise Failed(BAD_DATA)
+        fail_if(transaction.blind and not self._settings.blind_signing)
         if transaction.end is None:
             self._upload = upload
             return None
         digest = keccak256(upload.data[: transaction.end])
         shown = transactions.shown_of(transaction, self._account(upload.path).address, digest, self._tokens)
         self._tokens.forget()
-        if shown.blind and not self._settings.blind_signing:
-            raise Failed(BAD_DATA)
+        fail_if(shown.blind and not self._settings.blind_signing)
         return SigningRequest(upload.path, digest, transaction.first_v, *transaction_review(shown, self._model))
 
     def personal_message(self, p1: int, _p2: int, data: bytes) -> SigningRequest | None:
         """Take a piece of a personal message; None while more has to come."""
         upload = self._received(Ins.SIGN_PERSONAL_MESSAGE, p1, data)
         length, message = int.from_bytes(upload.data[:4], "big"), upload.data[4:]
-        if len(upload.data) < 4 or len(message) > length:
-            raise Failed(BAD_DATA)
+        fail_if(len(upload.data) < 4 or len(message) > length)
         if len(message) < length:
             self._upload = upload
             return None

@@ -1,6 +1,6 @@
 """``airlock-offline``: the program of the air-gapped machine. The network guard is the first thing that runs.
 
-The kernel's is next: when a command's words are read, and before it reads anything else.
+The kernel's is next: when a command's words are read, and before it reads anything else but our own ``config.toml``.
 """
 
 from __future__ import annotations

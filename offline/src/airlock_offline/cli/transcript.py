@@ -117,7 +117,9 @@ def _seal_once(
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
-    say(f"entries {seal.entries}, sealed by {signer.name}")
+    say(
+        f"entries {seal.entries}, sealed by {signer.name}. Compare the head with the Ledger now: you are asked afterwards."
+    )
     say_all(
         () if led() else (*labelled_hash_lines("head", seal.head), "")
     )  # where it is led, its digits are in the list alone

@@ -64,7 +64,7 @@ FILTERED = Review(_TYPED_FRAMES[0], Frame(("Review typed message",), ("Sign type
 def coming_screens(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages for typed data, signed field by field or by its two hashes, up to the one that signs.
 
-    ``model`` is one of ``shown_models()``. ScreenField by field needs the setting Raw messages.
+    ``model`` is one of ``shown_models()``. Field by field needs the setting Raw messages.
     """
     if by_hashes:
         return review_pages(HASHES, hash_fields(hashes.domain_separator, hashes.struct_hash), model)

@@ -303,7 +303,7 @@ class HidTransport:
         """Return what became of the device: gone, there as another connection, or there and silent to us."""
         there = [ledger.path for ledger in self._plugged()]
         if not there:
-            return Unplugged("the Ledger was unplugged; nothing more was signed", do=REPLUG)
+            return Unplugged("the Ledger was unplugged", do=REPLUG)
         if self.ledger.path not in there or port_of(self.ledger.path) != self._port:
             return Replugged(
                 "the Ledger was unplugged and plugged in again, or an app was opened or closed on it",

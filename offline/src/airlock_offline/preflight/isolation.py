@@ -288,7 +288,7 @@ class Isolation:
         With a rehearsal deployment and a real Ledger the refusal waits for the Ledger: what needs none is no danger.
         """
         lines = self._lines()
-        if is_production(self._pins, software_ledger=True):
+        if not only_rehearsals(self._pins):
             require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
             ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))

@@ -257,16 +257,16 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
     try:
         late = _late_by(case, station)
         station.record(SIGNED_LATE if late else SIGNED, data)
+        station.used.add(use_of(case))
+        if late is None:
+            station.state.keep_signed(signed)
+            return ItemResult(signed, ExitCode.DONE)
     except AirlockError as error:
         raise UsageError(
-            f"the Ledger has signed step {signed.step}, but that is NOT on record: {error.what}. The signature is "
-            f"not given out, and the step counts as signed",
+            f"the Ledger has signed step {signed.step}, but that is NOT on record as a whole: {error.what}. The "
+            f"signature is not given out, and the step counts as signed",
             do="make the disk writable, then run the same command again: it asks the Ledger for the same signature",
         ) from error
-    station.used.add(use_of(case))
-    if late is None:
-        station.state.keep_signed(signed)
-        return ItemResult(signed, ExitCode.DONE)
     station.tell(f"{late.id}: the Ledger signed too late. That is on record; the signature is not given out.")
     station.record("refused", {"step": signed.step, "checks": [late.id]})
     return ItemResult(Signed(signed.step, "refused", late.id), ExitCode.EXPIRED)

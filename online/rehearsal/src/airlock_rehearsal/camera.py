@@ -128,8 +128,6 @@ def photograph(codes: Path, pictures: Path, *, seed: str) -> tuple[int, int]:
 
     As people do, it holds the camera until the transfer is whole. The same seed and frames give the same pictures.
     """
-    from PIL import Image
-
     rng = Random(seed)  # noqa: S311  (a simulation)
     cycle, decoder = sorted(codes.glob("*.png")), Decoder()
     make_folder(pictures)

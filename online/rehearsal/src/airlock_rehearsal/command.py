@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import signal
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 import click
 
@@ -24,17 +20,8 @@ from airlock_shared.cli.terminal import say, show
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import require_new
 
-if TYPE_CHECKING:
-    from airlock_rehearsal.chain.deploy import Evm
-
-
 PORT = 8787
 """Where ``rehearse serve`` serves: the same at each start, so that an address that was written down stays true."""
-
-_CHAIN = click.option(
-    "--chain", metavar="URL", help="A new development node on this machine, such as anvil (default: a chain in memory)."
-)
-
 
 _MODEL = click.option("--model", default="flex", show_default=True, help="Which Ledger to simulate: flex or nanosp.")
 _OFFLINE = click.option(
@@ -54,7 +41,6 @@ _CEREMONY = click.option("--ceremony", type=click.Choice(LED), default=LED[0], s
 @click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
               help="How documents cross the gap unattended: as files, or by QR codes on pictures.")  # fmt: skip
 @_OFFLINE
-@_CHAIN
 @click.pass_context
 def rehearse(
     context: click.Context,
@@ -64,7 +50,6 @@ def rehearse(
     model: str,
     channel: str,
     offline_command: Path | None,
-    chain: str | None,
 ) -> None:
     r"""Rehearse a ceremony's day on this machine, with simulated services and a software Ledger.
 
@@ -83,7 +68,9 @@ def rehearse(
 
     unattended = yes or not sys.stdin.isatty()
     if channel == "qr" and not unattended:
-        raise UsageError("people rehearse by files: two cameras need two machines", do="give --yes for --channel qr")
+        raise UsageError(
+            "people rehearse by files: two cameras need two machines", do="add YES=1 for CHANNEL=qr: it runs unattended"
+        )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     if (folder / SECOND).exists():
         raise UsageError(f"{folder} has a rehearsal: it cannot be resumed, for its services ended with its terminal",
@@ -93,7 +80,7 @@ def rehearse(
     for hung_up in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(hung_up, _interrupt)
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
-    with _outside_chain(chain) as evm, RehearsalServices(trader=TRADER, evm=evm) as services:
+    with RehearsalServices(trader=TRADER) as services:
         if not unattended:
             begin(Day(folder, online, offline, model, ceremony), services.urls)
             return
@@ -101,12 +88,9 @@ def rehearse(
             software_ledger(offline, ["--model", model]) as port,
             software_ledger(offline, ["--model", model, "--blind-signing"]) as blind_port,
         ):
-
-            def ledger(blind: bool) -> int:
-                return blind_port if blind else port
-
             on_chain = ChainRecord(services.state, (DELEGATE,)).since
-            rows = play_all(Play(folder, online, offline, services.urls, ledger, model, show, channel, on_chain))
+            ports = {False: port, True: blind_port}.__getitem__
+            rows = play_all(Play(folder, online, offline, services.urls, ports, model, show, channel, on_chain))
     for line in summary_lines(rows, folder):
         show(line)
     if not all(row.same_fingerprint for row in rows):
@@ -131,19 +115,6 @@ def air_gapped(folder: Path, ceremony: str, model: str, offline_command: Path | 
     join(Day(folder, online, offline, model, ceremony))
 
 
-@contextmanager
-def _outside_chain(url: str | None) -> Iterator[Evm | None]:
-    """Give the chain behind a URL; none when there is no URL. Raises ``UsageError`` for a node that is not a local one."""
-    if url is None:
-        yield None
-        return
-    from airlock_online.clients.http import Http
-    from airlock_rehearsal.chain.node import NodeEvm
-
-    with Http() as http:
-        yield NodeEvm(url, http, lambda: int(time.time()))
-
-
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
@@ -160,15 +131,12 @@ def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     help="Simulate this fault; can be given more than once.",
 )
 @click.option("--eip7702", is_flag=True, help="Execute orders in EIP-7702 mode, which also needs a signed transaction.")
-@_CHAIN
 @click.option(
     "--rate-limit",
     type=click.IntRange(1),
     help="How many requests a minute the trading endpoints accept (default: no limit).",
 )
-def serve(
-    port: int | None, trader: str, names: tuple[str, ...], eip7702: bool, chain: str | None, rate_limit: int | None
-) -> None:
+def serve(port: int | None, trader: str, names: tuple[str, ...], eip7702: bool, rate_limit: int | None) -> None:
     r"""Serve the rehearsal services alone, on loopback, until Ctrl-C. Prints their addresses as one JSON line.
 
     The error for an unknown fault lists all faults; GET /rehearsal/faults explains each.
@@ -183,6 +151,5 @@ def serve(
 
     settings = RehearsalSettings(execution="eip7702" if eip7702 else "eip712", rate_limit=rate_limit)
     faults = Faults.of(*names)
-    with _outside_chain(chain) as evm:
-        services = RehearsalServices(trader=trader, settings=settings, faults=faults, evm=evm)
-        serve_forever(services, port=PORT if port is None else port)
+    services = RehearsalServices(trader=trader, settings=settings, faults=faults)
+    serve_forever(services, port=PORT if port is None else port)

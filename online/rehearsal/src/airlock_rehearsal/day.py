@@ -8,22 +8,19 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import ANSWERS, RehearsalFailed
+from airlock_rehearsal.machines import ANSWERS, MACHINES, RehearsalFailed, ceremonies_at, fetching
 from airlock_rehearsal.processes import software_ledger
-from airlock_rehearsal.scenarios import DELEGATE_PATH, ceremonies, service_words
+from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.terminal import ask, say, show, show_all
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 
-DEPLOYMENT = "rehearsal"
 LED = ("market-close", "delegate-key", "referral-code")
 """Which ceremonies a day can have: those that three people lead."""
 
@@ -78,25 +75,22 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     """Make both machines' folders and the plan, show the papers, and lead the people of the online machine to the end."""
     for place in ("online", "offline", "stick"):
         (day.folder / place).mkdir(parents=True)
-    fetched = ("deployment", "fetch", "--name", DEPLOYMENT, *service_words(urls), "-o", "deployment.json")
-    if code := day.machine("online", *fetched):
+    if code := day.machine("online", *fetching(urls, "deployment.json")):
         raise RehearsalFailed("the deployment was not fetched", code)
-    deployment = parse_deployment(read_input(day.folder / "online" / "deployment.json"))
-    storage = checksum_address(deployment.contracts["tradingStorage"])
-    known = ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=True)
-    for half in ("online", "offline"):
+    known = ceremonies_at(day.folder / "online" / "deployment.json", led=True)
+    for half in MACHINES:
         write_new(day.folder / half / day.plan, next(each.plan for each in known if each.id == day.ceremony).encode())
-    words = [sys.argv[0], "rehearse", "air-gapped", day.folder, "--model", day.model, "--ceremony", day.ceremony,
-             "--offline-command", day.offline]  # fmt: skip
+    words = [Path(sys.argv[0]).absolute(), "rehearse", "air-gapped", day.folder, "--model", day.model,
+             "--ceremony", day.ceremony, "--offline-command", day.offline]  # fmt: skip
     second = day.folder / SECOND
     write_new(second, f"#!/bin/sh\nexec {shlex.join(map(str, words))}\n".encode())
     if day.ceremony == "delegate-key":
         _bring_proof(day)
     day.machine("online", "plan", "show", day.plan)
     show(_PAPERS)
-    plan = parse_plan(read_input(day.folder / "online" / day.plan))
-    for name, mark in (("plan", plan.fingerprint), ("deployment", deployment.fingerprint)):
-        show_all(word_lines(name, mark))
+    plan, deployment = (read_input(day.folder / "online" / name) for name in (day.plan, "deployment.json"))
+    show_all(word_lines("plan", parse_plan(plan).fingerprint))
+    show_all(word_lines("deployment", parse_deployment(deployment).fingerprint))
     ask("Press Enter when both papers are written: ", piped=True)
     show(_WORDS.format(second=second))
     try:

@@ -6,12 +6,17 @@ import re
 import shutil
 import textwrap
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from airlock_rehearsal.processes import Ended, run_command
+from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode
+from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import WIDTH
 
 ANSWERS = "Yes\n" * 8
@@ -36,6 +41,69 @@ class Play(NamedTuple):
     channel: str
     on_chain: Callable[[], tuple[tuple[str, str], ...]]
 
+    def path(self, half: str, name: str) -> str:
+        """Return where a machine has a document."""
+        return str(self.folder / half / name)
+
+    def ledger(self, *, blind: bool = False) -> tuple[str, str]:
+        """Return the words that name the software Ledger, with Blind signing on or off."""
+        return ("--emulator", str(self.ledger_port(blind)))
+
+    def run(self, half: str, *words: str, reading: str = "") -> Ended:
+        """Run a command of a machine, whose people read another screen's words. Raises ``RehearsalFailed``."""
+        program = self.online if half == "online" else self.offline
+        shown = [program.name, *(Path(word).name if word.startswith(str(self.folder)) else word for word in words)]
+        self.say("\n" + textwrap.fill(f"--- {MACHINES[half]} $ {' '.join(shown)}", WIDTH, subsequent_indent="      ",
+                                       break_long_words=False, break_on_hyphens=False))  # fmt: skip
+        answers = partial(_two_words, reading) if reading else ANSWERS
+        ended = run_command([program, "--home", self.path(half, "home"), *words], answers)
+        if ended.code != 0:
+            raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {ended.code}", ended.code)
+        return ended
+
+    def carry(self, name: str, source: str, target: str) -> str:
+        """Carry a document across the gap, by light or as a USB stick would; return its path on the other machine."""
+        destination = self.path(target, name)
+        if self.channel == "qr":
+            self._carry_by_light(name, source, target)
+        else:
+            shutil.copyfile(self.path(source, name), destination)
+            self.say(f"\n=== {name} crosses the gap: {source} -> {target}")
+        return destination
+
+    def _carry_by_light(self, name: str, source: str, target: str) -> None:
+        """Show a document as codes on one machine, photograph them badly, and scan the pictures on the other."""
+        from airlock_rehearsal.camera import photograph
+
+        codes, pictures = self.path(source, f"{name}.codes"), self.path(target, f"{name}.pictures")
+        shown = self.run(source, "show", self.path(source, name), "--as", "png", "-o", codes)
+        played, seen = photograph(Path(codes), Path(pictures), seed=name)
+        self.say(f"\n=== {name} crosses the gap by light: {source} -> {target}, {played} frames played, {seen} seen")
+        read = self.run(target, "scan", pictures, "-o", self.path(target, name))
+        if not self.compare("document's", "document", shown, read):
+            raise RehearsalFailed(f"{name} is a different document on the other machine", ExitCode.REFUSED)
+
+    def compare(self, what: str, label: str, first: Ended, second: Ended) -> bool:
+        """Say and return whether two screens show the same fingerprint."""
+        same = fingerprint(first.screen, label) == fingerprint(second.screen, label) != ""
+        self.say(f"\n=== the {what} fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
+        return same
+
+
+MACHINES = {"online": "ONLINE MACHINE", "offline": "AIR-GAPPED MACHINE"}
+DEPLOYMENT = "rehearsal"
+
+
+def fetching(urls: dict[str, str], document: str) -> tuple[str, ...]:
+    """Return the words of the command that fetches the rehearsal's deployment."""
+    return ("deployment", "fetch", "--name", DEPLOYMENT, *service_words(urls), "-o", document)
+
+
+def ceremonies_at(document: Path, *, led: bool = False) -> list[Ceremony]:
+    """Return the ceremonies for the deployment that was fetched."""
+    storage = checksum_address(parse_deployment(read_input(document)).contracts["tradingStorage"])
+    return ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=led)
+
 
 class RehearsalFailed(AirlockError):
     """A command of the rehearsal ended otherwise than it should; its exit code is the rehearsal's."""
@@ -46,30 +114,6 @@ class RehearsalFailed(AirlockError):
         self.exit_code = known[0] if known else ExitCode.UNKNOWN
 
 
-def online(play: Play, *words: str, reading: str = "") -> Ended:
-    """Run a command on the online machine, whose people read another screen's words. Raises ``RehearsalFailed``."""
-    return _run(play, "ONLINE MACHINE", [play.online, "--home", play.folder / "online" / "home", *words], reading)
-
-
-def offline(play: Play, *words: str) -> Ended:
-    """Run a command on the air-gapped machine. Raises ``RehearsalFailed``."""
-    return _run(play, "AIR-GAPPED MACHINE", [play.offline, "--home", play.folder / "offline" / "home", *words])
-
-
-RUN = {"online": online, "offline": offline}
-
-
-def _run(play: Play, machine: str, words: list[str | Path], reading: str = "") -> Ended:
-    shown = [Path(words[0]).name, *(_short(play, str(word)) for word in words[3:])]
-    play.say("\n" + textwrap.fill(f"--- {machine} $ {' '.join(shown)}", WIDTH, subsequent_indent="      ",
-                                   break_long_words=False, break_on_hyphens=False))  # fmt: skip
-    answers = partial(_two_words, reading) if reading else ANSWERS
-    ended = run_command(words, answers)
-    if ended.code != 0:
-        raise RehearsalFailed(f"{shown[0]} {shown[1]} ended with exit code {ended.code}", ended.code)
-    return ended
-
-
 def _two_words(reading: str, screen: str) -> str:
     """Return what somebody types who reads the words on the other machine's screen; empty where they are not asked for."""
     asked = _PLACES.search(screen)
@@ -77,43 +121,6 @@ def _two_words(reading: str, screen: str) -> str:
         return ""
     words = [word for row in reading.splitlines()[-2:] for word in row.split()[1:]]  # each row begins with a number
     return " ".join(words[int(at) - 1] for at in asked.groups()) + "\n"
-
-
-def _short(play: Play, word: str) -> str:
-    """Return a word of a command line as an operator on that machine would type it."""
-    return Path(word).name if word.startswith(str(play.folder)) else word
-
-
-def carry(play: Play, name: str, source: str, target: str) -> str:
-    """Carry a document across the gap, by light or as a USB stick would; return its path on the other machine."""
-    if play.channel == "qr":
-        return _carry_by_light(play, name, source, target)
-    destination = play.folder / target / name
-    shutil.copyfile(play.folder / source / name, destination)
-    play.say(f"\n=== {name} crosses the gap: {source} -> {target}")
-    return str(destination)
-
-
-def _carry_by_light(play: Play, name: str, source: str, target: str) -> str:
-    """Show a document as codes on one machine, photograph them badly, and scan the pictures on the other."""
-    from airlock_rehearsal.camera import photograph
-
-    codes, pictures = play.folder / source / f"{name}.codes", play.folder / target / f"{name}.pictures"
-    destination = play.folder / target / name
-    shown = RUN[source](play, "show", str(play.folder / source / name), "--as", "png", "-o", str(codes))
-    played, seen = photograph(codes, pictures, seed=name)
-    play.say(f"\n=== {name} crosses the gap by light: {source} -> {target}, {played} frames played, {seen} seen")
-    read = RUN[target](play, "scan", str(pictures), "-o", str(destination))
-    same = fingerprint(shown.screen, "document") == fingerprint(read.screen, "document") != ""
-    play.say(f"\n=== the document's fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
-    if not same:
-        raise RehearsalFailed(f"{name} is a different document on the other machine", ExitCode.REFUSED)
-    return str(destination)
-
-
-def ledger(play: Play, *, blind: bool = False) -> tuple[str, str]:
-    """Return the words that name the software Ledger, with Blind signing on or off."""
-    return ("--emulator", str(play.ledger_port(blind)))
 
 
 def fingerprint(screen: str, label: str = "requests") -> str:

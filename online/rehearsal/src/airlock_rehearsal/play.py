@@ -8,11 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_rehearsal.machines import RUN, Play, carry, fingerprint, ledger, offline, online
-from airlock_rehearsal.processes import Ended
-from airlock_rehearsal.scenarios import Ceremony, ceremonies, service_words
-from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.ethereum.signatures import checksum_address
+from airlock_rehearsal.machines import MACHINES, Play, ceremonies_at, fetching, fingerprint
+from airlock_rehearsal.scenarios import Ceremony
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.text.safe import WIDTH
 from airlock_shared.wire.strict_json import parse_json
@@ -28,72 +25,70 @@ class Participants(NamedTuple):
     """The people of one ceremony, and its plan on each machine. Where a plan names no roles nothing is recorded."""
 
     play: Play
-    plans: dict[str, str]
+    plan: str
     named: bool
+
+    def run(self, half: str, *words: str, more: tuple[str, ...] = ()) -> None:
+        """Run a command of the record on a machine: its words, the plan, and more."""
+        if self.named:
+            self.play.run(half, *words, "--plan", self.play.path(half, self.plan), *more)
 
     def begin(self) -> None:
         """Name everybody on both machines; then look at the air-gapped one and at the Ledger, and confirm what is known."""
         if not self.named:
             return
-        for machine, run in RUN.items():
-            words = [word for role, name in PARTICIPANTS.items() for word in ("--role", f"{role}={name}")]
-            run(self.play, "ceremony", "begin", "--plan", self.plans[machine], *words)
+        words = tuple(word for role, name in PARTICIPANTS.items() for word in ("--role", f"{role}={name}"))
+        for half in MACHINES:
+            self.run(half, "ceremony", "begin", more=words)
         look_at_the_machine(self.play)
         self.confirm("online", "plan", "deployment")
         self.confirm("offline", "plan", "deployment", "address")
         self.confirm("offline", "preflight", by="facilitator")
 
-    def confirm(self, machine: str, *checkpoints: str, by: str = "") -> None:
+    def confirm(self, half: str, *checkpoints: str, by: str = "") -> None:
         """Have the checkpoints confirmed by the witness and who sits there: the facilitator online, else the signer."""
-        by = by or {"online": "facilitator", "offline": "signer"}[machine]
-        for checkpoint in checkpoints if self.named else ():
-            words = ("--plan", self.plans[machine], "--by", by, "--by", "witness")
-            RUN[machine](self.play, "ceremony", "confirm", checkpoint, *words)
+        by = by or {"online": "facilitator", "offline": "signer"}[half]
+        for checkpoint in checkpoints:
+            self.run(half, "ceremony", "confirm", checkpoint, more=("--by", by, "--by", "witness"))
 
     def end(self) -> None:
         """Seal the air-gapped machine's transcript, and end the ceremony on both machines."""
         if not self.named:
             return
-        words = ("--plan", self.plans["offline"], "--model", self.play.model, *ledger(self.play))
-        offline(self.play, "transcript", "seal", *words)
+        self.run("offline", "transcript", "seal", more=("--model", self.play.model, *self.play.ledger()))
         self.confirm("offline", "seal")
-        for machine, run in RUN.items():
-            run(self.play, "ceremony", "end", "--plan", self.plans[machine])
+        for half in MACHINES:
+            self.run(half, "ceremony", "end")
 
     def report(self, requests: str, signatures: str) -> None:
         """Write the evidence on both machines and verify it; by light, the air-gapped transcript stays where it is."""
         if not self.named:
             return
-        name = Path(signatures).name.replace("signatures.json", "evidence")
-        folders = {machine: str(self.play.folder / machine / name) for machine in RUN}
-        words = ("--requests", requests, "--signatures", signatures)
-        self._write("offline", folders["offline"], *words)
-        brought: list[str] = []
-        if self.play.channel == "file":
+        play, evidence = self.play, signatures.replace("signatures.json", "evidence")
+        folders = {half: play.path(half, evidence) for half in MACHINES}
+        words = ("--requests", play.path("offline", requests), "--signatures", play.path("offline", signatures))
+        self.run("offline", "report", "make", more=(*words, "-o", folders["offline"]))
+        brought = ["--signatures", play.path("online", signatures)]
+        if play.channel == "file":
             for option, file in (("--transcript", "offline-transcript.jsonl"), ("--screens", "screens.json")):
-                shutil.copyfile(Path(folders["offline"]) / "artefacts" / file, self.play.folder / "online" / file)
-                self.play.say(f"\n=== {file} crosses the gap: offline -> online")
-                brought += [option, str(self.play.folder / "online" / file)]
-        signatures_online = str(self.play.folder / "online" / Path(signatures).name)
-        self._write("online", folders["online"], "--signatures", signatures_online, *brought)
-        for machine, run in RUN.items():
-            run(self.play, "report", "verify", folders[machine])
-
-    def _write(self, machine: str, folder: str, *words: str) -> None:
-        RUN[machine](self.play, "report", "make", "--plan", self.plans[machine], *words, "-o", folder)
+                brought += [option, play.path("online", file)]
+                shutil.copyfile(Path(folders["offline"]) / "artefacts" / file, brought[-1])
+                play.say(f"\n=== {file} crosses the gap: offline -> online")
+        self.run("online", "report", "make", more=(*brought, "-o", folders["online"]))
+        for half in MACHINES:
+            play.run(half, "report", "verify", folders[half])
 
 
 def look_at_the_machine(play: Play) -> None:
     """State the time from a watch, look at the air-gapped machine, and compare the Ledger's address."""
     watch = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    offline(play, "preflight", "--time", watch, "--uncertainty", "60", *ledger(play))
-    offline(play, "address", "--confirm", *ledger(play))
+    play.run("offline", "preflight", "--time", watch, "--uncertainty", "60", *play.ledger())
+    play.run("offline", "address", "--confirm", *play.ledger())
 
 
 # ---- play -----------------------------------------------------------------------------------------------------------
 
 
-DEPLOYMENT = "rehearsal"
 _RULE = "#" * WIDTH
 
 
@@ -111,70 +106,56 @@ class Row(NamedTuple):
 
 def rehearse(play: Play) -> list[Row]:
     """Play every ceremony and return the summary. Raises ``RehearsalFailed``."""
-    for machine in ("online", "offline"):
-        (play.folder / machine).mkdir(parents=True)
-    deployment = _set_up(play)
-    storage = checksum_address(deployment.contracts["tradingStorage"])
-    played = ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage)
-    return [_play(play, ceremony) for ceremony in played]
-
-
-def _set_up(play: Play) -> Deployment:
+    for half in MACHINES:
+        (play.folder / half).mkdir(parents=True)
     play.say(f"{_RULE}\n# Before the ceremonies: pin the deployment, look at the machine and the Ledger\n{_RULE}")
-    document = str(play.folder / "online" / "deployment.json")
-    online(play, "deployment", "fetch", "--name", DEPLOYMENT, *service_words(play.urls), "-o", document)
-    offline(play, "trust", carry(play, "deployment.json", "online", "offline"))
+    document = play.path("online", "deployment.json")
+    play.run("online", *fetching(play.urls, document))
+    play.run("offline", "trust", play.carry("deployment.json", "online", "offline"))
     look_at_the_machine(play)
-    return parse_deployment(read_input(Path(document)))
+    return [_play(play, ceremony) for ceremony in ceremonies_at(Path(document))]
 
 
 def _play(play: Play, ceremony: Ceremony) -> Row:
     play.say(f"\n{_RULE}\n# {ceremony.title}\n{_RULE}")
     plan, requests, signatures = (f"{ceremony.id}.{end}" for end in ("plan.toml", "requests.json", "signatures.json"))
-    plan_online = str(play.folder / "online" / plan)
+    plan_online = play.path("online", plan)
     write_new(Path(plan_online), ceremony.plan.encode())
-    plan_offline = carry(play, plan, "online", "offline")
-    online(play, "plan", "show", plan_online)
-    offline(play, "plan", "show", plan_offline)
-    participants = Participants(play, {"online": plan_online, "offline": plan_offline}, ceremony.recorded)
+    plan_offline = play.carry(plan, "online", "offline")
+    play.run("online", "plan", "show", plan_online)
+    play.run("offline", "plan", "show", plan_offline)
+    participants = Participants(play, plan, ceremony.recorded)
     participants.begin()
     if ceremony.delegate_path:
         _prove(play, ceremony, plan_offline)
     node = ("--rpc", play.urls["rpc"]) if ceremony.transaction else ()
-    prepared = online(play, "prepare", plan_online, "-o", str(play.folder / "online" / requests), *node)
+    prepared = play.run("online", "prepare", plan_online, "-o", play.path("online", requests), *node)
     participants.confirm("online", "requests")
-    carried = carry(play, requests, "online", "offline")
-    offline(play, "verify", carried, "--plan", plan_offline)
-    output = str(play.folder / "offline" / signatures)
-    signed = _sign(play, ceremony, carried, plan_offline, output)
-    participants.confirm("offline", "requests", "review", "signatures")
-    same = fingerprint(prepared.screen) == fingerprint(signed.screen) != ""
-    play.say(f"\n=== the requests fingerprint is {'EQUAL' if same else 'NOT EQUAL'} on both screens")
-    carried_back = carry(play, signatures, "offline", "online")
-    submitted = online(play, "submit", carried_back, reading=fingerprint(signed.screen, "signatures"))
-    participants.confirm("online", "signatures", "outcome")
-    participants.end()
-    participants.report(carried, output)
-    item = parse_json(read_input(Path(output)))["signatures"][0]
-    outcomes = re.findall(r"outcome: (\w+)", submitted.screen)
-    outcome = outcomes[-1] if outcomes else "none"
-    return Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
-
-
-def _sign(play: Play, ceremony: Ceremony, requests: str, plan: str, output: str) -> Ended:
-    """Set the Ledger up, review and sign."""
+    carried = play.carry(requests, "online", "offline")
+    play.run("offline", "verify", carried, "--plan", plan_offline)
+    output = play.path("offline", signatures)
     if ceremony.transaction:
         play.say("\n=== on the Ledger: Settings, Blind signing, on (off again after this ceremony)")
-    device = ledger(play, blind=ceremony.transaction)
-    return offline(play, "sign", requests, "--plan", plan, "-o", output, "--model", play.model, *device)
+    words = ("--plan", plan_offline, "-o", output, "--model", play.model, *play.ledger(blind=ceremony.transaction))
+    signed = play.run("offline", "sign", carried, *words)
+    participants.confirm("offline", "requests", "review", "signatures")
+    same = play.compare("requests", "requests", prepared, signed)
+    carried_back = play.carry(signatures, "offline", "online")
+    submitted = play.run("online", "submit", carried_back, reading=fingerprint(signed.screen, "signatures"))
+    participants.confirm("online", "signatures", "outcome")
+    participants.end()
+    participants.report(requests, signatures)
+    item = parse_json(read_input(Path(output)))["signatures"][0]
+    outcome = ["none", *re.findall(r"outcome: (\w+)", submitted.screen)][-1]
+    return Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
 
 
 def _prove(play: Play, ceremony: Ceremony, plan: str) -> None:
     """Have the delegate key sign its challenge on the Ledger that holds it, and check the proof."""
-    proof = str(play.folder / "offline" / f"{ceremony.id}.proofs.json")
+    proof = play.path("offline", f"{ceremony.id}.proofs.json")
     words = ("--plan", plan, "--path", ceremony.delegate_path, "-o", proof, "--model", play.model)
-    offline(play, "delegate", "prove", *words, *ledger(play))
-    offline(play, "delegate", "check", proof, "--plan", plan)
+    play.run("offline", "delegate", "prove", *words, *play.ledger())
+    play.run("offline", "delegate", "check", proof, "--plan", plan)
 
 
 def summary_lines(rows: list[Row], folder: Path) -> list[str]:

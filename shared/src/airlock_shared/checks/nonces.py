@@ -208,27 +208,29 @@ def nonces_of(entries: Iterable[Entry]) -> UsedNonces:
 def spent_by(entries: Iterable[Entry]) -> tuple[list[Use], dict[str, int]]:
     """Return what counts as signed, in the order in which it was begun, and since when (unix ms) which of it is open.
 
-    Only ``not-signed`` frees a reservation, and it frees nothing that was signed at another time.
+    ``not-signed`` closes the last attempt alone: an earlier one whose end nobody saw may have been approved on the device.
     Raises as :func:`read_use`.
     """
     uses: dict[str, Use] = {}
-    begun: dict[str, int] = {}
+    attempts: dict[str, list[int]] = {}
     signed: set[str] = set()
     for entry in entries:
         data = entry.data
         if entry.event == NOT_SIGNED:
             digest = str(data.get("digest"))
-            if begun.pop(digest, None) is not None and digest not in signed:
-                del uses[digest]
+            open_ms = attempts.get(digest, [])
+            if open_ms and digest not in signed:
+                open_ms.pop()
+                if not open_ms:
+                    del uses[digest], attempts[digest]
         elif entry.event in (SIGNING, SIGNED, SIGNED_LATE) and "nonce" in data:
             use = read_use(data)
             uses.setdefault(use.digest, use)
             if entry.event == SIGNING:
-                begun[use.digest] = entry.at_ms
+                attempts.setdefault(use.digest, []).append(entry.at_ms)
             else:
-                begun.pop(use.digest, None)
                 signed.add(use.digest)
-    return [*uses.values()], {digest: at_ms for digest, at_ms in begun.items() if digest not in signed}
+    return [*uses.values()], {digest: each[-1] for digest, each in attempts.items() if digest not in signed}
 
 
 class Spending(NamedTuple):

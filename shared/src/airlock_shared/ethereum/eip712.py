@@ -1,8 +1,7 @@
 """EIP-712 typed data: from JSON to domain separator, struct hash and digest, strictly.
 
 This is the gate's own opinion. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
-checksums, ``"5_000"``); here the document, its types and its domain have one form, and
-:mod:`airlock_shared.ethereum.eip712` reads the values. Source of the rules: EIP-712.
+checksums, ``"5_000"``); here the document, its types, its domain and each value have one form. Source of the rules: EIP-712.
 """
 
 from __future__ import annotations

@@ -221,7 +221,7 @@ def _opencv() -> Any:
     except ImportError as error:
         raise UsageError(
             "cameras and videos need OpenCV, which is not installed",
-            do="install the extra: pip install airlock-shared[camera]; or give pictures, a folder or a GIF",
+            do="give pictures, a folder or a GIF, or install the program with its extra: airlock-shared[camera]",
         ) from error
     return cv2
 

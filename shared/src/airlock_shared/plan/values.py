@@ -155,6 +155,8 @@ def _read_bounds(parameter: Parameter, value: dict[str, Any], where: str) -> Bou
     high = read_amount(value["at_most"], parameter.unit, f"{where}.at_most") if "at_most" in value else None
     if low is not None and high is not None and low > high:
         raise plan_error("PLAN-FIELD", "at_least is above at_most", where)
+    if parameter.name in _NEVER_ZERO:  # a price of 0 is any price: a bound above alone does not allow it
+        low = max(low or 0, 1)
     return Bounds(low, high, ", ".join(f"{name.replace('_', ' ')} {bound}" for name, bound in value.items()))
 
 

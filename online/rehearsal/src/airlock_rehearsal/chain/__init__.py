@@ -1,7 +1,6 @@
 """The rehearsal's chain: a real EVM, the rehearsal's contracts on it, and a JSON-RPC in front.
 
-``evm`` has what a chain tells; ``embedded`` (py-evm, in this process) and ``node`` (an outside node on loopback) are
-``backends`` with the same methods.
+``evm`` has what a chain tells, ``embedded`` is the chain: py-evm, in this process.
 ``interface`` encodes and decodes what the compiled contracts understand, ``deploy`` puts them on a chain, ``venue`` is the
 deployed venue with its operator, and ``json_rpc`` answers for the chain as a node does.
 """

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
-from airlock_rehearsal.chain.evm import PRIORITY_FEE, EvmCall, EvmReceipt, NotTaken
+from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import creation_code, reverted
-from airlock_rehearsal.chain.node import NodeEvm
 
 # ---- sending --------------------------------------------------------------------------------------------------------
 # Sending transactions with keys of one's own: the rehearsal's operator signs here, with eth-account.
@@ -30,17 +29,17 @@ def derived(name: str) -> Sender:
     return Sender(str(Account.from_key(key).address), key)
 
 
-def transact(evm: Evm, sender: Sender, to: str, data: bytes) -> EvmReceipt:
+def transact(evm: EmbeddedEvm, sender: Sender, to: str, data: bytes) -> EvmReceipt:
     """Send a transaction, once a simulation has gone through; return its receipt. Raises ``Reverted`` and ``NotTaken``."""
     call = EvmCall(to, data, evm.estimate_gas(sender.address, to, data))
-    return _receipts(evm, [evm.send_raw_transaction(signed(evm, sender, call))])[0]
+    return transact_together(evm, sender, [call])[0]
 
 
-def transact_together(evm: Evm, sender: Sender, calls: Sequence[EvmCall]) -> list[EvmReceipt]:
+def transact_together(evm: EmbeddedEvm, sender: Sender, calls: Sequence[EvmCall]) -> list[EvmReceipt]:
     """Send transactions in one block, so that the chain's clock moves once; return their receipts. Raises ``NotTaken``."""
     first = evm.transaction_count(sender.address)
     raws = [signed(evm, sender, call, first + place) for place, call in enumerate(calls)]
-    return _receipts(evm, evm.send_together(raws))
+    return [receipt for sent in evm.send_together(raws) if (receipt := evm.receipt(sent))]
 
 
 def required(receipts: Sequence[EvmReceipt]) -> None:
@@ -50,13 +49,13 @@ def required(receipts: Sequence[EvmReceipt]) -> None:
             raise reverted(receipt.revert)
 
 
-def signed(evm: Evm, sender: Sender, call: EvmCall, nonce: int | None = None) -> bytes:
+def signed(evm: EmbeddedEvm, sender: Sender, call: EvmCall, nonce: int | None = None) -> bytes:
     """Return a signed EIP-1559 transaction; its nonce is the account's next one unless it is given."""
     from eth_account import Account
 
     unsigned = {
         "type": 2,
-        "chainId": evm.chain_id(),
+        "chainId": CHAIN_ID,
         "nonce": evm.transaction_count(sender.address) if nonce is None else nonce,
         "gas": call.gas,
         "maxFeePerGas": 2 * evm.base_fee() + PRIORITY_FEE,
@@ -67,16 +66,6 @@ def signed(evm: Evm, sender: Sender, call: EvmCall, nonce: int | None = None) ->
     if call.to:
         unsigned["to"] = call.to
     return bytes(Account.sign_transaction(unsigned, sender.key).raw_transaction)
-
-
-def _receipts(evm: Evm, hashes: Sequence[str]) -> list[EvmReceipt]:
-    receipts = []
-    for transaction_hash in hashes:
-        receipt = evm.receipt(transaction_hash)
-        if receipt is None:
-            raise NotTaken(f"{transaction_hash} was not mined: the block may be full")
-        receipts.append(receipt)
-    return receipts
 
 
 # ---- deploy ---------------------------------------------------------------------------------------------------------
@@ -104,7 +93,7 @@ def created_at(sender: str, nonce: int) -> str:
     return str(to_checksum_address(keccak(encode([to_canonical_address(sender), nonce]))[12:]))
 
 
-def deploy(evm: Evm, operator: Sender, *, trading_name: str, referral_name: str) -> Contracts:
+def deploy(evm: EmbeddedEvm, operator: Sender, *, trading_name: str, referral_name: str) -> Contracts:
     """Deploy the contracts, with the names of their two signing domains; the operator gets funds for gas.
 
     On a new chain the addresses are always the same ones. Raises ``Reverted`` when a constructor does.
@@ -120,11 +109,3 @@ def deploy(evm: Evm, operator: Sender, *, trading_name: str, referral_name: str)
     )
     required(transact_together(evm, operator, [EvmCall("", code, _CREATION_GAS) for code in codes]))
     return contracts
-
-
-# ---- backends -------------------------------------------------------------------------------------------------------
-# The chains that a rehearsal can be on. Both have the same methods, and the tests run on both.
-
-
-Evm = EmbeddedEvm | NodeEvm
-"""A chain. A transaction that is taken is mined at once, in a block of its own."""

@@ -18,7 +18,6 @@ from eth_utils.exceptions import ValidationError
 from airlock_rehearsal.chain.evm import (
     BLOCK_GAS,
     CHAIN_ID,
-    PRIORITY_FEE,
     EvmBlock,
     EvmReceipt,
     EvmTransaction,
@@ -28,13 +27,11 @@ from airlock_rehearsal.chain.evm import (
 )
 from airlock_rehearsal.chain.interface import reverted
 
-_FAUCET = bytes(range(20))
-_FAUCET_WEI = 10**30
 _NO_HASH = b"\0" * 32
 
 
 class EmbeddedEvm:
-    """An ``Evm`` in memory. ``now_s`` is the clock: unix seconds. Raises as ``Evm`` says."""
+    """A chain in memory; what it takes is mined at once. ``now_s`` is the clock: unix seconds."""
 
     def __init__(self, now_s: Callable[[], int]) -> None:
         self._now_s = now_s
@@ -43,10 +40,6 @@ class EmbeddedEvm:
         self._blocks: list[tuple[Any, tuple[str, ...]]] = [(genesis, ())]  # each header, and its transactions
         self._mined: dict[str, tuple[EvmTransaction, EvmReceipt]] = {}
         self._lock = RLock()  # the services' thread and whoever started them
-
-    def chain_id(self) -> int:
-        """Return the chain id."""
-        return CHAIN_ID
 
     def block_number(self) -> int:
         """Return the number of the latest block."""
@@ -57,16 +50,9 @@ class EmbeddedEvm:
         header, hashes = self._blocks[number]
         return EvmBlock(int(header.timestamp), hashes)
 
-    def pass_time(self) -> None:
-        """Mine a block without transactions."""
-        self.send_together([])
-
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
-        return max(self._now_s(), self._parent_s() + 1)
-
-    def _parent_s(self) -> int:
-        return int(self._chain.get_block_header_by_hash(self._chain.header.parent_hash).timestamp)
+        return max(self._now_s(), int(self._blocks[-1][0].timestamp) + 1)
 
     def _vm(self, block: int | None = None) -> Any:
         if block is not None:
@@ -91,10 +77,6 @@ class EmbeddedEvm:
     def base_fee(self) -> int:
         """Return the next block's base fee, in wei a gas."""
         return int(self._chain.header.base_fee_per_gas)
-
-    def priority_fee(self) -> int:
-        """Return a priority fee that will do, in wei a gas."""
-        return PRIORITY_FEE
 
     def fee_history(self, count: int) -> dict[str, Any]:
         """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""
@@ -138,11 +120,12 @@ class EmbeddedEvm:
                 self._chain.header = before
                 raise
             block = self._chain.mine_block(mix_hash=_NO_HASH, blob_gas_used=0)
-            used, told = 0, [_transaction(transaction) for transaction, _, _ in applied]
-            for sent, (_, receipt, computation) in zip(told, applied, strict=True):
+            used, hashes = 0, []
+            for transaction, receipt, computation in applied:
+                sent = _transaction(transaction)
                 self._mined[sent.hash] = sent, _receipt(block, sent, receipt, computation, receipt.gas_used - used)
                 used = receipt.gas_used
-            hashes = [sent.hash for sent in told]
+                hashes.append(sent.hash)
             self._blocks.append((block.header, tuple(hashes)))
             return hashes
 
@@ -172,7 +155,6 @@ class EmbeddedEvm:
     def fund(self, account: str, wei: int) -> None:
         """Give an account wei, for gas: from the next block on, without a transaction."""
         with self._changing() as state:
-            state.delta_balance(_FAUCET, -wei)
             state.delta_balance(to_canonical_address(account), wei)
 
     def set_code(self, account: str, code: bytes) -> None:
@@ -225,8 +207,7 @@ def _new_chain(genesis_s: int) -> Any:
         "gas_limit": BLOCK_GAS,
         "timestamp": genesis_s,
     }
-    state: dict[Any, Any] = {_FAUCET: {"balance": _FAUCET_WEI, "nonce": 0, "code": b"", "storage": {}}}
-    return RehearsalChain.from_genesis(get_db_backend(), genesis, state)
+    return RehearsalChain.from_genesis(get_db_backend(), genesis)
 
 
 def _hex(value: bytes) -> str:

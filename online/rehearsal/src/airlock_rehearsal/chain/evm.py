@@ -1,4 +1,4 @@
-"""What the rehearsal asks of a chain, whichever one it is. Source: the Ethereum JSON-RPC specification.
+"""What the rehearsal's chain is asked for and tells. Source: the Ethereum JSON-RPC specification.
 
 Accounts and contracts are EIP-55 texts, hashes ``0x`` and 64 lower-case hex digits, amounts wei. The latest state is the
 only one there is, and what is read or simulated sees the time at which a block would be made now.
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.deploy import Evm
+    from airlock_rehearsal.chain.embedded import EmbeddedEvm
 
 CHAIN_ID = 31337
 """The chain id of local development chains: a signature for it is worthless on every real one."""
@@ -97,7 +97,7 @@ _REVERT = bytes.fromhex("5f5ffd")  # PUSH0 PUSH0 REVERT
 
 
 @contextmanager
-def reverting(evm: Evm, contract: str, told: bool) -> Iterator[None]:
+def reverting(evm: EmbeddedEvm, contract: str, told: bool) -> Iterator[None]:
     """Within the block, when the rehearsal was told to fail, every call of this contract reverts."""
     if not told:
         yield

@@ -1,18 +1,20 @@
 """What the compiled contracts understand: calls, results, events and errors, read from ``contracts.json`` by eth-abi.
 
-Everything is by name. A struct is a ``dict`` of its members, an address an EIP-55 text, ``bytes`` bytes, a number an int.
+Everything is by name. A struct is a ``dict`` of its members, an address an EIP-55 text, ``bytes`` bytes, a number an int;
+what is encoded may also have numbers in decimal and bytes in hex.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import Any, NamedTuple
 
 from eth_abi import abi
 from eth_abi.exceptions import DecodingError
+from eth_utils.abi import abi_to_signature, collapse_if_tuple
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
 
@@ -24,14 +26,13 @@ ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral",
 
 _ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
 
-Entry = Mapping[str, Any]
+Entry = Any
 """One row of a JSON ABI."""
 
 
 class EmittedEvent(NamedTuple):
     """A decoded log."""
 
-    address: str
     name: str
     arguments: dict[str, Any]
 
@@ -42,19 +43,6 @@ def artifacts() -> dict[str, Any]:
     return dict(json.loads(ARTIFACTS.read_text())["contracts"])
 
 
-def type_of(entry: Entry) -> str:
-    """Return the canonical type of an ABI parameter: a struct as the tuple of its members."""
-    kind: str = entry["type"]
-    if not kind.startswith("tuple"):
-        return kind
-    return f"({','.join(map(type_of, entry['components']))}){kind.removeprefix('tuple')}"
-
-
-def signature_of(entry: Entry) -> str:
-    """Return the signature that a selector or a topic is made of."""
-    return f"{entry['name']}({','.join(map(type_of, entry['inputs']))})"
-
-
 @cache
 def _entries(contract: str, kind: str) -> dict[str, Entry]:
     return {entry["name"]: entry for entry in artifacts()[contract]["abi"] if entry["type"] == kind}
@@ -63,45 +51,39 @@ def _entries(contract: str, kind: str) -> dict[str, Entry]:
 @cache
 def selector(contract: str, name: str) -> bytes:
     """Return the four bytes of a function."""
-    return bytes(keccak(signature_of(_entries(contract, "function")[name]).encode())[:4])
-
-
-def function_names(contract: str) -> list[str]:
-    """Return the functions of a contract."""
-    return list(_entries(contract, "function"))
+    return bytes(keccak(abi_to_signature(_entries(contract, "function")[name]).encode())[:4])
 
 
 def encode_call(contract: str, name: str, *arguments: Any) -> bytes:
     """Return the calldata of a function."""
     entry = _entries(contract, "function")[name]
-    return selector(contract, name) + _encoded(entry["inputs"], arguments)
+    return selector(contract, name) + encode(entry["inputs"], arguments)
 
 
 def creation_code(contract: str, *arguments: Any) -> bytes:
     """Return the code that makes a contract, its constructor's arguments included."""
     artifact = artifacts()[contract]
     inputs: list[Entry] = next((entry["inputs"] for entry in artifact["abi"] if entry["type"] == "constructor"), [])
-    return bytes.fromhex(artifact["bytecode"][2:]) + _encoded(inputs, arguments)
+    return bytes.fromhex(artifact["bytecode"][2:]) + encode(inputs, arguments)
 
 
 def decode_result(contract: str, name: str, data: bytes) -> Any:
     """Return what a function returned: one value, or a list when it returns several."""
-    values = _decoded(_entries(contract, "function")[name]["outputs"], data)
+    values = decode(_entries(contract, "function")[name]["outputs"], data)
     return values[0] if len(values) == 1 else values
 
 
 def decode_log(log: Log) -> EmittedEvent | None:
     """Return the event of a log; ``None`` when no contract of the rehearsal has it."""
-    entry = _events().get(log.topics[0]) if log.topics else None
+    entry = _by_hash("event", 32).get(log.topics[0]) if log.topics else None
     if entry is None:
         return None
-    indexed = [part for part in entry["inputs"] if part["indexed"]]
-    plain = [part for part in entry["inputs"] if not part["indexed"]]
-    values = [_decoded([part], topic)[0] for part, topic in zip(indexed, log.topics[1:], strict=True)]
-    by_name = {
-        part["name"]: value for part, value in zip(indexed + plain, values + _decoded(plain, log.data), strict=True)
+    topics = iter(log.topics[1:])
+    rest = iter(decode([part for part in entry["inputs"] if not part["indexed"]], log.data))
+    arguments = {
+        part["name"]: decode([part], next(topics))[0] if part["indexed"] else next(rest) for part in entry["inputs"]
     }
-    return EmittedEvent(log.address, entry["name"], {part["name"]: by_name[part["name"]] for part in entry["inputs"]})
+    return EmittedEvent(entry["name"], arguments)
 
 
 def decode_logs(logs: Iterable[Log]) -> list[EmittedEvent]:
@@ -111,8 +93,8 @@ def decode_logs(logs: Iterable[Log]) -> list[EmittedEvent]:
 
 def revert_name(data: bytes) -> str:
     """Return what revert data says: a custom error's name, the text of ``Error``, ``Panic(0x11)``, or hex."""
-    if data[:4] in _errors():
-        return _errors()[data[:4]]
+    if known := _by_hash("error", 4).get(data[:4]):
+        return str(known["name"])
     try:
         if data[:4] == _ERROR:
             return str(abi.decode(["string"], data[4:])[0])
@@ -129,31 +111,31 @@ def reverted(data: bytes) -> Reverted:
 
 
 @cache
-def _events() -> dict[bytes, Entry]:
-    rows = (entry for name in artifacts() for entry in _entries(name, "event").values())
-    return {bytes(keccak(signature_of(entry).encode())): entry for entry in rows}
+def _by_hash(kind: str, length: int) -> dict[bytes, Entry]:
+    """Return all events or errors by so many first bytes of their signature's hash."""
+    rows = (entry for name in artifacts() for entry in _entries(name, kind).values())
+    return {bytes(keccak(abi_to_signature(entry).encode())[:length]): entry for entry in rows}
 
 
-@cache
-def _errors() -> dict[bytes, str]:
-    rows = (entry for name in artifacts() for entry in _entries(name, "error").values())
-    return {bytes(keccak(signature_of(entry).encode())[:4]): entry["name"] for entry in rows}
-
-
-def _encoded(inputs: Iterable[Entry], arguments: Iterable[Any]) -> bytes:
+def encode(inputs: Iterable[Entry], arguments: Iterable[Any]) -> bytes:
+    """Return ``abi.encode`` of arguments."""
     parts = list(zip(inputs, arguments, strict=True))
-    return bytes(abi.encode([type_of(part) for part, _ in parts], [_plain(*part) for part in parts]))
+    return bytes(abi.encode([collapse_if_tuple(part) for part, _ in parts], [_plain(*part) for part in parts]))
 
 
 def _plain(entry: Entry, value: Any) -> Any:
-    if entry["type"] == "tuple" and isinstance(value, Mapping):
-        return tuple(_plain(part, value[part["name"]]) for part in entry["components"])
+    kind = entry["type"]
+    if kind == "tuple":
+        return [_plain(part, value[part["name"]]) for part in entry["components"]]
+    if isinstance(value, str) and kind.startswith(("uint", "int", "bytes")):
+        return bytes.fromhex(value[2:]) if kind.startswith("bytes") else int(value)
     return value
 
 
-def _decoded(outputs: Iterable[Entry], data: bytes) -> list[Any]:
+def decode(outputs: Iterable[Entry], data: bytes) -> list[Any]:
+    """Return what was encoded. Raises as eth-abi does."""
     parts = list(outputs)
-    values = abi.decode([type_of(part) for part in parts], data)
+    values = abi.decode(list(map(collapse_if_tuple, parts)), data)
     return [_named(part, value) for part, value in zip(parts, values, strict=True)]
 
 

@@ -1,4 +1,4 @@
-"""The rehearsal's JSON-RPC: an ``Evm`` spoken to as a node. Source: the Ethereum JSON-RPC specification, EIP-1474."""
+"""The rehearsal's JSON-RPC: the chain spoken to as a node. Source: the Ethereum JSON-RPC specification, EIP-1474."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from eth_utils.address import is_address, to_checksum_address
 
-from airlock_rehearsal.chain.evm import EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
+from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmReceipt, EvmTransaction, Log, NotTaken, Reverted
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.deploy import Evm
+    from airlock_rehearsal.chain.embedded import EmbeddedEvm
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -39,13 +39,13 @@ class RpcFault(Exception):
 class JsonRpc:
     """The methods that Airlock asks a node for, and no others."""
 
-    def __init__(self, evm: Evm) -> None:
+    def __init__(self, evm: EmbeddedEvm) -> None:
         self._evm = evm
         self._methods: dict[str, tuple[int, int, Callable[..., Any]]] = {  # parameters at least and at most
-            "eth_chainId": (0, 0, lambda: hex(evm.chain_id())),
+            "eth_chainId": (0, 0, lambda: hex(CHAIN_ID)),
             "eth_blockNumber": (0, 0, lambda: hex(evm.block_number())),
-            "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + evm.priority_fee())),
-            "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(evm.priority_fee())),
+            "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + PRIORITY_FEE)),
+            "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(PRIORITY_FEE)),
             "eth_feeHistory": (2, 3, self._fee_history),
             "eth_getBalance": (1, 2, self._balance),
             "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
@@ -77,7 +77,7 @@ class JsonRpc:
         """Return a block; before the newest is told, time passes as it does on a chain."""
         newest = self._evm.block_number()
         if which in _BLOCKS and self._evm.timestamp() - self._evm.block(newest).timestamp > BLOCK_S:
-            self._evm.pass_time()
+            self._evm.send_together([])
         number = self._number_of(which)
         if number is None:
             return None
@@ -94,7 +94,7 @@ class JsonRpc:
         receipts = [
             self._evm.receipt(its) for number in range(first, last + 1) for its in self._evm.block(number).hashes
         ]
-        logs = [_log_json(found, at, log) for found in receipts if found for at, log in enumerate(found.logs)]
+        logs = [log for found in receipts if found for log in _receipt_json(found)["logs"]]
         return [
             log
             for log in logs
@@ -135,10 +135,10 @@ class JsonRpc:
         if not 1 <= blocks <= MOST_BLOCKS:
             raise RpcFault(BAD_PARAMS, f"1 to {MOST_BLOCKS} blocks are told of")
         history, wanted = self._evm.fee_history(blocks), len(cast("list[object]", percentiles))
-        reward = [[hex(self._evm.priority_fee())] * wanted for _ in history["gasUsedRatio"]]
+        reward = [[hex(PRIORITY_FEE)] * wanted for _ in history["gasUsedRatio"]]
         return history | ({"reward": reward} if wanted else {})
 
-    def _receipt(self, transaction_hash: object) -> dict[str, object] | None:
+    def _receipt(self, transaction_hash: object) -> dict[str, Any] | None:
         receipt = self._evm.receipt(hex_hash(transaction_hash))
         return None if receipt is None else _receipt_json(receipt)
 
@@ -148,51 +148,48 @@ class JsonRpc:
         return None if found is None or receipt is None else transaction_json(found, receipt)
 
 
+_SENT = (
+    "chainId=chain_id hash from=sender to nonce gas maxFeePerGas=max_fee_per_gas"
+    " maxPriorityFeePerGas=max_priority_fee_per_gas value input=data"
+)
+_MINED = "blockHash=block_hash blockNumber=block_number"
+_RECEIPT = (
+    f"transactionHash=hash {_MINED} from=sender to contractAddress=contract status=ok gasUsed=gas_used"
+    " effectiveGasPrice=gas_price"
+)
+"""What a node tells, each by its name there, and by the field here where that is another."""
+
+
+def _told(record: object, names: str) -> dict[str, Any]:
+    """Return these fields of a record, as a node tells them."""
+    parts = (name.partition("=") for name in names.split())
+    return {name: _value(getattr(record, field or name)) for name, _, field in parts}
+
+
+def _value(value: Any) -> Any:
+    """Return numbers and bytes in hex, accounts in lower case, null for an empty one."""
+    if isinstance(value, tuple):
+        return list(map(_value, value))
+    if isinstance(value, int):
+        return hex(value)
+    return _hex(value) if isinstance(value, bytes) else value.lower() or None
+
+
 def transaction_json(sent: EvmTransaction, receipt: EvmReceipt | None = None) -> dict[str, Any]:
     """Return a transaction as a node tells of it; without a receipt it waits to be mined."""
-    return {
-        "type": "0x2",
-        "chainId": hex(sent.chain_id),
-        "hash": sent.hash,
-        "blockHash": receipt.block_hash if receipt else None,
-        "blockNumber": hex(receipt.block_number) if receipt else None,
-        "from": sent.sender.lower(),
-        "to": sent.to.lower() or None,
-        "nonce": hex(sent.nonce),
-        "gas": hex(sent.gas),
-        "maxFeePerGas": hex(sent.max_fee_per_gas),
-        "maxPriorityFeePerGas": hex(sent.max_priority_fee_per_gas),
-        **({"gasPrice": hex(receipt.gas_price)} if receipt else {}),
-        "value": hex(sent.value),
-        "input": _hex(sent.data),
-    }
+    nowhere = {"blockHash": None, "blockNumber": None}
+    where = _told(receipt, f"{_MINED} gasPrice=gas_price") if receipt else nowhere
+    return {"type": "0x2"} | _told(sent, _SENT) | where
 
 
-def _receipt_json(receipt: EvmReceipt) -> dict[str, object]:
-    return {
-        "type": "0x2",
-        "transactionHash": receipt.hash,
-        "blockHash": receipt.block_hash,
-        "blockNumber": hex(receipt.block_number),
-        "from": receipt.sender.lower(),
-        "to": receipt.to.lower() or None,
-        "contractAddress": receipt.contract.lower() or None,
-        "status": hex(receipt.ok),
-        "gasUsed": hex(receipt.gas_used),
-        "effectiveGasPrice": hex(receipt.gas_price),
-        "logs": [_log_json(receipt, place, log) for place, log in enumerate(receipt.logs)],
-    }
+def _receipt_json(receipt: EvmReceipt) -> dict[str, Any]:
+    logs = [_log_json(receipt, place, log) for place, log in enumerate(receipt.logs)]
+    return {"type": "0x2"} | _told(receipt, _RECEIPT) | {"logs": logs}
 
 
 def _log_json(receipt: EvmReceipt, place: int, log: Log) -> dict[str, Any]:
-    return {
-        "address": log.address.lower(),
-        "topics": [_hex(topic) for topic in log.topics],
-        "data": _hex(log.data),
-        "logIndex": hex(place),
-        "blockNumber": hex(receipt.block_number),
-        "transactionHash": receipt.hash,
-    }
+    where = _told(receipt, "blockNumber=block_number transactionHash=hash")
+    return _told(log, "address topics data") | {"logIndex": hex(place), **where}
 
 
 def _hex(data: bytes) -> str:

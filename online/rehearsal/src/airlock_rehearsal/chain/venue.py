@@ -6,7 +6,7 @@ with. Raw units throughout: USDC 1e6; prices, leverage, coins and percent 1e10; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_rehearsal.chain.deploy import Contracts, Sender, deploy, derived, required, transact, transact_together
@@ -20,11 +20,10 @@ from airlock_rehearsal.chain.interface import (
     decode_logs,
     decode_result,
     encode_call,
-    function_names,
 )
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.chain.deploy import Evm
+    from airlock_rehearsal.chain.embedded import EmbeddedEvm
 
 SEEDING_GAS = 1_000_000
 
@@ -66,18 +65,13 @@ class CallOutcome(NamedTuple):
 class ChainVenue:
     """The venue's contracts on a chain, and the operator who runs it."""
 
-    def __init__(self, evm: Evm, contracts: Contracts) -> None:
+    def __init__(self, evm: EmbeddedEvm, contracts: Contracts) -> None:
         self.evm, self.contracts = evm, contracts
         self.operator: Sender = derived("operator")
-        self._addresses: Mapping[str, str] = {
-            USDC: self.contracts.usdc,
-            STORAGE: self.contracts.trading_storage,
-            REFERRAL: self.contracts.referral,
-            ROUTER: self.contracts.trading_router,
-        }
+        self._addresses = dict(zip((USDC, STORAGE, REFERRAL, ROUTER), contracts, strict=True))
 
     @classmethod
-    def deployed(cls, evm: Evm, *, trading_name: str, referral_name: str) -> ChainVenue:
+    def deployed(cls, evm: EmbeddedEvm, *, trading_name: str, referral_name: str) -> ChainVenue:
         """Put the venue on a chain; the names are those of its two signing domains."""
         return cls(evm, deploy(evm, derived("operator"), trading_name=trading_name, referral_name=referral_name))
 
@@ -131,10 +125,6 @@ class ChainVenue:
         """Execute a stored order at a price: it fills, or the protocol declines it (``MarketOrderCanceled``)."""
         return self.act(STORAGE, "fulfil", order_id, price)
 
-    def decline(self, order_id: int) -> CallOutcome:
-        """Decline a stored order whatever the price."""
-        return self.act(STORAGE, "decline", order_id)
-
     def nonce_used(self, contract: str, owner: str, nonce: int) -> bool:
         """Tell whether a nonce is spent in the space of ``TradingRouter`` or ``Referral``."""
         return bool(self.read(contract, "nonceBitmap", owner, nonce >> 8) >> (nonce & 255) & 1)
@@ -150,12 +140,3 @@ class ChainVenue:
     def limit_orders_of(self, trader: str) -> list[dict[str, Any]]:
         """Return a trader's waiting limit orders: ``t``, ``orderType`` and ``slippage``."""
         return list(self.read(STORAGE, "limitOrdersOf", trader))
-
-    def whitelist(self) -> frozenset[str]:
-        """Return the contracts that a relay sends transactions to."""
-        return frozenset(self.contracts)
-
-    @staticmethod
-    def functions(contract: str) -> list[str]:
-        """Return the names of a contract's functions."""
-        return function_names(contract)

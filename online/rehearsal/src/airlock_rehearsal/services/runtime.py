@@ -76,7 +76,7 @@ class Runtime:
 
 REHEARSAL_CHAINS = CHAIN_ID, OTHER_CHAIN = (31337, 1337)
 """As the gate has them (``airlock_shared.documents.deployment``), which nothing here imports. The rehearsal is on the first;
-the fault ``wrong-chain`` names the other one."""
+the fault ``wrong-chain`` names the other one. What is signed in a rehearsal is worthless on every real chain."""
 
 DOMAIN_NAME = "ExchangeTrading"
 """Of both signing domains."""
@@ -98,7 +98,6 @@ STRANGER = "0xa86F77d29328eB688072a090478aaaf384aAd435"
 class RehearsalSettings(NamedTuple):
     """What a rehearsal may vary. Times ending in ``_s`` are seconds of real time, ``_ms`` unix milliseconds."""
 
-    chain_id: int = CHAIN_ID
     execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
     pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
     keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
@@ -117,20 +116,14 @@ class RehearsalSettings(NamedTuple):
     def domain(self, key: str) -> dict[str, object]:
         """Return the EIP-712 domain called ``trading`` or ``referral``."""
         contract = {"trading": TRADING_ROUTER, "referral": REFERRAL}[key]
-        return {"name": DOMAIN_NAME, "version": "1", "chainId": self.chain_id, "verifyingContract": contract}
+        return {"name": DOMAIN_NAME, "version": "1", "chainId": CHAIN_ID, "verifyingContract": contract}
 
 
 def checked(settings: RehearsalSettings, trader: str) -> str:
     """Return the trader in EIP-55.
 
-    Raises ``UsageError`` for a real chain, an unknown mode, a rate limit below one, or a wrong address.
+    Raises ``UsageError`` for an unknown mode, a rate limit below one, or a wrong address.
     """
-    if settings.chain_id != CHAIN_ID:
-        raise UsageError(
-            f"rehearsal services do not serve chain id {settings.chain_id}: what is signed in a rehearsal must be "
-            "worthless on every real chain",
-            do=f"use {CHAIN_ID}",
-        )
     if settings.execution not in ("eip712", "eip7702"):
         raise UsageError(f"no execution mode {settings.execution!r}", do="use eip712 or eip7702")
     if settings.rate_limit is not None and settings.rate_limit < 1:

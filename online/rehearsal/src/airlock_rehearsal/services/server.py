@@ -7,31 +7,29 @@ import json
 import logging
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from types import FrameType, TracebackType
-from typing import Self, TextIO
+from types import TracebackType
+from typing import Self
 
+import click
 import uvicorn
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
-from airlock_rehearsal.chain.deploy import Evm
 from airlock_rehearsal.scenarios import service_words
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
-from airlock_rehearsal.services.delivery.relayer import Relayer, relay_routes
+from airlock_rehearsal.services.delivery.relayer import relay_routes
 from airlock_rehearsal.services.delivery.twap_core import core_routes, twap_routes
 from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.faults import FAULTS, SERVICES, Faults
-from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings, Runtime, checked
+from airlock_rehearsal.services.runtime import CHAIN_ID, DEFAULT_TRADER, RehearsalSettings, Runtime, checked
 from airlock_rehearsal.services.transport import without_cuts
 from airlock_rehearsal.services.venue.mempool import Mempool
 from airlock_rehearsal.services.venue.order_lifecycle import Market
@@ -57,13 +55,13 @@ def make_app(runtime: Runtime) -> ASGIApp:
         routes=[
             Mount("/builder", routes=[*routes.routes(runtime), *relay_routes(runtime)]),
             Mount("/batched", routes=market.routes(runtime, Market(runtime))),
-            Mount("/relayer", routes=relayer.routes(runtime, Relayer(runtime))),
+            Mount("/relayer", routes=relayer.routes(runtime)),
             Mount("/twap", routes=twap_routes(runtime)),
             Mount("/core", routes=core_routes(runtime)),
             rpc.rpc_route(runtime),
             Mount("/rehearsal", routes=_switches(runtime)),
         ],
-        exception_handlers={404: _not_served, 405: _not_served},
+        exception_handlers={404: _not_found, 405: _not_allowed},
         lifespan=lifespan,
     )
 
@@ -81,8 +79,7 @@ def _switches(runtime: Runtime) -> list[Route]:
                     raise Refused("faults must be a list of names")
                 runtime.faults = Faults.of(*names)
             except (Refused, UsageError) as error:
-                refused = error if isinstance(error, Refused) else Refused(str(error))
-                return refused.reply(enveloped=False)
+                return Refused(str(error)).reply(enveloped=False)
         known = {name: fault._asdict() for name, fault in FAULTS.items()}
         return Json({"simulator": True, "in_force": sorted(runtime.faults.names), "known": known})
 
@@ -92,12 +89,12 @@ def _switches(runtime: Runtime) -> list[Route]:
     ]
 
 
-async def _not_served(request: Request, error: Exception) -> Response:
-    if isinstance(error, HTTPException) and error.status_code == 405:
-        refused = Refused(f"not by {request.method}", "METHOD_NOT_ALLOWED", status=405)
-    else:
-        refused = Refused("no such endpoint", "NOT_FOUND", status=404)
-    return refused.reply(enveloped=True)
+async def _not_found(_request: Request, _error: Exception) -> Response:
+    return Refused("no such endpoint", "NOT_FOUND", status=404).reply(enveloped=True)
+
+
+async def _not_allowed(request: Request, _error: Exception) -> Response:
+    return Refused(f"not by {request.method}", "METHOD_NOT_ALLOWED", status=405).reply(enveloped=True)
 
 
 # ---- server ---------------------------------------------------------------------------------------------------------
@@ -136,10 +133,9 @@ class _Server(uvicorn.Server):
 class RehearsalServices(Runtime):
     """The services on one port of 127.0.0.1; a context manager that starts and stops them.
 
-    ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run;
-    ``evm`` is an outside chain, where none is given there is one in memory. ``posts`` counts the POSTs and PUTs that each
-    service received, per nonce or hash; ``relay`` apart from ``builder``. Raises ``UsageError`` for a real chain id, an
-    unknown execution mode, a wrong address, or a chain that has a rehearsal's venue already.
+    ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run.
+    ``posts`` counts the POSTs and PUTs that each service received, per nonce or hash; ``relay`` apart from ``builder``.
+    Raises ``UsageError`` for an unknown execution mode, or a wrong address.
     """
 
     def __init__(
@@ -149,9 +145,8 @@ class RehearsalServices(Runtime):
         settings: RehearsalSettings = RehearsalSettings(),  # noqa: B008  (immutable)
         now_ms: Callable[[], int] = wall_clock_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
-        evm: Evm | None = None,
     ) -> None:
-        state = set_up(settings, checked(settings, trader), now_ms, evm)
+        state = set_up(settings, checked(settings, trader), now_ms)
         super().__init__(state, Mempool(state.venue.evm), faults)
         self.posts = state.posts
         self._running: tuple[_Server, threading.Thread] | None = None
@@ -215,33 +210,22 @@ def _listening(port: int) -> socket.socket:
     return listener
 
 
-def _say(out: TextIO, text: str) -> None:
-    out.write(text + "\n")
-    out.flush()
-
-
 def serve_forever(services: RehearsalServices, *, port: int) -> None:
     """Serve until SIGINT or SIGTERM, then stop. Call it from the main thread.
 
     Says on stderr that this is a simulator, and how its deployment is fetched; when ready, writes one JSON line to
     stdout: ``simulator``, ``url``, ``services`` (name to base URL), ``chainId`` and ``trader``.
     """
-    over = threading.Event()
-
-    def end(signum: int, frame: FrameType | None) -> None:  # noqa: ARG001  (a signal handler's signature)
-        over.set()
-
-    previous = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    stops = {signal.SIGINT, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_BLOCK, stops)  # the server's thread inherits it: here they are waited for
     try:
-        _say(sys.stderr, BANNER)
+        click.echo(BANNER, err=True)
         services.start(port)
         ready = {"simulator": True, "url": services.url, "services": services.urls}
-        ready |= {"chainId": services.settings.chain_id, "trader": services.state.trader}
-        _say(sys.stdout, json.dumps(ready))
+        ready |= {"chainId": CHAIN_ID, "trader": services.state.trader}
+        click.echo(json.dumps(ready))
         words = " ".join(service_words(services.urls))
-        _say(sys.stderr, f"Pin it:\n  airlock-online deployment fetch --name rehearsal {words} -o deployment.json")
-        over.wait()
+        click.echo(f"Pin it:\n  airlock-online deployment fetch --name rehearsal {words} -o deployment.json", err=True)
+        signal.sigwait(stops)
     finally:
         services.stop()
-        for number, handler in previous.items():
-            signal.signal(number, handler)

@@ -13,7 +13,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Send
 
-from airlock_rehearsal.services.envelope import Refused
+from airlock_rehearsal.services.envelope import Read, Refused, parse_object
 from airlock_rehearsal.services.runtime import Runtime
 
 HUGE_BODY = 32 * 1024 * 1024
@@ -66,8 +66,13 @@ async def _padding() -> AsyncIterator[bytes]:
 
 
 def another_hash(transaction_hash: str) -> str:
-    """Return a hash that is not the transaction's: the fault ``wrong-hash``."""
+    """Return a hash that is not the transaction's."""
     return transaction_hash[:-1] + format(int(transaction_hash[-1], 16) ^ 1, "x")
+
+
+def told_hash(runtime: Runtime, place: str, transaction_hash: str) -> str:
+    """Return a transaction's hash as a service tells it: another one under the fault ``wrong-hash``."""
+    return another_hash(transaction_hash) if runtime.faults.has("wrong-hash", place) else transaction_hash
 
 
 async def dribbled(chunks: AsyncIterator[bytes], pause_s: float) -> AsyncIterator[bytes]:
@@ -84,13 +89,13 @@ def guarded(
     place: str,
     handler: Handler,
     *,
-    key_of: Callable[[bytes], str] | None = None,
+    key_of: Callable[[Read], str] | None = None,
     opens_stream: bool = False,
     limited: bool = False,
 ) -> Handler:
     """Return an endpoint that counts, misbehaves as told at this place, and otherwise answers as ``handler`` does.
 
-    ``key_of`` names what a body would bring about, by a nonce or a transaction's hash (empty: nothing; ``Refused``: it
+    ``key_of`` names what a request would bring about, by a nonce or a transaction's hash (empty: nothing; ``Refused``: it
     cannot be read); a request is counted by it before any fault. ``limited``: the rate limit holds for it. The fault
     ``silent`` is left to a handler that opens an event stream.
     """
@@ -133,7 +138,7 @@ def guarded(
         key = ""
         if key_of is not None:
             try:
-                key = key_of(await request.body())
+                key = key_of(parse_object(await request.body()))
             except Refused:
                 key = "unreadable"
         if key:

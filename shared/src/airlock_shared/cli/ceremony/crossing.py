@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic, sleep, time_ns
+from typing import TYPE_CHECKING
 
 from airlock_shared.ceremony.workflow import (
     Stop,
@@ -23,7 +24,6 @@ from airlock_shared.ceremony.workflow import (
     showing,
     workflow_part,
 )
-from airlock_shared.cli.ceremony.lead import Course, Lead, code_of, require
 from airlock_shared.cli.ceremony.waits import (
     LATE,
     cannot_cross,
@@ -39,6 +39,9 @@ from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.units import span_text, utc_text
+
+if TYPE_CHECKING:
+    from airlock_shared.cli.ceremony.lead import Course, Lead
 
 _TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
@@ -78,11 +81,11 @@ def note_given(lead: Lead, names: Sequence[str]) -> None:
 def _crosses(lead: Lead, words: Sequence[str]) -> bool:
     """Run the command by which documents cross. Where it fails, the cause stands above, and Enter tries it again, as False.
 
-    Ends as :func:`require` after Ctrl-C, and where nobody can press Enter.
+    Ends as :meth:`Lead.require` after Ctrl-C, and where nobody can press Enter.
     """
     code = lead.child(words)
-    if not code or code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
-        require(code)
+    if not code or lead.code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
+        lead.require(code)
         return True
     await_put_right("this")
     return False
@@ -188,7 +191,7 @@ def is_past(sign_by_ms: int) -> bool:
 def prepare_again(lead: Lead, told: Course) -> None:
     """Prepare requests in the place of the newest ones, under the next name."""
     prepare = next(each for each in told.stops if each.name == "prepare")
-    require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
+    lead.require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
 
 
 def offer_new_requests(lead: Lead, told: Course) -> None:

@@ -70,13 +70,29 @@ class Lead(NamedTuple):
         there = names_in(self.folder)
         code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
         if code:
-            finish(code_of(code))
+            finish(self.code_of(code))
         return _read(answer, there)
 
     def child(self, words: Sequence[str]) -> int:
         """Run a command of this program in this terminal, and return its exit code."""
         environment = {**os.environ, LED: "1"}
         return _started([*self.program, *words], stdout=sys.stderr if self.to_stderr else None, env=environment)[0]
+
+    @staticmethod
+    def require(code: int) -> None:
+        """End the command with the exit code of a child that did not end with 0, and say how to go on."""
+        if code:
+            if code != ExitCode.INTERRUPTED:  # that child has said it
+                say(
+                    "The ceremony stops here. Put right what stands above, then give the same command: it goes on here."
+                )
+            finish(Lead.code_of(code))
+
+    @staticmethod
+    def code_of(code: int) -> ExitCode:
+        """Return the exit code of a child that ended with this one; of one that a signal ended, as after Ctrl-C."""
+        known = [each for each in ExitCode if each == code]
+        return known[0] if known else ExitCode.INTERRUPTED
 
 
 def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
@@ -117,17 +133,3 @@ def _read(answer: bytes, there: frozenset[str]) -> Course:
         read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
     stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", STOPS_AT_MOST)]
     return Course(value["half"], value["crossing"], made, stops, value["sign_by_ms"], value["unsent"], there)
-
-
-def require(code: int) -> None:
-    """End the command with the exit code of a child that did not end with 0, and say how to go on."""
-    if code:
-        if code != ExitCode.INTERRUPTED:  # that child has said it
-            say("The ceremony stops here. Put right what stands above, then give the same command: it goes on here.")
-        finish(code_of(code))
-
-
-def code_of(code: int) -> ExitCode:
-    """Return the exit code of a child that ended with this one; of one that a signal ended, as after Ctrl-C."""
-    known = [each for each in ExitCode if each == code]
-    return known[0] if known else ExitCode.INTERRUPTED

@@ -41,7 +41,7 @@ from airlock_shared.cli.ceremony.crossing import (
     pictures,
     take,
 )
-from airlock_shared.cli.ceremony.lead import Course, Lead, require
+from airlock_shared.cli.ceremony.lead import Course, Lead
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.ceremony.waits import MACHINES, OVER, STOPPED, place_of_other
 from airlock_shared.cli.ceremony.workflow import ceremony_folder, course_lines
@@ -58,7 +58,6 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
-from airlock_shared.report.evidence.artefacts import REPORT_HTML, REPORT_PDF
 from airlock_shared.text.safe import safe
 
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
@@ -168,7 +167,7 @@ def _walk(lead: Lead) -> None:
     leave_place(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
     report = lead.folder / "evidence"
-    names = ", ".join(path.name for path in (report / REPORT_HTML, report / REPORT_PDF) if path.exists())
+    names = ", ".join(name for name in ("report.html", "report.pdf") if (report / name).exists())
     say(f"The ceremony is over on {MACHINES[told.half]}. Open {names} in")
     say(f"  {safe(str(report))}")
 
@@ -217,7 +216,7 @@ def _do(lead: Lead, told: Course, stop: Stop, shown: set[str]) -> bool:
     if (stop.name, code) == ("submit", ExitCode.EXPIRED) and at_a_terminal() and lead.course().unsent:
         offer_new_requests(lead, told)
         return False
-    require(code)
+    lead.require(code)
     if stop.name == "ready":
         note_given(lead, (WAS_READY,))
     return True

@@ -43,16 +43,15 @@ _YES_TO = {
     "address": "address, with the Ledger",
     "review": "review, with plan and Ledger",
     "outcome": "outcome, as it was read back",
-    "seal": "seal, with Ledger and paper",
+    "seal": "seal, with the Ledger",
 }
 _READ = "I have read this page: date, signature"
 
 
 def comparisons(report: Row) -> Iterator[Html]:
-    """Yield the table of the first page: for each comparison a tick of each role, and where each role signs by hand."""
+    """Yield the table of the first page: for each comparison a tick of each role."""
     ceremony, people = report["ceremony"], report["people"]
-    roles: Sequence[str] = ceremony["roles"] or _WITHOUT_ROLES
-    names = _names_of(people)
+    roles, _ = _roles(report)
     yield element("h2", "Who compared what, with what, on which machine")
     if not ceremony["roles"]:
         yield element("p", "The plan names no roles.")
@@ -61,26 +60,38 @@ def comparisons(report: Row) -> Iterator[Html]:
         for name in STATIONS
         if ceremony["roles"]
     ]
-    heads = ["what was compared", *(f"{role}: {names.get(role) or 'nobody'}" for role in roles)]
     said = "A name is what people said at a machine. It does not prove who was there."
-    yield table(
-        f"Witness: {ceremony['witness']}. {said}", heads, [*rows, (_READ, *([""] * len(roles)))], css="wide people"
-    )
+    yield table(f"Witness: {ceremony['witness']}. {said}", ["what was compared", *roles], rows, css="wide people")
+
+
+def signed_by_hand(report: Row) -> Html:
+    """Return where each role signs by hand, beside the fingerprint: above all that may need a second sheet."""
+    roles, heads = _roles(report)
+    return table(_READ, heads, [[""] * len(roles)], css="wide by-hand")
+
+
+def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
+    names = _names_of(report["people"])
+    roles: Sequence[str] = report["ceremony"]["roles"] or _WITHOUT_ROLES
+    return roles, [f"{role}: {names.get(role) or 'nobody'}" for role in roles]
 
 
 def _ticks(name: str, role: str, people: Sequence[Row]) -> Html:
     """Return the answers of a role at a station, each once: with what it was compared, or that it was not, and where."""
     found: dict[Html, list[str]] = {}
-    for row in people:
-        for station in row["stations"]:
-            if station["station"] == name and role in station["by"]:
-                found.setdefault(_tick(station), []).append(row["machine"])
+    answers = [(each, row["machine"]) for row in people for each in row["stations"]
+               if each["station"] == name and role in each["by"]]  # fmt: skip
+    again = {machine for each, machine in answers if each["holds"]}
+    for station, machine in answers:
+        found.setdefault(_tick(station, again=machine in again), []).append(machine)
     return joined(*(element("p", said, f", {', '.join(dict.fromkeys(machines))}") for said, machines in found.items()))
 
 
-def _tick(station: Row) -> Html:
+def _tick(station: Row, *, again: bool) -> Html:
     how = station.get("how", "")  # of the other machine's transcript it is any text
     said = (HOW | _TICKED).get(how, f'answered by "{how}"')
+    if not station["holds"] and again:
+        return joined(f"before it was made again: {said}")
     if not station["holds"]:
         return bad(f"does not count, its record changed: {said}")
     return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)
@@ -145,6 +156,9 @@ def front(report: Row) -> Iterator[Html]:
     yield element("h1", f"{ceremony['title']} ({ceremony['id']})")
     yield from _marks(report)
     yield _time_line(report)
+    stands_on = [("this report", _mark_of(report)), ("sealed by", _seal(report["transcripts"]))]
+    yield pair_table("What this page stands on", stands_on, css="facts")
+    yield signed_by_hand(report)
     yield element("h2", "What was asked, and what became of it")
     for number, step in enumerate(steps, start=1):
         if step["in_part"]:
@@ -152,8 +166,6 @@ def front(report: Row) -> Iterator[Html]:
             yield pair_table(f"{number} of {len(steps)}: {step['title']} ({step['id']})", facts)
     yield element("p", _alive(report["alive"]))
     yield from comparisons(report)
-    stands_on = [("this report", _mark_of(report)), ("sealed by", _seal(report["transcripts"]))]
-    yield pair_table("What this page stands on", stands_on, css="facts seal")
 
 
 def _marks(report: Row) -> Iterator[Html]:

@@ -102,10 +102,6 @@ def _referral_code(value: object) -> str:
     return "0x" + value.encode().ljust(32, b"\0").hex()
 
 
-def _no_delegate(value: object) -> object:  # noqa: ARG001  (a reader's signature)
-    raise ValueError("no delegate may do this for the account")
-
-
 _BY_READER: tuple[tuple[Reader, str], ...] = (
     (address, "trader caller referee delegate newOwner spender"),
     (integer, "pairIndex tradeIndex orderIndex twapId nonce check deadlineMs openTimestamp expirySeconds"),
@@ -139,8 +135,11 @@ def read_fields(fields: str, request: Read, *, strict: bool = False) -> Read:
         if value is None:
             issues += [(name, "required")] * each.endswith("!")
             continue
+        if each.startswith("-"):
+            issues.append((name, "no delegate may do this for the account"))
+            continue
         try:
-            result[name] = (_no_delegate if each.startswith("-") else _READERS[name])(value)
+            result[name] = _READERS[name](value)
         except ValueError as error:
             issues.append((name, str(error)))
     if issues:
@@ -215,6 +214,22 @@ class BuildFields(dict[str, Any]):
         if given <= now_ms:
             raise bad("deadlineMs", "is over")
         return int(given)
+
+    def timed(self, space: str = "trading", trader: str = "trader") -> dict[str, int]:
+        """Return the deadline and the nonce with which most messages end."""
+        return {"_deadline": self.deadline, "_nonce": self.nonce(space, trader)}
+
+    @property
+    def expiry(self) -> int:
+        """The expiry asked for a delegate, who is somebody else, in unix seconds."""
+        expiry_s = int(self["expirySeconds"])
+        if expiry_s >= SECONDS_AT_MOST:
+            raise bad("expirySeconds", "looks like milliseconds; unix seconds are wanted")
+        if expiry_s <= self.state.now_s:
+            raise bad("expirySeconds", "is over")
+        if self["delegate"] == self["trader"]:
+            raise bad("delegate", "is the trader")
+        return expiry_s
 
     @property
     def slippage(self) -> int:

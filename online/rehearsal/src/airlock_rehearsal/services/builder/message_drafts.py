@@ -10,14 +10,13 @@ from typing import NamedTuple
 
 from airlock_rehearsal.services.builder.fields import (
     OPEN_ORDER_TYPES,
-    SECONDS_AT_MOST,
     TRIGGER_ORDER_TYPES,
     TRIGGER_TYPES,
     BuildFields,
     bad,
 )
 from airlock_rehearsal.services.venue.eip712_peer import Message
-from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
+from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE, Position
 
 SMALLEST_SIZE = 100 * USDC_ONE
 """The smallest size of a new position: collateral times leverage, USDC raw."""
@@ -59,25 +58,15 @@ def open_trade(asked: BuildFields) -> Draft:
     if asked["collateralUsdc"] * asked["leverage"] < SMALLEST_SIZE * ONE:
         raise bad("collateralUsdc", "the position is below the minimum size")
     price = asked.price("openPrice")
-    trade: Message = {
-        "trader": asked["trader"],
-        "pairIndex": pair.pair_index,
-        "index": 0,
-        "initialPosToken": 0,
-        "positionSizeUSDC": asked["collateralUsdc"],
-        "openPrice": price,
-        "buy": asked["side"] == "long",
-        "leverage": asked["leverage"],
-        "tp": asked["takeProfit"] or 0,
-        "sl": asked["stopLoss"] or 0,
-        "timestamp": 0,
-    }
+    exits = asked["takeProfit"] or 0, asked["stopLoss"] or 0
+    new = Position(
+        asked["trader"], pair.pair_index, 0, 0, asked["collateralUsdc"], price, asked["side"] == "long", *exits, 0
+    )
     message: Message = {
-        "_t": trade,
+        "_t": new.as_trade() | {"leverage": asked["leverage"]},
         "_type": OPEN_ORDER_TYPES[kind],
         "_slippageP": asked.slippage,
-        "_deadline": asked.deadline,
-        "_nonce": asked.nonce(),
+        **asked.timed(),
     }
     return Draft("OpenTradeReq", message, asked.pair_meta(openPrice=price / ONE))
 
@@ -94,8 +83,7 @@ def close_trade(asked: BuildFields) -> Draft:
         "_openTimestamp": timestamp,
         "_amount": part,
         "_wantedPrice": asked.price("expectedPrice"),
-        "_deadline": asked.deadline,
-        "_nonce": asked.nonce(),
+        **asked.timed(),
     }
     return Draft("CloseTradeReq", message, asked.pair_meta())
 
@@ -122,8 +110,7 @@ def increase(asked: BuildFields) -> Draft:
         "_updateInfo": update,
         **coin,
         "_slippageP": asked.slippage,
-        "_deadline": asked.deadline,
-        "_nonce": asked.nonce(),
+        **asked.timed(),
     }
     primary = "IncreasePositionSizeWithCoinExposureReq" if coin else "IncreasePositionSizeReq"
     return Draft(primary, message, asked.pair_meta(openPrice=asked.price("openPrice") / ONE))
@@ -159,12 +146,7 @@ def tpsl_partial(asked: BuildFields) -> Draft:
 
 def referral_set_code(asked: BuildFields) -> Draft:
     """``/v2/intents/referral-set-code``: under the Referral contract's domain and nonce space, without ``meta``."""
-    message: Message = {
-        "_code": asked["code"],
-        "_referee": asked["referee"],
-        "_deadline": asked.deadline,
-        "_nonce": asked.nonce("referral", "referee"),
-    }
+    message: Message = {"_code": asked["code"], "_referee": asked["referee"], **asked.timed("referral", "referee")}
     return Draft("SetTraderReferralCodeByUserReq", message, None)
 
 
@@ -180,13 +162,7 @@ def twap_cancel(asked: BuildFields) -> Draft:
 
 def delegate(asked: BuildFields) -> Draft:
     """``/v2/intents/delegate``: the expiry is in unix seconds; the venue's terms are part of what is signed."""
-    expiry_s = asked["expirySeconds"]
-    if expiry_s >= SECONDS_AT_MOST:
-        raise bad("expirySeconds", "looks like milliseconds; unix seconds are wanted")
-    if expiry_s <= asked.state.now_s:
-        raise bad("expirySeconds", "is over")
-    if asked["delegate"] == asked["trader"]:
-        raise bad("delegate", "is the trader")
+    expiry_s = asked.expiry
     message: Message = {
         "trader": asked["trader"],
         "delegate": asked["delegate"],

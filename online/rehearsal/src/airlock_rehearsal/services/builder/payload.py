@@ -10,7 +10,15 @@ from functools import partial
 from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.unsigned import CALLS, TransactionDraft, encode_call
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import OTHER_CHAIN, REFERRAL, STRANGER, TRADING_ROUTER, USDC, RehearsalSettings
+from airlock_rehearsal.services.runtime import (
+    CHAIN_ID,
+    OTHER_CHAIN,
+    REFERRAL,
+    STRANGER,
+    TRADING_ROUTER,
+    USDC,
+    RehearsalSettings,
+)
 from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
@@ -76,7 +84,7 @@ def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Messa
     return types | {primary: members}, message
 
 
-def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults: Faults) -> dict[str, object]:
+def transaction_of(draft: TransactionDraft, faults: Faults) -> dict[str, object]:
     """Return the ``data`` of a reply that is an unsigned transaction."""
     told = partial(faults.has, service="builder")
     call, arguments = draft.call, draft.arguments
@@ -84,10 +92,10 @@ def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults:
         arguments = _altered_arguments(arguments)
     if told("call-swapped"):
         call, arguments = "setDelegate", {"delegate": STRANGER, "expiry": NEVER_S}
-    to, data = CALLS[call].contract, encode_call(call, arguments)
+    to, data = CALLS[call].address, encode_call(call, arguments)
     if draft.delegate is not None:
         to = TRADING_ROUTER
-        data = encode_call("delegatedAction", {"trader": draft.account, "call": "0x" + data.hex()})
+        data = encode_call("delegatedAction", {"trader": draft.account, "call": data})
     if told("to-crossed"):
         to = {TRADING_ROUTER: REFERRAL, REFERRAL: USDC, USDC: TRADING_ROUTER}[to]
     return {
@@ -95,7 +103,7 @@ def transaction_of(draft: TransactionDraft, settings: RehearsalSettings, faults:
         "from": draft.delegate or draft.account,
         "data": "0x" + data.hex(),
         "value": hex(ONE_ETHER if told("value-added") else 0),
-        "chainId": OTHER_CHAIN if told("wrong-chain") else settings.chain_id,
+        "chainId": OTHER_CHAIN if told("wrong-chain") else CHAIN_ID,
         "description": draft.description,
         "meta": draft.meta,
     }

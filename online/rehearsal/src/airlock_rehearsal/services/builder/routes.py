@@ -19,7 +19,7 @@ from airlock_rehearsal.services.builder.message_drafts import Draft
 from airlock_rehearsal.services.builder.payload import payload_of, transaction_of
 from airlock_rehearsal.services.builder.unsigned import TransactionDraft, plain
 from airlock_rehearsal.services.envelope import Json, done, request_fields
-from airlock_rehearsal.services.runtime import INTENT_DEADLINE_MS, Runtime
+from airlock_rehearsal.services.runtime import CHAIN_ID, INTENT_DEADLINE_MS, Runtime
 from airlock_rehearsal.services.transport import guarded, served
 from airlock_rehearsal.services.venue.positions import order_json
 
@@ -30,7 +30,7 @@ def meta(asked: BuildFields) -> object:
     contracts = state.venue.contracts
     return {
         "simulator": True,
-        "chainId": state.settings.chain_id,
+        "chainId": CHAIN_ID,
         "addresses": {
             "tradingRouter": contracts.trading_router,
             "tradingStorage": contracts.trading_storage,
@@ -172,7 +172,7 @@ def routes(runtime: Runtime) -> list[Route]:
 
     async def ready(request: Request) -> Response:  # noqa: ARG001  (a Starlette endpoint)
         up = not runtime.faults.has("http-503", "builder")
-        components = {"rpc": {"ok": up, "chainId": runtime.settings.chain_id}, "pairs": {"ok": True}}
+        components = {"rpc": {"ok": up, "chainId": CHAIN_ID}, "pairs": {"ok": True}}
         body = {"ok": up, "data": {"ready": up, "components": components}}
         return Json(body, status_code=200 if up else 503)
 
@@ -187,7 +187,7 @@ def routes(runtime: Runtime) -> list[Route]:
             if isinstance(told, Draft):
                 told = payload_of(told, runtime.settings, runtime.faults)
             elif isinstance(told, TransactionDraft):
-                told = transaction_of(told, runtime.settings, runtime.faults)
+                told = transaction_of(told, runtime.faults)
             return done(told)
 
         return served(runtime, "builder", f"GET,POST {path}", handler, limited=limited)

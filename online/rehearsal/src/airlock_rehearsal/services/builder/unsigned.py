@@ -10,78 +10,49 @@ from collections.abc import Callable
 from decimal import Decimal
 from typing import NamedTuple
 
-from eth_abi import abi
-from eth_utils.crypto import keccak
-
+from airlock_rehearsal.chain import interface
 from airlock_rehearsal.services.builder import message_drafts
-from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, BuildFields, bad
+from airlock_rehearsal.services.builder.fields import BuildFields, bad
 from airlock_rehearsal.services.builder.message_drafts import COINS
 from airlock_rehearsal.services.runtime import REFERRAL, TRADING_ROUTER, TRADING_STORAGE, USDC
-from airlock_rehearsal.services.venue.eip712_peer import Message, tuple_type, values_of
+from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.positions import ONE
 
 # ---- calls ----------------------------------------------------------------------------------------------------------
-# The contract calls that the rehearsal's builder writes, as a table of its own.
-# It repeats what ``airlock_shared.venue.calls`` says, on purpose: the services must not inherit a mistake of the
-# gate. Selectors come from eth-utils' keccak and arguments from eth-abi. Source: the specification, "Builder:
-# unsigned transactions"; the signatures are those of comparable venues.
+# The contract calls that the rehearsal's builder writes, encoded as the compiled contracts have them: the services must
+# not inherit a mistake of ``airlock_shared.venue.calls``.
 
 
 class ContractCall(NamedTuple):
-    """A function of a contract: its arguments as ``"type name"``; ``delegable``: a delegate may call it for a trader."""
+    """A function of a contract; ``delegable``: a delegate may call it for a trader."""
 
-    name: str
     contract: str
-    arguments: tuple[str, ...]
-    delegable: bool = False
+    address: str
+    delegable: bool
 
 
-def _call(name: str, contract: str, arguments: str = "", *, delegable: bool = False) -> ContractCall:
-    return ContractCall(name, contract, tuple(arguments.split(",")) if arguments else (), delegable)
-
-
-_ALL = (
-    _call("approve", USDC, "address spender,uint256 amount"),
-    _call("setDelegate", TRADING_ROUTER, "address delegate,uint256 expiry"),
-    _call("removeDelegate", TRADING_ROUTER, "address delegate"),
-    _call("delegatedAction", TRADING_ROUTER, "address trader,bytes call"),
-    _call("claimTokens", TRADING_ROUTER),
-    _call("openTrade", TRADING_ROUTER, "Trade t,uint8 orderType,uint256 slippage", delegable=True),
-    _call(
-        "closeTradeMarket",
-        TRADING_ROUTER,
-        "uint256 pairIndex,uint256 index,uint256 amount,uint256 wantedPrice",
-        delegable=True,
-    ),
-    _call("increasePositionSize", TRADING_ROUTER, "UpdatePositionSize info,uint256 slippage", delegable=True),
-    _call(
-        "increasePositionSizeWithCoinExposure",
-        TRADING_ROUTER,
-        "UpdatePositionSize info,uint256 coinExposure,uint256 minLeverage,uint256 maxLeverage,uint256 slippage",
-        delegable=True,
-    ),
-    _call(
-        "updateOpenLimitOrder",
-        TRADING_ROUTER,
-        "uint256 pairIndex,uint256 index,uint256 price,uint256 slippage,uint256 tp,uint256 sl",
-        delegable=True,
-    ),
-    _call("setTraderReferralCodeByUser", REFERRAL, "bytes32 code", delegable=True),
-    _call("setPendingCodeOwnershipTransfer", REFERRAL, "bytes32 code,address newOwner"),
-    _call("acceptCodeOwnership", REFERRAL, "bytes32 code"),
-    _call("cancelRequest", REFERRAL),
-)
-
-CALLS = {call.name: call for call in _ALL}
+_DELEGABLE = (
+    "openTrade closeTradeMarket increasePositionSize increasePositionSizeWithCoinExposure updateOpenLimitOrder"
+    " setTraderReferralCodeByUser"
+).split()
+CALLS = {
+    name: ContractCall(contract, address, name in _DELEGABLE)
+    for contract, address, names in (
+        (interface.USDC, USDC, "approve"),
+        (interface.ROUTER, TRADING_ROUTER, "setDelegate removeDelegate delegatedAction claimTokens openTrade"),
+        (interface.ROUTER, TRADING_ROUTER, "closeTradeMarket increasePositionSize updateOpenLimitOrder"),
+        (interface.ROUTER, TRADING_ROUTER, "increasePositionSizeWithCoinExposure"),
+        (interface.REFERRAL, REFERRAL, "setTraderReferralCodeByUser setPendingCodeOwnershipTransfer"),
+        (interface.REFERRAL, REFERRAL, "acceptCodeOwnership cancelRequest"),
+    )
+    for name in names.split()
+}
 """Every function that changes something, by name."""
 
 
-def encode_call(name: str, message: Message) -> bytes:
-    """Return the calldata of a function from its arguments by name."""
-    arguments = CALLS[name].arguments
-    types = [tuple_type([member])[1:-1] for member in arguments]
-    selector = bytes(keccak((name + tuple_type(arguments)).encode())[:4])
-    return selector + bytes(abi.encode(types, values_of(arguments, message)))
+def encode_call(name: str, arguments: Message) -> bytes:
+    """Return the calldata of a function; its arguments are in their order."""
+    return interface.encode_call(CALLS[name].contract, name, *arguments.values())
 
 
 # ---- unsigned -------------------------------------------------------------------------------------------------------
@@ -180,13 +151,8 @@ def close_trade(asked: BuildFields) -> TransactionDraft:
 
 def set_delegate(asked: BuildFields) -> TransactionDraft:
     """``/v2/delegate/set``: the expiry is in unix seconds."""
-    expiry_s = asked["expirySeconds"]
-    if not asked.state.now_s < expiry_s < SECONDS_AT_MOST:
-        raise bad("expirySeconds", "is over, or looks like milliseconds; unix seconds are wanted")
-    if asked["delegate"] == asked["trader"]:
-        raise bad("delegate", "is the trader")
-    arguments: Message = {"delegate": asked["delegate"], "expiry": expiry_s}
-    meta: Message = {"delegate": asked["delegate"], "expirySeconds": expiry_s}
+    arguments: Message = {"delegate": asked["delegate"], "expiry": asked.expiry}
+    meta: Message = {"delegate": asked["delegate"], "expirySeconds": asked.expiry}
     return _draft(asked, "setDelegate", arguments, "Register a delegate", meta)
 
 

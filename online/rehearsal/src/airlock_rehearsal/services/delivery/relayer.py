@@ -16,9 +16,9 @@ from starlette.routing import Route
 from airlock_rehearsal.chain.evm import EvmTransaction, NotTaken, Reverted
 from airlock_rehearsal.chain.interface import revert_name
 from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, bad
-from airlock_rehearsal.services.envelope import Read, Refused, done, parse_object, request_fields
+from airlock_rehearsal.services.envelope import Read, Refused, done, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, served
+from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.mempool import hash_of, read_transaction, sent, settle
 from airlock_rehearsal.services.venue.submission import (
     SignedIntent,
@@ -46,47 +46,33 @@ def read_intent(state: VenueState, body: Read) -> SignedIntent:
     return verified(state, primary, message, body["userSignature"])
 
 
-def nonce_in(body: bytes) -> str:
+def nonce_in(fields: Read) -> str:
     """Return the nonce that a POST is counted by. Raises ``Refused``."""
-    value = parse_object(body)
-    return nonce_of(value.get("primaryType"), value.get("userIntent"))
+    return nonce_of(fields.get("primaryType"), fields.get("userIntent"))
 
 
-class Relayer:
-    """The relayed intents, by id."""
-
-    def __init__(self, runtime: Runtime) -> None:
-        self.runtime = runtime
-        self.intents: dict[str, Read] = {}
-
-    def accept(self, signed: SignedIntent) -> Read:
-        """Take an intent on; return its record, which is pending."""
-        state = self.runtime.state
-        state.reserved_nonces.add(signed.spends)
-        record: Read = {"id": state.draw_id("intent"), "status": "pending"}
-        record |= {"transactionHash": None, "blockNumber": None}
-        self.intents[record["id"]] = record
-        self.runtime.spawn(self._settle(signed, record))
-        return record
-
-    async def _settle(self, signed: SignedIntent, record: Read) -> None:
-        failing = self.runtime.faults.has("fail-terminal", "relayer")
-        await self.runtime.pace()
-        receipt = sent(self.runtime.state, signed, failing=failing)
-        self.runtime.state.reserved_nonces.discard(signed.spends)
-        record["transactionHash"], record["blockNumber"] = receipt.hash, receipt.block_number
-        record["status"] = "confirmed" if receipt.ok else "reverted"
-
-
-def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:
+def routes(runtime: Runtime) -> list[Route]:
     """Return the relayer's routes, without their prefix."""
+    state, intents = runtime.state, dict[str, Read]()
+
+    async def settle_intent(signed: SignedIntent, record: Read) -> None:
+        failing = runtime.faults.has("fail-terminal", "relayer")
+        await runtime.pace()
+        receipt = sent(state, signed, failing=failing)
+        state.reserved_nonces.discard(signed.spends)
+        status = "confirmed" if receipt.ok else "reverted"
+        record.update(status=status, transactionHash=receipt.hash, blockNumber=receipt.block_number)
 
     async def submit(request: Request) -> Response:
-        record = relayer.accept(read_intent(runtime.state, await request_fields(request)))
-        return done({"id": record["id"], "status": record["status"]}, status=202)
+        signed = read_intent(state, await request_fields(request))
+        state.reserved_nonces.add(signed.spends)
+        told = {"id": state.draw_id("intent"), "status": "pending"}
+        record = intents[told["id"]] = told | {"transactionHash": None, "blockNumber": None}
+        runtime.spawn(settle_intent(signed, record))
+        return done(told, status=202)
 
     async def status(request: Request) -> Response:
-        record = relayer.intents.get(request.path_params["id"])
+        record = intents.get(request.path_params["id"])
         if record is None:
             raise Refused("unknown id", "NOT_FOUND", status=404)
         return done(record)
@@ -107,9 +93,9 @@ def routes(runtime: Runtime, relayer: Relayer) -> list[Route]:
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-def hash_in(body: bytes) -> str:
+def hash_in(fields: Read) -> str:
     """Return the transaction's hash that a POST is counted by. Raises ``Refused``."""
-    return hash_of(hex_bytes(parse_object(body).get("rawTransaction"), "rawTransaction"))
+    return hash_of(hex_bytes(fields.get("rawTransaction"), "rawTransaction"))
 
 
 def _simulate(runtime: Runtime, transaction: EvmTransaction) -> None:
@@ -138,7 +124,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         if not isinstance(skip, bool):
             raise bad("skipSimulation", "not a boolean")
         target = {"target": transaction.to}
-        if transaction.to not in runtime.state.venue.whitelist():
+        if transaction.to not in runtime.state.venue.contracts:
             raise Refused(f"the contract {transaction.to} is not whitelisted", "TX_REJECTED", details=target)
         if not skip:
             _simulate(runtime, transaction)
@@ -147,8 +133,7 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         except NotTaken as error:
             raise Refused(str(error), "TX_REJECTED", details=target) from error
         runtime.spawn(settle(runtime, transaction.hash, "relay", runtime.faults))
-        wrong = runtime.faults.has("wrong-hash", "relay")
-        return done({"hash": another_hash(transaction.hash) if wrong else transaction.hash})
+        return done({"hash": told_hash(runtime, "relay", transaction.hash)})
 
     async def status(request: Request) -> Response:
         asked = request.path_params["hash"]

@@ -11,13 +11,21 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from airlock_rehearsal.chain.json_rpc import JsonRpc, RpcFault, account_at, hex_bytes, hex_hash, transaction_json
+from airlock_rehearsal.chain.json_rpc import (
+    BAD_PARAMS,
+    JsonRpc,
+    RpcFault,
+    account_at,
+    hex_bytes,
+    hex_hash,
+    transaction_json,
+)
 from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, served
+from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.mempool import hash_of, settle
 
-UNREADABLE, INVALID_REQUEST, INVALID_PARAMS = -32700, -32600, -32602
+UNREADABLE, INVALID_REQUEST = -32700, -32600
 
 
 class Node(JsonRpc):
@@ -30,11 +38,14 @@ class Node(JsonRpc):
     def answer(self, request: Read) -> object:
         """Return the result of a request. Raises ``RpcFault``."""
         method, params = request.get("method"), request.get("params", [])
-        identified = isinstance(request.get("id"), int | str)
-        if request.get("jsonrpc") != "2.0" or not identified or not isinstance(method, str):
+        if (
+            request.get("jsonrpc") != "2.0"
+            or not isinstance(request.get("id"), int | str)
+            or not isinstance(method, str)
+        ):
             raise RpcFault(INVALID_REQUEST, "not a JSON-RPC 2.0 request with an id")
         if not isinstance(params, list):
-            raise RpcFault(INVALID_PARAMS, "the parameters are no list")
+            raise RpcFault(BAD_PARAMS, "the parameters are no list")
         return self.rpc(method, params)
 
     def _count(self, account: object, which: object = "latest") -> str:
@@ -50,19 +61,15 @@ class Node(JsonRpc):
     def _send(self, raw: object) -> str:
         sent = self._mempool.send_raw(hex_bytes(raw))
         self._runtime.spawn(settle(self._runtime, sent, "rpc", self._runtime.faults))
-        return another_hash(sent) if self._runtime.faults.has("wrong-hash", "rpc") else sent
+        return told_hash(self._runtime, "rpc", sent)
 
     def _transaction(self, transaction_hash: object) -> dict[str, Any] | None:
         waiting = self._mempool.waiting(hex_hash(transaction_hash))
         return super()._transaction(transaction_hash) if waiting is None else transaction_json(waiting)
 
 
-def hash_in(body: bytes) -> str:
+def hash_in(request: Read) -> str:
     """Return the hash of the transaction that a request sends, by which it is counted; empty when it sends none."""
-    try:
-        request = parse_object(body)
-    except Refused:
-        return ""
     if request.get("method") != "eth_sendRawTransaction":
         return ""
     try:

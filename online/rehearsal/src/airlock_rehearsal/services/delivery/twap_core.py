@@ -14,9 +14,9 @@ from starlette.routing import Route
 
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.builder.fields import integer
-from airlock_rehearsal.services.envelope import Json, Read, Refused, parse_object, request_fields
+from airlock_rehearsal.services.envelope import Json, Read, Refused, request_fields
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.transport import another_hash, served
+from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.eip712_peer import Message
 from airlock_rehearsal.services.venue.mempool import check, submitted
 from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
@@ -46,15 +46,13 @@ def read_trigger(state: VenueState, body: Read) -> SignedIntent:
     message = _accounted(body) | {"buy": body["buy"]}
     if type(body["buy"]) is not bool:
         raise Refused("buy must be a boolean")
-    for name in _TRIGGER_NUMBERS:
-        if type(body[name]) is not int:
-            raise Refused(f"{name} must be a number")
-        message[name] = _uint(name, body[name])
-    for name in _TRIGGER_TEXTS:
-        if not isinstance(body[name], str):
-            raise Refused(f"{name} must be a string")
-        sign = "-" if name == "percentage" and body[name].startswith("-") else ""
-        message[name] = sign + _uint(name, body[name].removeprefix(sign))
+    for name in _TRIGGER_NUMBERS + _TRIGGER_TEXTS:
+        kind, what = (int, "number") if name in _TRIGGER_NUMBERS else (str, "string")
+        if type(body[name]) is not kind:
+            raise Refused(f"{name} must be a {what}")
+        text = str(body[name])
+        sign = "-" if name == "percentage" and text.startswith("-") else ""
+        message[name] = sign + _uint(name, text.removeprefix(sign))
     _check_trigger(state, message)
     signed = verified(state, "TpSlReq", message, body["signedMessage"])
     try:
@@ -96,9 +94,9 @@ def _uint(name: str, value: object) -> str:
         raise Refused(f"{name} is {error}") from error
 
 
-def nonce_in(body: bytes) -> str:
-    """Return the nonce that a POST or PUT is counted by. Raises ``Refused``."""
-    return str(parse_object(body).get("nonce", "unreadable"))[:80]
+def nonce_in(fields: Read) -> str:
+    """Return the nonce that a POST or PUT is counted by."""
+    return str(fields.get("nonce", "unreadable"))[:80]
 
 
 def store(state: VenueState, signed: SignedIntent) -> str:
@@ -118,10 +116,8 @@ def twap_routes(runtime: Runtime) -> list[Route]:
             receipt = submitted(runtime.state, signed).receipt
         except Reverted as error:
             raise Refused(error.name) from error
-        wrong = runtime.faults.has("wrong-hash", "twap")
-        told = {"transactionHash": another_hash(receipt.hash) if wrong else receipt.hash}
-        body = {"twapId": int(signed.message["twapId"]), **told, "blockNumber": receipt.block_number}
-        return Json(body, status_code=201)
+        told = {"twapId": int(signed.message["twapId"]), "transactionHash": told_hash(runtime, "twap", receipt.hash)}
+        return Json(told | {"blockNumber": receipt.block_number}, status_code=201)
 
     return [served(runtime, "twap", "POST /twaps/cancel", cancel, key_of=nonce_in)]
 

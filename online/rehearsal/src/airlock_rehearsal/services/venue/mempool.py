@@ -14,9 +14,10 @@ from eth_utils.exceptions import ValidationError
 from hexbytes import HexBytes
 from rlp.exceptions import RLPException
 
-from airlock_rehearsal.chain.deploy import Evm
+from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.evm import (
     BLOCK_GAS,
+    CHAIN_ID,
     EvmReceipt,
     EvmTransaction,
     NotTaken,
@@ -24,7 +25,7 @@ from airlock_rehearsal.chain.evm import (
     intrinsic_gas,
     reverting,
 )
-from airlock_rehearsal.chain.interface import EmittedEvent, decode_logs
+from airlock_rehearsal.chain.interface import STORAGE, EmittedEvent, decode_logs
 from airlock_rehearsal.services.envelope import Refused
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import Runtime
@@ -88,7 +89,7 @@ GAS_MONEY = 100 * 10**18
 class Mempool:
     """The transactions on their way, before one chain."""
 
-    def __init__(self, evm: Evm) -> None:
+    def __init__(self, evm: EmbeddedEvm) -> None:
         self._evm = evm
         self._waiting: dict[str, tuple[EvmTransaction, bytes]] = {}
         self._seen: set[str] = set()
@@ -122,25 +123,22 @@ class Mempool:
         return transaction.hash
 
     def _check(self, transaction: EvmTransaction) -> None:
-        if transaction.hash in self._waiting or self._evm.receipt(transaction.hash) is not None:
-            raise NotTaken("already known")
-        if transaction.chain_id != (chain_id := self._evm.chain_id()):
-            raise NotTaken(f"invalid chain id for signer: have {transaction.chain_id} want {chain_id}")
-        expected = self.transaction_count(transaction.sender)
-        if transaction.nonce != expected:
-            low = "low" if transaction.nonce < expected else "high"
-            raise NotTaken(f"nonce too {low}: next nonce {expected}, tx nonce {transaction.nonce}")
-        if transaction.max_priority_fee_per_gas > transaction.max_fee_per_gas:
-            raise NotTaken("max priority fee per gas higher than max fee per gas")
-        if transaction.max_fee_per_gas < (base := self._evm.base_fee()):
-            raise NotTaken(f"max fee per gas less than block base fee: baseFee: {base}")
-        if transaction.gas > BLOCK_GAS:
-            raise NotTaken("exceeds block gas limit")
-        if transaction.gas < intrinsic_gas(transaction.data):
-            raise NotTaken("intrinsic gas too low")
-        cost = transaction.gas * transaction.max_fee_per_gas + transaction.value
-        if cost > self._evm.balance(transaction.sender):
-            raise NotTaken("insufficient funds for gas * price + value")
+        _, sender, _, nonce, gas, fee, priority_fee, value, data, chain_id = transaction
+        expected, base = self.transaction_count(sender), self._evm.base_fee()
+        known = transaction.hash in self._waiting or self._evm.receipt(transaction.hash) is not None
+        low = "low" if nonce < expected else "high"
+        for refused, why in (
+            (known, "already known"),
+            (chain_id != CHAIN_ID, f"invalid chain id for signer: have {chain_id} want {CHAIN_ID}"),
+            (nonce != expected, f"nonce too {low}: next nonce {expected}, tx nonce {nonce}"),
+            (priority_fee > fee, "max priority fee per gas higher than max fee per gas"),
+            (fee < base, f"max fee per gas less than block base fee: baseFee: {base}"),
+            (gas > BLOCK_GAS, "exceeds block gas limit"),
+            (gas < intrinsic_gas(data), "intrinsic gas too low"),
+            (gas * fee + value > self._evm.balance(sender), "insufficient funds for gas * price + value"),
+        ):
+            if refused:
+                raise NotTaken(why)
 
     def mine(self, transaction_hash: str, *, failing: bool = False) -> EvmReceipt | None:
         """Put a waiting transaction into a block; ``failing`` makes it revert whatever it does.
@@ -193,8 +191,9 @@ def sent(state: VenueState, signed: SignedIntent, *, failing: bool = False) -> E
 
 def fulfilled(state: VenueState, order_id: int, pair_index: int, *, declined: bool = False) -> CallOutcome:
     """Execute a stored order at the market price, or decline it whatever the price. Raises ``Reverted``."""
-    venue, price = state.venue, state.prices[pair_index]
-    return _noted(state, venue.decline(order_id) if declined else venue.fulfil(order_id, price))
+    if declined:
+        return _noted(state, state.venue.act(STORAGE, "decline", order_id))
+    return _noted(state, state.venue.fulfil(order_id, state.prices[pair_index]))
 
 
 def _noted(state: VenueState, outcome: CallOutcome) -> CallOutcome:

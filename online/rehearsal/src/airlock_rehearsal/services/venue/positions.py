@@ -53,6 +53,11 @@ PAIRS = (
 """The catalogue: an ordinary few, a PnL pair, a name that holds a separator, and a pair that takes no new positions."""
 
 
+_TRADE = ("trader", "pairIndex", "index", "initialPosToken", "positionSizeUSDC", "openPrice", "buy", "leverage", "tp",
+          "sl", "timestamp")  # fmt: skip
+_OWN = [name for name in _TRADE if name != "leverage"]  # which results from size and collateral
+
+
 class Position(NamedTuple):
     """An open position. ``size`` is collateral times leverage in USDC raw units; ``timestamp`` is in seconds."""
 
@@ -70,9 +75,7 @@ class Position(NamedTuple):
     @classmethod
     def of(cls, trade: dict[str, Any]) -> Self:
         """Return the position of a Trade tuple as the trading storage keeps it."""
-        names = ("trader", "pairIndex", "index", "initialPosToken", "positionSizeUSDC", "openPrice", "buy", "tp", "sl",
-                 "timestamp")  # fmt: skip
-        return cls(*(trade[name] for name in names))
+        return cls(*(trade[name] for name in _OWN))
 
     @property
     def leverage(self) -> int:
@@ -82,23 +85,12 @@ class Position(NamedTuple):
     @property
     def coins(self) -> int:
         """The exposure in the base asset, 1e10."""
-        return coins_of(self.size, self.open_price)
+        return self.size * ONE * ONE // (USDC_ONE * self.open_price)
 
-    def as_trade(self) -> dict[str, object]:
+    def as_trade(self) -> dict[str, Any]:
         """Return the Trade tuple of the position."""
-        return {
-            "trader": self.trader,
-            "pairIndex": self.pair_index,
-            "index": self.slot,
-            "initialPosToken": self.collateral,
-            "positionSizeUSDC": self.size,
-            "openPrice": self.open_price,
-            "buy": self.buy,
-            "leverage": self.leverage,
-            "tp": self.tp,
-            "sl": self.sl,
-            "timestamp": self.timestamp,
-        }
+        own = dict(zip(_OWN, self, strict=True))
+        return {name: own.get(name, self.leverage) for name in _TRADE}
 
     def as_json(self, is_pnl: bool) -> dict[str, object]:
         """Return an element of ``trades`` of ``GET /v2/positions``: the trade's numbers as decimal strings."""
@@ -112,18 +104,15 @@ class Position(NamedTuple):
 
 
 def in_texts(message: dict[str, Any], numbers: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Return a message with its integers as decimal strings, but for the members that are told as ``numbers``."""
+    """Return a message with integers in decimal, but for those that are told as ``numbers``, and bytes in hex."""
     told = {}
     for name, value in message.items():
         if isinstance(value, dict):
             value = in_texts(value, numbers)
+        elif isinstance(value, bytes):
+            value = "0x" + value.hex()
         told[name] = str(value) if type(value) is int and name not in numbers else value
     return told
-
-
-def coins_of(size: int, price: int) -> int:
-    """Return the base-asset exposure (1e10) of a size in USDC (1e6) at a price (1e10)."""
-    return size * ONE * ONE // (USDC_ONE * price)
 
 
 def seeded(trader: str, now_s: int) -> list[Position]:

@@ -11,13 +11,16 @@ from functools import reduce
 from operator import getitem
 from typing import Any, NamedTuple
 
+Members = list[dict[str, str]]
+"""The members of a struct as ``types`` of EIP-712 has them: ``name`` and ``type`` of each."""
+
 
 class Struct(NamedTuple):
-    """One signable struct: members as ``"type name"``, in the order they are hashed and the order they are ABI-encoded."""
+    """One signable struct: its members in the order they are hashed and the order they are ABI-encoded."""
 
     name: str
-    hashed: tuple[str, ...]
-    encoded: tuple[str, ...]
+    hashed: Members
+    encoded: Members
     domain: str  # "trading" or "referral"; each has its own nonce space
     signer_rule: str
     trader: str  # path of the account that the intent speaks for
@@ -37,8 +40,8 @@ class OrderType(NamedTuple):
     coin_sized: bool
 
 
-def _members(text: str) -> tuple[str, ...]:
-    return tuple(text.split(","))
+def _members(text: str) -> Members:
+    return [{"name": name, "type": kind} for kind, name in map(str.split, text.split(","))]
 
 
 NESTED = {

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import is_address
 
-from airlock_rehearsal.services.envelope import Read, Refused, parse_object
+from airlock_rehearsal.services.envelope import Read, Refused
+from airlock_rehearsal.services.runtime import CHAIN_ID
 from airlock_rehearsal.services.venue.eip712_peer import Message, decode, digest_of, recover, types_of
 from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
@@ -96,9 +97,8 @@ def _order_type(code: object) -> OrderType:
     return row
 
 
-def nonce_of_order(body: bytes) -> str:
+def nonce_of_order(order: Read) -> str:
     """Return the nonce in a batched body, by which it is counted."""
-    order = parse_object(body)
     erc712 = order.get("erc712")
     if not isinstance(erc712, dict):
         raise Refused("erc712 is not an object")
@@ -134,8 +134,8 @@ def _check_eip7702(state: VenueState, value: object) -> set[str]:
             raise Refused(f"eip7702.{name} must be a {'string' if kind is str else 'list'}")
     if state.settings.execution != "eip7702":
         return set()
-    if members["chainId"] != str(state.settings.chain_id):
-        raise Refused(f"eip7702.chainId must be {state.settings.chain_id}")
+    if members["chainId"] != str(CHAIN_ID):
+        raise Refused(f"eip7702.chainId must be {CHAIN_ID}")
     if not is_address(members["to"]):
         raise Refused("eip7702.to must be an address")
     hex_bytes(members["data"], "eip7702.data")
@@ -144,17 +144,17 @@ def _check_eip7702(state: VenueState, value: object) -> set[str]:
     entries = members["authorizationList"]
     if not entries or not all(isinstance(entry, dict) for entry in entries):
         raise Refused("eip7702.authorizationList must hold authorizations")
-    return {_giver(state, entry) for entry in entries}
+    return {_giver(entry) for entry in entries}
 
 
-def _giver(state: VenueState, entry: Read) -> str:
+def _giver(entry: Read) -> str:
     """Return the account that signed an authorization in the form of Ethereum's execution API, for this chain alone."""
     names = ("chainId", "nonce", "yParity", "r", "s")
     exact_object(entry, "authorization", {"address", *names})
     if not all(isinstance(entry[name], str) and _QUANTITY.fullmatch(entry[name]) for name in names):
         raise Refused("an authorization's numbers must be 0x-hex")
     chain_id, nonce, parity, r, s = (int(entry[name], 16) for name in names)
-    if chain_id != state.settings.chain_id or not is_address(entry["address"]):
+    if chain_id != CHAIN_ID or not is_address(entry["address"]):
         raise Refused("an authorization must be for an address on this chain")
     digest = Authorization(chain_id, bytes.fromhex(entry["address"][2:]), nonce).hash()
     try:

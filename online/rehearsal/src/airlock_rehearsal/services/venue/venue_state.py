@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from eth_utils.crypto import keccak
 
-from airlock_rehearsal.chain.deploy import Contracts, Evm, derived
 from airlock_rehearsal.chain.embedded import EmbeddedEvm
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, decode_logs, revert_name
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
 from airlock_rehearsal.services.runtime import DOMAIN_NAME, RehearsalSettings
 from airlock_rehearsal.services.venue.positions import ONE, PAIRS, USDC_ONE, Position, VenuePair, seeded, seeded_limit
-from airlock_shared.errors import UsageError
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.evm import EvmReceipt
@@ -123,7 +121,7 @@ def _folded(name: str) -> str:
 
 
 SET_UP_S = 60
-"""How long before the rehearsal its embedded chain begins, in seconds: what sets it up must not run ahead of the clock."""
+"""How long before the rehearsal its chain begins, in seconds: what sets it up must not run ahead of the clock."""
 
 _SAME_S = 300  # services that a process starts within this time begin from one chain
 
@@ -143,32 +141,20 @@ TWAPS = (41, 42)
 _MONEY, _REWARDS, _ESCROW = 1_000_000 * USDC_ONE, 25 * USDC_ONE, 75 * USDC_ONE
 
 
-def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int], evm: Evm | None = None) -> VenueState:
-    """Return the state of a venue that is new on its chain: an outside node, or in memory where none is given.
-
-    Raises ``UsageError`` when a rehearsal's venue is on the outside node already.
-    """
+def set_up(settings: RehearsalSettings, trader: str, now_ms: Callable[[], int]) -> VenueState:
+    """Return the state of a venue that is new on a chain of its own."""
     now_s = now_ms() // 1000
-    if evm is None:
-        begun, contracts = _embedded(trader, now_s - now_s % _SAME_S)
-        venue = ChainVenue(begun.copied(lambda: now_ms() // 1000), contracts)
-    elif evm.transaction_count(derived("operator").address):
-        raise UsageError("a rehearsal's venue is on this chain already", do="start a new node, then rehearse again")
-    else:
-        venue = _opened(evm, trader, now_s)
+    begun = _opened(trader, now_s - now_s % _SAME_S)
+    venue = ChainVenue(begun.evm.copied(lambda: now_ms() // 1000), begun.contracts)
     return VenueState(settings, trader, now_ms, venue)
 
 
 @lru_cache(maxsize=8)
-def _embedded(trader: str, began_s: int) -> tuple[EmbeddedEvm, Contracts]:
-    """Return a venue in memory to make copies of: it takes half a second of CPU, and a process may start many services."""
+def _opened(trader: str, began_s: int) -> ChainVenue:
+    """Return a venue to make copies of: it takes half a second of CPU, and a process may start many services."""
     evm = EmbeddedEvm(lambda: began_s - SET_UP_S)
-    return evm, _opened(evm, trader, began_s).contracts
-
-
-def _opened(evm: Evm, trader: str, now_s: int) -> ChainVenue:
     venue = ChainVenue.deployed(evm, trading_name=DOMAIN_NAME, referral_name=DOMAIN_NAME)
-    venue.act_together(list(opening(venue, trader, now_s)))
+    venue.act_together(list(opening(venue, trader, began_s)))
     return venue
 
 

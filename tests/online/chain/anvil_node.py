@@ -1,8 +1,7 @@
-"""An outside development node on loopback (anvil and the like) as the rehearsal's chain, over JSON-RPC.
+"""Anvil as a second chain for the contracts: what the rehearsal's own chain is held against, over JSON-RPC.
 
-It must be a local development chain: chain id 31337, an unlocked account with funds, and the methods
-``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``, ``anvil_dropAllTransactions`` and ``anvil_setCode``.
-The clock is given to it, as to the embedded chain.
+It has an unlocked account with funds, and the methods ``evm_setNextBlockTimestamp``, ``evm_setAutomine``, ``evm_mine``,
+``anvil_dropAllTransactions`` and ``anvil_setCode``. The clock is given to it, as to the rehearsal's chain.
 """
 
 from __future__ import annotations
@@ -12,13 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count as counting
 from typing import Any
-from urllib.parse import urlsplit
 
 from eth_utils.address import to_checksum_address
 
 from airlock_online.clients.http import Http, HttpCall
 from airlock_rehearsal.chain.evm import (
-    CHAIN_ID,
     EvmBlock,
     EvmReceipt,
     EvmTransaction,
@@ -27,11 +24,10 @@ from airlock_rehearsal.chain.evm import (
     Reverted,
 )
 from airlock_rehearsal.chain.interface import reverted
-from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from airlock_shared.errors import DocumentError, ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.wire.strict_json import parse_json
 
-LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 MAX_REPLY_BYTES = 8 << 20
 _REVERTED = 3  # JSON-RPC error code of a call that reverted, its data beside it
 
@@ -44,22 +40,11 @@ class _RpcError(ServiceError):
 
 
 class NodeEvm:
-    """An ``Evm`` behind a URL. ``now_s`` is the clock: unix seconds. Raises as ``Evm`` says, and ``ServiceError``."""
+    """A chain behind a URL. ``now_s`` is the clock: unix seconds. Raises as the rehearsal's does, and ``ServiceError``."""
 
     def __init__(self, url: str, http: Http, now_s: Callable[[], int]) -> None:
-        """Look at the node. Raises ``UsageError`` when it is not on this machine, or not a local development chain."""
-        if urlsplit(url).hostname not in LOOPBACK:
-            raise UsageError("the rehearsal's chain is not on this machine", do="use a node on 127.0.0.1")
         self._url, self._http, self._now_s = url, http, now_s
         self._ids = counting(1)
-        if (got := self.chain_id()) != CHAIN_ID:
-            raise UsageError(
-                f"the node's chain id is {got}, a rehearsal's is {CHAIN_ID}", do="start a development node"
-            )
-
-    def chain_id(self) -> int:
-        """Return the chain id."""
-        return self._number("eth_chainId")
 
     def block_number(self) -> int:
         """Return the number of the latest block."""
@@ -69,11 +54,6 @@ class NodeEvm:
         """Return a block that is there."""
         found = self._ask("eth_getBlockByNumber", hex(number), False)
         return EvmBlock(_integer(found["timestamp"]), tuple(str(h).lower() for h in found["transactions"]))
-
-    def pass_time(self) -> None:
-        """Mine a block without transactions."""
-        with self._one_block():
-            pass
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
@@ -94,10 +74,6 @@ class NodeEvm:
     def base_fee(self) -> int:
         """Return the next block's base fee, in wei a gas."""
         return _integer(self.fee_history(1)["baseFeePerGas"][-1])
-
-    def priority_fee(self) -> int:
-        """Return a priority fee that will do, in wei a gas."""
-        return self._number("eth_maxPriorityFeePerGas")
 
     def fee_history(self, count: int) -> dict[str, Any]:
         """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""
