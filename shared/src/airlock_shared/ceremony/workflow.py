@@ -24,6 +24,8 @@ ATTEMPTS = 99
 STOPS_AT_MOST = 2000  # more than a plan has steps, and so signers
 _FILES_AT_MOST = 1000  # as many names as are looked at in a folder
 DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
+GIVEN = "handed-over"
+"""In the ceremony's folder: an empty file for each document that was handed over."""
 PROOFS = "proofs"
 WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
 EVIDENCE_FILES = ("offline-transcript.jsonl", "screens.json")

@@ -74,12 +74,11 @@ def _invoke(command: click.Command, words: list[str]) -> int:
 
 def _is_of_interruption(error: BaseException | None) -> bool:
     """Tell whether a file was closed twice because Ctrl-C came while it was closed: nothing else is wrong."""
-    chain = []
-    while error is not None:
-        chain.append(error)
+    found = set()
+    while error:
+        found.add(getattr(error, "errno", type(error)))
         error = error.__cause__ or error.__context__
-    is_twice = any(isinstance(each, OSError) and each.errno == errno.EBADF for each in chain)
-    return is_twice and any(isinstance(each, KeyboardInterrupt) for each in chain)
+    return {errno.EBADF, KeyboardInterrupt} <= found
 
 
 def _require_width() -> None:

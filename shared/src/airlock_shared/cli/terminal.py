@@ -126,10 +126,8 @@ def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]])
     """Return a way to ask, as ``asking`` does, at which some answers only open something to read: then it is asked again."""
 
     def asked(question: str, *, piped: bool) -> str:
-        while (words := (answer := asking(question, piped=piped)).split() or [""]) and all(
-            word in opens for word in words
-        ):
-            for word in words:
+        while (words := set((answer := asking(question, piped=piped)).split() or [""])) <= opens.keys():
+            for word in sorted(words):
                 opens[word]()
         return answer
 

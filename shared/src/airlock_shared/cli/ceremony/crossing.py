@@ -6,7 +6,6 @@ import os
 import re
 import select
 import shutil
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from time import monotonic, sleep, time_ns
 from typing import TYPE_CHECKING
 
 from airlock_shared.ceremony.workflow import (
+    GIVEN,
     Stop,
     carrying,
     command_of,
@@ -33,7 +33,6 @@ from airlock_shared.cli.ceremony.waits import (
     place_of_other,
     short,
 )
-from airlock_shared.cli.ceremony.workflow import GIVEN
 from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, paint, say, typed_line
 from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
@@ -52,13 +51,11 @@ _CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 # ---- hand over ------------------------------------------------------------------------------------------------------
 
 
-def hand_over(lead: Lead, told: Course, stop: Stop, shown: set[str]) -> bool:
+def hand_over(lead: Lead, told: Course, stop: Stop) -> bool:
     """Hand over what a stop brings; False where it did not cross, and has to be tried again."""
     crossing = lead.crossing(told)
     if lead.light:
         crossed = _crosses(lead, showing(stop, lead.place))
-        if crossed:
-            _show_window(lead, shown)
     elif crossing is None:
         _hand_over_by_hand(lead, stop)
         crossed = True
@@ -104,21 +101,6 @@ def _hand_over_by_hand(lead: Lead, stop: Stop) -> None:
     if not at_a_terminal():
         raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
     ask_yes("Are they there?", piped=False)
-
-
-def _show_window(lead: Lead, shown: set[str]) -> None:
-    """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
-    from airlock_shared.qr.pictures import WINDOW
-
-    page = lead.folder / "codes" / WINDOW
-    if str(page) in shown:
-        return
-    shown.add(str(page))
-    say(f"Show the other camera {safe('/'.join(page.parts[-3:]))}. It is renewed by itself.")
-    opener = shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
-    if opener:
-        quiet = subprocess.DEVNULL
-        subprocess.Popen([opener, page], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 (ours)
 
 
 # ---- take -----------------------------------------------------------------------------------------------------------

@@ -8,7 +8,9 @@ a process of its own, in the same terminal. It keeps no state: after each stop i
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -198,7 +200,10 @@ def _do(lead: Lead, told: Course, stop: Stop, shown: set[str]) -> bool:
         _show_words(told, shown)
         return take(lead, told, stop)
     if stop.name == "hand":
-        return hand_over(lead, told, stop, shown)
+        crossed = hand_over(lead, told, stop)
+        if crossed and lead.light:
+            _show_window(lead, shown)
+        return crossed
     if stop.name == "seal" and at_a_terminal() and (over := f"outcome of {told.made_here}") not in shown:
         _show_words(told, shown)
         if not await_outcome(lead, told, stop):
@@ -220,6 +225,21 @@ def _do(lead: Lead, told: Course, stop: Stop, shown: set[str]) -> bool:
     if stop.name == "ready":
         note_given(lead, (WAS_READY,))
     return True
+
+
+def _show_window(lead: Lead, shown: set[str]) -> None:
+    """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
+    from airlock_shared.qr.pictures import WINDOW
+
+    page = lead.folder / "codes" / WINDOW
+    if str(page) in shown:
+        return
+    shown.add(str(page))
+    say(f"Show the other camera {safe('/'.join(page.parts[-3:]))}. It is renewed by itself.")
+    opener = shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
+    if opener:
+        quiet = subprocess.DEVNULL
+        subprocess.Popen([opener, page], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 (ours)
 
 
 def _show_words(told: Course, shown: set[str]) -> None:

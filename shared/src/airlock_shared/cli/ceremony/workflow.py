@@ -17,6 +17,7 @@ from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
     DEPLOYMENT,
+    GIVEN,
     PEOPLE,
     STOPS_AT_MOST,
     Facts,
@@ -43,10 +44,6 @@ from airlock_shared.venue.kinds import SIGNED_AT, leaf, path_of
 
 # ---- course lines ---------------------------------------------------------------------------------------------------
 # A ceremony's folder on one machine, and its course as the lines that people read.
-
-
-GIVEN = "handed-over"
-"""In the ceremony's folder: an empty file for each document that was handed over."""
 
 
 def ceremony_folder(plan_file: Path) -> Path:
