@@ -86,7 +86,7 @@ def test_the_list_of_commands_fits_80_columns_and_is_whole(name: str) -> None:
 def test_every_command_stands_under_one_station_of_a_ceremony(name: str) -> None:
     program = PROGRAMS[name]
     assert isinstance(program, LazyCommands)
-    stations = program.stations
+    stations = program.headings
     assert len(set(stations)) == len(stations) > 7
     assert [command for rows in stations.values() for command in rows] == list(program.table)
     assert max(len(rows) for rows in stations.values()) <= 7

@@ -142,3 +142,11 @@ def test_the_examples_of_the_reference_are_understood(tmp_path: Path, venue: Thi
     assert [found[("files", name)] for name in ("services.toml", "venue.json", "custom-steps.plan.toml")] == [
         "understood"
     ] * 3
+
+
+def test_a_read_that_the_venue_does_not_have_is_said_and_not_asked_for(tmp_path: Path, venue: ThirdVenue) -> None:
+    files = write(tmp_path, SERVICES.replace("[paths]\n", '[paths]\nreferral = ""\n'))
+    ended = check(tmp_path, files, venue, "--json")
+    assert ended.code == 0, ended.out + ended.err
+    assert told(ended)["reads", "referral"] == "the services file says that this venue has no endpoint referral"
+    assert "/v2/reads/referral" not in {each.path for each in venue.asked}

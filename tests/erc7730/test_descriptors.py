@@ -126,7 +126,7 @@ def test_another_deployment_gives_other_bonds_and_the_same_words() -> None:
 @cache
 def _examined(folder: str, step: str) -> Examined:
     found = examined_of(good(step, folder), situation(folder))
-    assert not found.verdicts.stopping()
+    assert not found.verdicts.blocking()
     return found
 
 

@@ -13,7 +13,7 @@ from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.status import NoSuchWidth, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import FiltersMissing, Locked, NotSupported
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
-from airlock_offline.ledger.uploads import FiltersRefused, NoDate, ToldMessage
+from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import AppSettings
@@ -39,9 +39,9 @@ PATH = "m/44'/60'/0'/0/0"
 UTMOST = str(2**256 - 1)
 
 
-def told_of(venue: FilteredVenue) -> ToldMessage:
+def told_of(venue: FilteredVenue) -> FilteredMessage:
     deployment = deployed(filtered_document(venue))
-    return ToldMessage(deployment.filters[venue.struct], deployment.token)
+    return FilteredMessage(deployment.filters[venue.struct], deployment.token)
 
 
 class Desk:
@@ -135,7 +135,7 @@ def test_an_amount_has_the_ticker_of_the_token_that_the_device_is_told_of(
 
 def test_another_network_is_named_and_ethereum_is_not() -> None:
     filters = told_of(PERMIT).filters._replace(chain_id=42161)
-    told = ToldMessage(filters, None)
+    told = FilteredMessage(filters, None)
     lines = [line for page in told.pages(read_typed_data(typed(ON_ARBITRUM))[0], "flex") for line in page]
     assert lines[lines.index("Network") + 1] == "Arbitrum"
     assert "Network" not in on_a_flex(PERMIT)
@@ -181,7 +181,9 @@ def test_a_label_of_an_amount_is_cut_as_the_app_cuts_it() -> None:
 # ---- what the device refuses ----------------------------------------------------------------------------------------
 
 
-def without_signing(desk: Desk, venue: FilteredVenue, told: ToldMessage, error: type[Exception], match: str) -> None:
+def without_signing(
+    desk: Desk, venue: FilteredVenue, told: FilteredMessage, error: type[Exception], match: str
+) -> None:
     typed_data, _ = read_typed_data(typed(venue))
     with pytest.raises(error, match=match):
         desk.app.sign_typed_data(PATH, typed_data, told)
@@ -281,7 +283,7 @@ def test_a_record_of_the_token_that_ledger_has_not_signed_is_refused() -> None:
 
 
 def test_a_filter_that_is_left_out_is_missed_at_the_end() -> None:
-    class Skips(ToldMessage):
+    class Skips(FilteredMessage):
         def flow(self, path: str, typed_data: Any) -> Any:
             whole = super().flow(path, typed_data)
             at = max(n for n, apdu in enumerate(whole.values) if apdu.ins == Ins.EIP712_FILTER)
@@ -384,5 +386,5 @@ def test_a_token_that_is_another_one_than_the_message_names_is_refused() -> None
 
 def test_a_set_of_the_file_that_ledger_has_not_signed_is_pinned_and_refused_by_the_device() -> None:
     deployment = deployed(filtered_document(PERMIT, changed_set(PERMIT, (("fields", 0, "label"), "Owner"))))
-    told = ToldMessage(deployment.filters["Permit"], deployment.token)
+    told = FilteredMessage(deployment.filters["Permit"], deployment.token)
     without_signing(Desk(), PERMIT, told, FiltersRefused, "a message filter for Permit")

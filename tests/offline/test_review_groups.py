@@ -160,7 +160,7 @@ def test_a_step_with_any_other_value_shows_it_in_its_row_or_leaves_the_group(alt
     many = steps(12)
     ALTERED[altered](many[at])
     groups, items = grouped(many)
-    assert not any(item.verdicts.hinder() for item in items)
+    assert not any(item.verdicts.blocks_signing() for item in items)
     require_nothing_hidden(groups, items)
     inside = [each for group in ids(groups, items) for each in group]
     assert (many[at].id in inside) == (altered not in ("terms", "expiry"))
@@ -247,7 +247,7 @@ def test_steps_of_another_signer_are_another_group() -> None:
     requests[6:] = [request._replace(path="m/44'/60'/7'/0/0") for request in requests[6:]]
     items = examine(requests, situation)
     groups = list(groups_of(items, UsedNonces(), lambda _case: []))
-    assert not any(item.verdicts.hinder() for item in items)
+    assert not any(item.verdicts.blocks_signing() for item in items)
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(7, 13)]]
 
 

@@ -48,7 +48,7 @@ def path(home: OnlineHome) -> Path:
 
 
 def marked(desk: DeliveringMachine, home: OnlineHome) -> DeliveringMachine:
-    desk.world = desk.world._replace(marks=home.marks(desk.world.journal.journal_id), patience_s=0)
+    desk.world = desk.world._replace(transcript_marks=home.marks(desk.world.journal.journal_id), patience_s=0)
     return desk
 
 

@@ -44,7 +44,7 @@ def prepared(client: Http, step: str, extra: str) -> tuple[Prepared, dict[str, o
 @pytest.mark.parametrize("entity", ["", ENTITY])
 def test_the_trigger_to_replace_goes_into_the_route_alone(client: Http, step: str, entity: str) -> None:
     result, sent = prepared(client, step, f'replaces = "{entity}"' if entity else "")
-    assert result.verdicts.stopping() == []
+    assert result.verdicts.blocking() == []
     assert result.request.as_json()["route"] == {"to": "core-api"} | ({"replaces": entity} if entity else {})
     vector = good(step)["requests"][0]["fields"]
     indices = ("tradeIndex", "pairIndex")

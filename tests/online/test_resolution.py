@@ -9,7 +9,7 @@ import pytest
 
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
-from airlock_online.delivery.routes.context import Delivery, Found
+from airlock_online.delivery.routes.context import Delivery, Observation
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export_delivery, follow_submission, submit_delivery
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
@@ -20,7 +20,7 @@ from online.loopback import Wire, frame, reply, stream
 from online.test_journal import DIGEST, put
 
 SUBMIT = "POST /market/execute-batched"
-GONE = Found("the position on pair 1, slot 0", "no such position", True)
+GONE = Observation("the position on pair 1, slot 0", "no such position", True)
 THERE = GONE._replace(found="long, 100 USDC", kept=None)
 OTHER = GONE._replace(found="long, 100 USDC", kept=False)
 
@@ -40,8 +40,8 @@ def lost(desk: DeliveringMachine, way: str) -> Delivery:
     return delivery
 
 
-def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Found]) -> OrderOutcome:
-    world = desk.reading(lambda *_: used)._replace(look=lambda _: seen, on_asked=lambda *both: asked.append(both))
+def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Observation]) -> OrderOutcome:
+    world = desk.reading(lambda *_: used)._replace(read_back=lambda _: seen, on_asked=lambda *both: asked.append(both))
     asked: list[tuple[str, str]] = []
     outcome = follow_submission(order("batched-market", "https://venue.example").digest, world)
     assert {question for question, _ in asked} >= {f"the builder: {found.what}" for found in seen if used}
@@ -62,7 +62,7 @@ def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Found]) ->
     ],
 )
 def test_no_position_proves_a_fill_of_this_very_order(
-    desk: DeliveringMachine, used: bool | None, seen: Sequence[Found], state: OrderState
+    desk: DeliveringMachine, used: bool | None, seen: Sequence[Observation], state: OrderState
 ) -> None:
     lost(desk, "batched-market")
     assert looked(desk, used, seen).state is state

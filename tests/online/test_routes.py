@@ -314,7 +314,6 @@ def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Deli
 @pytest.mark.parametrize(
     "broken",
     [
-        relay_status("confirmed"),
         relay_status("confirmed", blockNumber="7"),
         relay_status("confirmed", blockNumber=7, hash=TX),
         relay_status("confirmed", blockNumber=7, hash=None),

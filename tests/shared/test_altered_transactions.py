@@ -260,7 +260,7 @@ def _examine_and_confirm(document: Any) -> dict[str, str]:
         results |= {verdict.check: verdict.result for verdict in verdicts}
         assert set(results.values()) <= RESULTS
         assert all(str(verdict) for verdict in verdicts)
-        if not found.verdicts.stopping():
+        if not found.verdicts.blocking():
             assert found.case is not None
             confirm(found.case)
             results["second opinion"] = "pass"

@@ -73,7 +73,7 @@ class Sent:
 def test_a_fee_within_the_plan_s_limit_is_signed_by_a_trader_and_by_a_delegate(value: str) -> None:
     for step in ("limit-update", "limit-update-desk"):
         found = examined_of(_sending(value, step), _situation())
-        assert found.verdicts.stopping() == [], value
+        assert found.verdicts.blocking() == [], value
         assert isinstance(found.case, CallCase)
         confirm(found.case)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.roles import STATIONS, Half
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import (
     ATTEMPTS,
     DEPLOYMENT,
@@ -95,7 +95,7 @@ class Machine:
         self.record("ceremony-begun", ceremony="demo", plan=self.plan.fingerprint, roles=NAMES_HELD)
 
     def confirm(self, station: str, compared: str, *roles: str) -> None:
-        for role in roles or STATIONS[station].needs(self.half, self.plan):
+        for role in roles or CHECKPOINTS[station].needs(self.half, self.plan):
             self.record("station-confirmed", ceremony="demo", station=station, by=[role], compared=compared)
 
     def stops(self) -> list[Stop]:
@@ -218,7 +218,7 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_every_comparison_of_the_table_is_a_stop_on_the_machine_that_has_to_make_it(half: Half) -> None:
     stops = {stop.of: stop.by for stop in Machine(half).stops() if stop.name == "compare"}
-    assert stops == {name: each.needs(half, PLAN) for name, each in STATIONS.items() if each.needs(half, PLAN)}
+    assert stops == {name: each.needs(half, PLAN) for name, each in CHECKPOINTS.items() if each.needs(half, PLAN)}
 
 
 def test_one_role_that_did_not_answer_is_asked() -> None:

@@ -95,7 +95,7 @@ def test_a_signature_over_an_item_that_is_refused_is_not_reached() -> None:
     signed = parse_signatures(SIGNED_TEXT.encode())[1][0]
     verdicts = examined(request_of(document), None, signed).verdicts
     assert {v.result for v in verdicts.all() if v.check.startswith("SIG-")} == {"not-reached"}
-    assert "SIG-SIGNER" in {v.check for v in verdicts.stopping()}
+    assert "SIG-SIGNER" in {v.check for v in verdicts.blocking()}
 
 
 @pytest.mark.parametrize("changed", ["digest", "signer"])

@@ -75,7 +75,7 @@ WHOLE = VALUES | {"shift": "-3"}
 
 def test_it_is_signed_when_the_plan_says_every_argument_and_other_libraries_agree() -> None:
     found = examined_of(_document(), _situation(WHOLE))
-    assert found.verdicts.stopping() == []
+    assert found.verdicts.blocking() == []
     assert isinstance(found.case, CallCase)
     assert [decision.decided_by for decision in found.case.decisions] == 5 * ["plan"]
     confirm(found.case)
@@ -238,7 +238,7 @@ def test_a_zero_that_is_not_zero_is_refused() -> None:
 def test_a_kind_names_the_unit_and_the_plan_still_gives_the_raw_value() -> None:
     kinds = _own()["depositLp"]["leaves"] | {"amount": "collateralUsdc"}
     found = examined_of(_document(), _situation(WHOLE, _own(leaves=kinds)))
-    assert found.verdicts.stopping() == []
+    assert found.verdicts.blocking() == []
     assert _deployed(_own(leaves=kinds)).calls.by_name["depositLp"].fields[0].unit.name == "USDC"
 
 

@@ -104,7 +104,7 @@ def _judge(item: dict[str, Any], where: Situation | None = None) -> set[str]:
 
 def test_a_pinned_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
     found = examined(read_request(_item(_message(situation().now_ms))), _situation())
-    assert found.verdicts.stopping() == []
+    assert found.verdicts.blocking() == []
     assert isinstance(found.case, IntentCase)
     assert is_custom(found.case.intent)
     confirm(found.case)

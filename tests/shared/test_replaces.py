@@ -34,14 +34,14 @@ def verdicts(meant: str, came: str) -> Verdicts:
 
 @pytest.mark.parametrize("entity", ["", ENTITY, "7", "a/b?c", "~" * 200])
 def test_the_trigger_that_the_plan_names_is_the_one_replaced(entity: str) -> None:
-    assert verdicts(entity, entity).stopping() == []
+    assert verdicts(entity, entity).blocking() == []
 
 
 @pytest.mark.parametrize(
     ("meant", "came"), [(ENTITY, ""), ("", ENTITY), (ENTITY, ENTITY.upper()), (ENTITY, ENTITY + " "), ("7", "07")]
 )
 def test_another_trigger_than_the_plans_is_refused(meant: str, came: str) -> None:
-    [verdict] = verdicts(meant, came).stopping()
+    [verdict] = verdicts(meant, came).blocking()
     assert (verdict.check, verdict.where) == ("PLAN-REQUEST", "route.replaces")
 
 
@@ -49,7 +49,7 @@ def test_what_is_no_trigger_replaces_nothing() -> None:
     where = Situation(parse_plan(PLAN_TEXTS["requests"].encode()), deployment(), NOW_MS)
     for step in where.plan.steps:
         request = request_of(good(step))._replace(replaces=ENTITY)
-        assert "PLAN-REQUEST" in {verdict.check for verdict in examined(request, where).verdicts.stopping()}, step
+        assert "PLAN-REQUEST" in {verdict.check for verdict in examined(request, where).verdicts.blocking()}, step
 
 
 def test_a_transaction_replaces_no_trigger() -> None:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from airlock_shared.ceremony.roles import (
+    CHECKPOINTS,
     MAX_NAME,
     NO_ROLES,
     NOT_BEGUN,
     NOT_ENDED,
-    STATIONS,
     SUPERSEDED,
     Half,
     Standing,
@@ -140,21 +140,21 @@ def test_a_ceremony_with_every_role_and_every_station_is_complete(half: Half) ->
 
 def test_the_stations_are_those_of_the_day_in_its_order() -> None:
     day = ["plan", "deployment", "preflight", "address", "requests", "review", "signatures", "outcome", "seal"]
-    assert list(STATIONS) == day
-    assert all("witness" in by for station in STATIONS.values() for by in station.by.values())
+    assert list(CHECKPOINTS) == day
+    assert all("witness" in by for station in CHECKPOINTS.values() for by in station.by.values())
 
 
 PLACES: list[tuple[Half, str]] = [
     (half, station.name) for half in ("online", "offline") for station in stations_of(half)
 ]
-MADE_THERE = [(half, station) for half, station in PLACES if STATIONS[station].made_on == half]
+MADE_THERE = [(half, station) for half, station in PLACES if CHECKPOINTS[station].made_on == half]
 CASES = [place for place in PLACES if place not in MADE_THERE]
 
 
 @pytest.mark.parametrize(("half", "station"), CASES)
 def test_a_station_that_nobody_confirmed_keeps_it_incomplete(half: Half, station: str) -> None:
     found = stands(*whole(half, without=station), half=half)
-    roles = " and ".join(STATIONS[station].by[half])
+    roles = " and ".join(CHECKPOINTS[station].by[half])
     assert found.missing == (f"station {station} is not confirmed by {roles}",)
     assert not found.complete
 
@@ -163,15 +163,15 @@ def test_a_station_that_nobody_confirmed_keeps_it_incomplete(half: Half, station
 def test_where_a_document_was_made_nobody_has_to_confirm_it(half: Half, station: str) -> None:
     found = stands(*whole(half, without=station), half=half)
     assert (found.missing, found.complete) == ((), True)
-    assert STATIONS[station].needs(half, PLAN) == ()
+    assert CHECKPOINTS[station].needs(half, PLAN) == ()
 
 
 def test_each_document_is_confirmed_on_the_machine_that_did_not_make_it() -> None:
-    made = {station.name: station.made_on for station in STATIONS.values() if station.made_on}
+    made = {station.name: station.made_on for station in CHECKPOINTS.values() if station.made_on}
     assert made == {"plan": "online", "deployment": "online", "requests": "online", "signatures": "offline"}
     for name, half in made.items():
         other: Half = "offline" if half == "online" else "online"
-        assert STATIONS[name].needs(other, PLAN) == STATIONS[name].by[other] != ()
+        assert CHECKPOINTS[name].needs(other, PLAN) == CHECKPOINTS[name].by[other] != ()
 
 
 @pytest.mark.parametrize(("half", "station"), CASES)
@@ -311,7 +311,7 @@ def test_a_station_is_confirmed_again_when_what_stands_on_record_changed(
 ) -> None:
     events = whole(half)
     found = stands(*events[:-1], later, events[-1], half=half)
-    roles = " and ".join(STATIONS[station].by[half])
+    roles = " and ".join(CHECKPOINTS[station].by[half])
     told = f"station {station} is not confirmed by {roles}, because its record changed"
     assert (told in found.missing) == ((half, station) in CASES)
     assert [each.holds for each in found.stations[station]] == [False]

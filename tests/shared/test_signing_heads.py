@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.document import OwnRecord, Told, head_is_known, own_record
+from airlock_shared.checks.document import HeaderEvidence, OwnRecord, head_is_known, own_record
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.requests import Header, parse_requests
 from airlock_shared.documents.transcript import Entry, machine_of, next_entry
@@ -45,7 +45,9 @@ def header(heads: dict[str, str], *, created_ms: int = NOW_MS, own_head: str = H
 
 
 def passes(told: Header, own: OwnRecord | None) -> bool | None:
-    return {"pass": True, "refused": False, "not-judged": None}[head_is_known.run(Told(told, plan(), own)).result]
+    return {"pass": True, "refused": False, "not-judged": None}[
+        head_is_known.run(HeaderEvidence(told, plan(), own)).result
+    ]
 
 
 def test_any_head_of_this_machine_is_known_and_no_other() -> None:
@@ -101,7 +103,7 @@ def test_a_plan_that_replaces_what_was_signed_here_knows_this_machine(replaced: 
     agreed = plan()
     first = next(iter(agreed.steps))
     steps = {**agreed.steps, first: agreed.steps[first]._replace(replaced_digest=replaced)}
-    found = head_is_known.run(Told(header({}), agreed._replace(steps=steps), own_record(ENTRIES)))
+    found = head_is_known.run(HeaderEvidence(header({}), agreed._replace(steps=steps), own_record(ENTRIES)))
     assert found.result == ("pass" if replaced == DIGEST else "refused")
 
 

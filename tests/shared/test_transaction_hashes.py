@@ -37,7 +37,7 @@ repeatable = settings(
 
 def _examined(step: str) -> CallCase:
     found = examined_of(good(step, FOLDER), situation(FOLDER))
-    assert found.verdicts.stopping() == []
+    assert found.verdicts.blocking() == []
     assert isinstance(found.case, CallCase)
     return found.case
 
@@ -150,7 +150,7 @@ def test_another_spelling_of_the_same_bytes_is_no_disagreement(spelling: str) ->
     else:
         payload[spelling] = "0x" if spelling == "value" else payload[spelling].lower()
     found = examined_of(document, situation(FOLDER))
-    assert found.verdicts.stopping() == []
+    assert found.verdicts.blocking() == []
     assert found.case is not None
     confirm(found.case)
 

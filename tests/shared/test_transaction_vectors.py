@@ -60,8 +60,8 @@ def _item(document: dict[str, Any]) -> dict[str, Any]:
 def test_a_good_transaction_passes_every_check(step: str) -> None:
     known = Known(used=UsedNonces(), proofs={each.sha256() for each in good_challenges(FOLDER)})
     verdicts = examined(request_of(_good(step)), situation(FOLDER), known=known).verdicts
-    assert not verdicts.hinder()
-    assert verdicts.stopping() == verdicts.not_judged() == []
+    assert not verdicts.blocks_signing()
+    assert verdicts.blocking() == verdicts.not_judged() == []
     assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
     assert _judge(_good(step)) == set()
 
@@ -154,7 +154,7 @@ def test_another_spelling_of_the_same_bytes_gives_the_same_digest(step: str, pla
     payload = _item(document)["payload"]
     payload[place] = {"lower": payload[place].lower(), "upper": "0x" + payload[place][2:].upper()}.get(text, text)
     after = examined_of(document, situation(FOLDER))
-    assert after.verdicts.stopping() == []
+    assert after.verdicts.blocking() == []
     assert after.digest == before.digest
 
 

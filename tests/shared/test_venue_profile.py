@@ -22,7 +22,7 @@ from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calldata import decode_call, encode_call
-from airlock_shared.venue.calls import CALLS, selector_of, selectors
+from airlock_shared.venue.calls import CALLS, argument_leaves, selector_of, selectors
 from airlock_shared.venue.kinds import LEAF_KINDS, leaf
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
@@ -209,7 +209,7 @@ def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_i
         intent = CATALOGUE[name]
         leaves, fields = dict(leaves_of(types_of(intent), name)), intent.fields
     else:
-        leaves = {p: t for each in CALLS[name].arguments for p, t in profiles.argument_leaves(each)}
+        leaves = {p: t for each in CALLS[name].arguments for p, t in argument_leaves(each)}
         fields = CALLS[name].fields
     assert [(field.path, profiles.holds(field.kind, leaves[field.path])) for field in fields] == [
         (p, True) for p in leaves

@@ -17,7 +17,7 @@ from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status_words import FiltersMissing
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
-from airlock_offline.ledger.uploads import FiltersRefused, ToldMessage
+from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
@@ -69,7 +69,7 @@ def test_a_message_with_published_filters_is_shown_as_listed_and_signed(
     assert person.pages == by_the_software_ledger(told, typed_data, real_app.file.built)
 
 
-def by_the_software_ledger(told: ToldMessage, typed_data: Any, built: str) -> list[Page]:
+def by_the_software_ledger(told: FilteredMessage, typed_data: Any, built: str) -> list[Page]:
     shown: list[Page] = []
 
     def person(pages: list[Page]) -> bool:
@@ -111,7 +111,7 @@ def test_what_ledger_has_not_signed_is_refused(real_app: RealApp, change: Callab
         EthereumApp(transport).sign_typed_data(PATH, typed_data, told._replace(filters=change(told.filters)))
 
 
-class Skips(ToldMessage):
+class Skips(FilteredMessage):
     """A client that leaves one filter out."""
 
     def flow(self, path: str, typed_data: Any) -> Any:

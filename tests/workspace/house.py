@@ -125,3 +125,46 @@ def classes() -> dict[str, list[str]]:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 found.setdefault(node.name, []).append(module.name)
     return found
+
+
+def is_rehearsal(name: str) -> bool:
+    """Tell whether a module belongs to a rehearsal, which speaks for the venue or for the Ledger."""
+    return name.split(".")[0] in ("airlock_rehearsal", "airlock_software_ledger")
+
+
+def public_names(*, rehearsal: bool) -> dict[str, set[str]]:
+    """Return every public name that a module defines at its top, with the modules; those of the rehearsals if asked for."""
+    found: dict[str, set[str]] = {}
+    for module in modules().values():
+        if rehearsal or not is_rehearsal(module.name):
+            for name in _at_the_top(module):
+                if not name.startswith("_"):
+                    found.setdefault(name, set()).add(module.name)
+    return found
+
+
+def _at_the_top(module: Module) -> Iterator[str]:
+    for node in module.tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                stored = (
+                    name for name in ast.walk(target) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)
+                )
+                yield from (name.id for name in stored)
+
+
+def defined(module: Module) -> set[str]:
+    """Return every name that a module defines: functions, classes, variables, fields and parameters."""
+    nodes = list(ast.walk(module.tree))
+    names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def docstrings(module: Module) -> Iterator[str]:
+    """Yield the docstrings of a module, its classes and its functions, and of its values."""
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value

@@ -58,7 +58,7 @@ def man_page(name: str, program: LazyCommands) -> str:
         ".SH OPTIONS",
         *_options(program, context),
     ]
-    for heading, rows in program.stations.items():
+    for heading, rows in program.headings.items():
         lines += [f".SH {_text(heading.upper())}"]
         for command in rows:
             member = program.get_command(context, command)

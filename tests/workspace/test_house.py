@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import click
@@ -17,12 +18,16 @@ from workspace.house import (
     Module,
     circles,
     classes,
+    defined,
+    docstrings,
     imported,
     imports,
     inside,
+    is_rehearsal,
     longest_chain,
     modules,
     modules_in_folders,
+    public_names,
 )
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
@@ -97,6 +102,51 @@ def test_the_halves_never_import_each_other(importer: str, never: str) -> None:
     mine = {(name, other.split(".")[0]) for name, other in found if name.split(".")[0] == importer}
     assert mine
     assert {name for name, distribution in mine if distribution == never} == set()
+
+
+# ---- one name for one thing -----------------------------------------------------------------------------------------
+
+COMMANDS = frozenset(
+    "ceremony check config delegate doctor explain follow forget main make_command plan program report scan send show"
+    " show_config".split()
+)
+ONE_FORM = frozenset("CALL_CHECKS CHECKS MODULES ROUTE complete parcel read_call".split())
+TWIN_HALVES = frozenset("HOME_VARIABLE default_home now_ms read_config".split())
+"""What may stand in several files: a command in each half, what modules of one form are asked for, a half's own home."""
+SHARED_WITH_THE_REHEARSAL_AT_MOST = 44
+"""The venue's peer and the software Ledger say the same things in their own code: endpoints, standards, constants."""
+
+
+def test_one_public_name_is_defined_in_one_file() -> None:
+    product = {name: places for name, places in public_names(rehearsal=False).items() if len(places) > 1}
+    assert set(product) == COMMANDS | ONE_FORM | TWIN_HALVES, product
+    everywhere = {name for name, places in public_names(rehearsal=True).items() if len(places) > 1}
+    assert len(everywhere - set(product)) <= SHARED_WITH_THE_REHEARSAL_AT_MOST
+
+
+GLOSSARY = (ROOT / "docs/reference/glossary.md").read_text()
+TERMS = re.findall(r"^\| ([^|]+) \| [^|]+ \| (?:`(\w+)`)? \|$", GLOSSARY, re.MULTILINE)[1:]
+FORBIDDEN = re.findall(r"`([^`]+)`", GLOSSARY.partition("Not used in code:")[2])
+
+
+def test_the_glossary_is_short_and_in_order() -> None:
+    assert 30 < len(TERMS) <= 60
+    assert [term for term, _ in TERMS] == sorted((term for term, _ in TERMS), key=str.casefold)
+    assert len(set(TERMS)) == len(TERMS)
+
+
+def test_each_name_of_the_glossary_exists_in_the_code() -> None:
+    found = {name.split(".")[0] for name in modules()} | set().union(*map(defined, modules().values()))
+    assert {name for _, name in TERMS if name} - found == set()
+
+
+def test_no_word_that_the_glossary_forbids_is_in_the_code() -> None:
+    assert len(FORBIDDEN) > 8
+    product = [module for name, module in modules().items() if not is_rehearsal(name)]
+    used = set().union(*map(defined, product))
+    said = " ".join(docstring for module in product for docstring in docstrings(module))
+    words = [word for word in FORBIDDEN if word in used or re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said)]
+    assert words == []
 
 
 # ---- the measures themselves ----------------------------------------------------------------------------------------

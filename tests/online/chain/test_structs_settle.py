@@ -43,7 +43,7 @@ def signed_by_ledger(ground: Ground, step: str) -> tuple[str, bytes, bytes]:
     """Return struct, intent and signature of a step: examined by the gate, signed field by field on the software Ledger."""
     request = request_of(document(ground.venue, step))
     found = judge_item(request, situation(ground.venue), Known())
-    assert found.verdicts.stopping() == []
+    assert found.verdicts.blocking() == []
     case = found.case
     assert isinstance(case, IntentCase)
     path = PATHS[signer_of(step).address]

@@ -46,7 +46,7 @@ from airlock_software_ledger.display import Tokens, address_pages
 from airlock_software_ledger.typed_flow import TypedFlow
 from airlock_software_ledger.uploads import Uploads
 
-Screens = Callable[[list[Page]], bool]
+_Screens = Callable[[list[Page]], bool]
 """Shows the pages of one request and returns whether the person approves."""
 
 _OLD_VERSION = "1.10.4"
@@ -71,7 +71,7 @@ class SoftwareLedger:
         settings: AppSettings = AppSettings(),  # noqa: B008  (a frozen value)
         seed: str = keys.TEST_SEED,
         faults: frozenset[str] = frozenset(),
-        screens: Screens = approve,
+        screens: _Screens = approve,
     ) -> None:
         """Switch it on. Raises ``UsageError`` for a model or a fault that there is not."""
         if model not in MODELS or MODELS[model].screen is None or not faults <= set(FAULTS):

@@ -65,7 +65,7 @@ def ask_on_terminal(pages: list[Page]) -> bool:
 # ---- server ---------------------------------------------------------------------------------------------------------
 
 
-LOOPBACK = "127.0.0.1"
+_LOOPBACK = "127.0.0.1"
 MAX_APDU = 260  # five bytes of header and length, and 255 of data
 
 _BANNER = "SIMULATOR: a software Ledger with a public test seed. It protects nothing."
@@ -103,7 +103,7 @@ def run_emulator(
 
 def _listening(port: int) -> socket.socket:
     try:
-        return socket.create_server((LOOPBACK, port))
+        return socket.create_server((_LOOPBACK, port))
     except OSError as error:
         what = f"nothing can listen at port {port}: {error.strerror}"
         raise UsageError(what, do="name another port; without --port a free one is taken") from error

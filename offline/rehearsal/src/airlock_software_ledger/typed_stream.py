@@ -18,8 +18,8 @@ from airlock_software_ledger.answers import BAD_DATA, UNSPECIFIED, Failed, fail_
 # The definition of an EIP-712 field as the app reads it: type code, custom struct or size, array levels, name.
 
 
-CUSTOM, INT, UINT, ADDRESS, BOOL, STRING, FIXED_BYTES, BYTES = range(8)
-DYNAMIC_TYPES = (STRING, BYTES)
+_CUSTOM, INT, UINT, ADDRESS, BOOL, STRING, FIXED_BYTES, _BYTES = range(8)
+DYNAMIC_TYPES = (STRING, _BYTES)
 
 _NAMES = ("", "int", "uint", "address", "bool", "string", "bytes", "bytes")
 _SIZED = (INT, UINT, FIXED_BYTES)
@@ -42,7 +42,7 @@ class FieldType(NamedTuple):
         return base + "".join("[]" if level is None else f"[{level}]" for level in self.levels)
 
 
-def text_of(raw: bytes) -> str:
+def _text_of(raw: bytes) -> str:
     """Return a name's text; only printable ASCII is a name."""
     fail_if(not raw or not all(0x21 <= byte <= 0x7E for byte in raw))
     return raw.decode("ascii")
@@ -63,15 +63,15 @@ def read_field(data: bytes) -> FieldType:
     first = byte()
     code = first & _TYPE_MASK
     sized = bool(first & _SIZE_FLAG)
-    fail_if(code > BYTES or sized != (code in _SIZED))
-    custom = text_of(taken(byte())) if code == CUSTOM else ""
+    fail_if(code > _BYTES or sized != (code in _SIZED))
+    custom = _text_of(taken(byte())) if code == _CUSTOM else ""
     size = byte() if sized else 0
     levels: tuple[int | None, ...] = ()
     for _ in range(byte() if first & _ARRAY_FLAG else 0):
         kind = byte()
         fail_if(kind > 1)
         levels += (byte() if kind else None,)
-    field = FieldType(code, custom, size, levels, text_of(taken(byte())))
+    field = FieldType(code, custom, size, levels, _text_of(taken(byte())))
     fail_if(left.read())
     return field
 
@@ -122,7 +122,7 @@ class TypedStream:
 
     def define_struct(self, name: bytes) -> None:
         """Begin a struct. The name may be there already: then the older definition is the one that is found."""
-        self._structs.append((text_of(name), []))
+        self._structs.append((_text_of(name), []))
 
     def define_field(self, data: bytes) -> None:
         """Add a field to the struct defined last."""
@@ -166,7 +166,7 @@ class TypedStream:
 
     def begin(self, root: bytes) -> None:
         """Begin the values of a root struct: ``EIP712Domain`` first, then the primary type."""
-        name = text_of(root)
+        name = _text_of(root)
         fail_if(self._wanted is not None)
         fail_if((name == DOMAIN) == bool(self.root) or len(self.hashes) == 2, UNSPECIFIED)
         self.root = name
@@ -228,13 +228,13 @@ class TypedStream:
             answer = yield _Wanted(field, True, path)
             fail_if(levels[-1] not in (None, answer[0]))
             self._met("some" if answer[0] else "none")
-            self.otherwise |= field.code == CUSTOM and len(field.levels) > 1
+            self.otherwise |= field.code == _CUSTOM and len(field.levels) > 1
             words = []
             for _ in range(answer[0]):
                 word = yield from self._walk_field(field, levels[:-1], f"{path}.[]")
                 words.append(word)
             return keccak256(b"".join(words))
-        if field.code == CUSTOM:
+        if field.code == _CUSTOM:
             return (yield from self._walk_struct(field.custom, f"{path}."))
         raw = yield _Wanted(field, False, path)
         self._met("value")

@@ -18,7 +18,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import FOLDER_TYPE
 
 # heading -> name -> its line in the list of commands; its module is imported only when it is used
-_STATIONS = {
+_HEADINGS = {
     "Days before": {
         "plan": "Write, check, show or draft a ceremony plan.",
     },
@@ -75,7 +75,7 @@ class OfflineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_offline.cli"
-    stations: ClassVar = _STATIONS
+    headings: ClassVar = _HEADINGS
     modules: ClassVar = MODULES
 
 

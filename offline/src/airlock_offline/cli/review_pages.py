@@ -187,7 +187,7 @@ class ReviewPages:
 
     def beside(self, transport: Transport) -> Transport:
         """Return a transport that shows the list to compare while a person is waited for, and changes nothing else."""
-        return _Beside(transport, self)
+        return _PagingTransport(transport, self)
 
     @contextmanager
     def turning(self) -> Iterator[None]:
@@ -230,7 +230,7 @@ class ReviewPages:
                     key = keys.key(ended)
 
 
-class _Beside:
+class _PagingTransport:
     """A ``Transport`` beside which a list is shown while a person is waited for."""
 
     def __init__(self, transport: Transport, pages: ReviewPages) -> None:

@@ -18,7 +18,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data_screens import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
-from airlock_offline.signing.device_pages import device_pages, need_of, told_of, typed_data_of
+from airlock_offline.signing.device_pages import device_pages, filtered_message, need_of, typed_data_of
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review_groups import groups_of
 from airlock_offline.signing.rows import proof_lines, replacement_rows
@@ -141,7 +141,7 @@ def sign(
     known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
     heading = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)
-    _check_document([*heading.stopping(), *steps.stopping(), *heading.not_judged()])
+    _check_document([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.is_rehearsal())
@@ -151,26 +151,26 @@ def sign(
     around = pages.beside if pages else lambda it: it
     with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
         app = isolation.guarded(device.app)
-        station = _desk(state, entries, device, app, ask, pages)
-        if (first := first_to_sign(items, situation, station)) is not None:
-            station.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
+        desk = _desk(state, entries, device, app, ask, pages)
+        if (first := first_to_sign(items, situation, desk)) is not None:
+            desk.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
             begun["model"] = device.model
         if was_begun(entries, plan, fingerprint):
             say("These requests were compared on this machine before; their fingerprint is the same.")
-        elif not qr and not compared:  # by light, it was asked when it came
+        elif not qr and not compared:  # by QR codes, it was asked when it came
             ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
-        examined = [judged(item, situation, station) for item in items]
+        examined = [judged(item, situation, desk) for item in items]
         document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
         groups = GroupPages(
-            groups_of(examined, station.used, lambda case: _told_of_the_ledger(case, device.listed)[1]),
+            groups_of(examined, desk.used, lambda case: _told_of_the_ledger(case, device.listed)[1]),
             confirmed_on_pages(entries, plan, fingerprint),
             pages,
             ask,
-            lambda digests: station.record(PAGE_CONFIRMED, {**document, "digests": digests}),
+            lambda digests: desk.record(PAGE_CONFIRMED, {**document, "digests": digests}),
         )
-        results, stopped = _sign_all(examined, situation, station, groups)
+        results, stopped = _sign_all(examined, situation, desk, groups)
     signed = any(result.signed.result == "signed" for result in results)
     if stopped is not None:
         if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
@@ -201,7 +201,7 @@ def _hand_over(
     qr: bool,
     as_json: bool,
 ) -> None:
-    """Write the signatures, to the file named or into the folder, record it, say it, show them by light, and finish.
+    """Write the signatures, to the file named or into the folder, record it, say it, show them by QR codes, and finish.
 
     What ``stopped`` the command ends it, after what was signed before is handed over.
     """
@@ -272,7 +272,7 @@ def _desk(
             say_all(listed)
 
     def show(examined: Examined) -> None:
-        case = None if examined.verdicts.hinder() else examined.case
+        case = None if examined.verdicts.blocks_signing() else examined.case
         pages, notes = _told_of_the_ledger(to_sign(examined, state), device.listed)
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
         if case is not None:
@@ -307,12 +307,12 @@ def _before(entries: list[Entry], case: Case) -> dict[str, str] | None:
 
 
 def _sign_all(
-    examined: list[Examined], situation: Situation, station: SigningDesk, groups: GroupPages
+    examined: list[Examined], situation: Situation, desk: SigningDesk, groups: GroupPages
 ) -> tuple[list[ItemResult], AirlockError | None]:
     """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
     items = {"0x" + each.digest.hex(): each.received.request for each in examined}
-    kept = sum(digest in groups.answers and bool(station.state.signed(digest)) for digest in items)
+    kept = sum(digest in groups.answers and bool(desk.state.signed(digest)) for digest in items)
     if kept:
         say(f"{kept} of {len(examined)} steps were signed before; their kept signatures are used again.")
     for each in examined:
@@ -320,17 +320,15 @@ def _sign_all(
         fresh = situation._replace(now_ms=now_ms())
 
         def waiting(other: str, fresh: Situation = fresh) -> bool:
-            return to_sign(judged(items[other], fresh, station), station.state) is not None
+            return to_sign(judged(items[other], fresh, desk), desk.state) is not None
 
         try:
-            before = station.state.signed(digest) if groups.answers.get(digest) else None
+            before = desk.state.signed(digest) if groups.answers.get(digest) else None
             groups.come_to(digest, waiting)
-            results.append(sign_item(item, fresh, station, groups.answers))
+            results.append(sign_item(item, fresh, desk, groups.answers))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
-                station.state.transcript.record(
-                    "sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms()
-                )
+                desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
             return results, signing_error(error, item.step)
         if results[-1].signed.result == "signed" and groups.answers.get(digest):
@@ -355,7 +353,7 @@ def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]],
     pages = device_pages(case, model, by_hashes=by_hashes)
     if by_hashes or not isinstance(case, IntentCase):
         return pages, []  # the review's own notes say so
-    told = told_of(case)
+    told = filtered_message(case)
     return pages, told.notes(typed_data_of(case), model) if told else not_shown_in_full(typed_data_of(case), model)
 
 
@@ -368,7 +366,7 @@ def sections_of(
     yield from review.review_sections(examined, steps.index(examined.received.request.step) + 1, len(steps))
     yield list(proof_lines(verdicts.all()))
     yield list(replacement_rows(case, used)) if case is not None else []
-    if case is not None and not verdicts.hinder():
+    if case is not None and not verdicts.blocks_signing():
         yield list(review.hash_lines(case))
         yield list(review.screen_lines(pages, model, version, notes)) if pages else []
     yield list(review.verdict_lines(verdicts))

@@ -94,7 +94,7 @@ def _require_passed(request: Request, situation: Situation) -> bytes:
     examined = judge_item(request, situation, Known())
     for verdict in examined.verdicts.refused():
         refusal = refusal_of(verdict)
-        refusal.exit_code = exit_code_of(examined.verdicts.stopping())
+        refusal.exit_code = exit_code_of(examined.verdicts.blocking())
         raise refusal
     for verdict in examined.verdicts.not_judged():
         say(f"  not judged yet: {verdict.check}: {verdict.what}")

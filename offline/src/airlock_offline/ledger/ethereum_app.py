@@ -50,7 +50,7 @@ from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 
 if TYPE_CHECKING:
-    from airlock_offline.ledger.uploads import ToldMessage
+    from airlock_offline.ledger.uploads import FilteredMessage
 
 
 APP_NAME = "Ethereum"
@@ -136,7 +136,7 @@ class EthereumApp:
         reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
         return account_in(reply, doing)
 
-    def sign_typed_data(self, path: str, typed_data: TypedData, told: ToldMessage | None = None) -> DeviceSignature:
+    def sign_typed_data(self, path: str, typed_data: TypedData, told: FilteredMessage | None = None) -> DeviceSignature:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages.
 
         What it is ``told`` of the message says what it shows instead, and needs Raw messages off.

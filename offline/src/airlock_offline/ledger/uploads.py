@@ -57,7 +57,7 @@ class NoDate(DeviceError):
     """A number that the device would show as a date which it is not."""
 
 
-class ToldMessage(NamedTuple):
+class FilteredMessage(NamedTuple):
     """What a Ledger is told of a message: its filters, and the record of the one token of which it may be told."""
 
     filters: MessageFilters

@@ -10,7 +10,7 @@ from airlock_offline.ledger.transaction_screens import (
     transaction_pages,
 )
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
-from airlock_offline.ledger.uploads import ToldMessage
+from airlock_offline.ledger.uploads import FilteredMessage
 from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, TypedData
@@ -30,19 +30,19 @@ def typed_data_of(case: IntentCase) -> TypedData:
     return TypedData(structs, case.intent.name, values, case.message)
 
 
-def told_of(case: IntentCase) -> ToldMessage | None:
+def filtered_message(case: IntentCase) -> FilteredMessage | None:
     """Return what a Ledger is told of a message that it shows by fields; None where the deployment has no filters for it."""
     deployment = case.situation.deployment
     if case.intent.name not in deployment.filters or case.step.signer.show == "hashes":
         return None
-    return ToldMessage(deployment.filters[case.intent.name], deployment.token)
+    return FilteredMessage(deployment.filters[case.intent.name], deployment.token)
 
 
 def need_of(case: Case) -> Need:
     """Return what a Ledger must be and allow to sign this, and nothing beyond."""
     signer = case.step.signer
     if isinstance(case, IntentCase):
-        by_hashes, filtered = signer.show == "hashes", told_of(case) is not None
+        by_hashes, filtered = signer.show == "hashes", filtered_message(case) is not None
         raw_messages = not (by_hashes or filtered)
         return Need(signer.path, signer.address, by_hashes, raw_messages, filtered)
     return Need(signer.path, signer.address, blind_signing=case.request.transaction is not None and _shown(case).blind)
@@ -51,7 +51,7 @@ def need_of(case: Case) -> Need:
 def device_pages(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages of a model, up to the one that signs."""
     if isinstance(case, IntentCase):
-        if told := told_of(case):
+        if told := filtered_message(case):
             return told.pages(typed_data_of(case), model)
         return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
     if case.request.transaction is None:

@@ -20,6 +20,7 @@ from airlock_offline.signing.rows import (
     INDENT,
     KEPT,
     NOT_KEPT,
+    as_decided,
     delegate_lines,
     delegate_warnings,
     mark_of,
@@ -29,7 +30,6 @@ from airlock_offline.signing.rows import (
     route_of,
     row,
     signer_rows,
-    so,
     transaction_rows,
     transaction_warnings,
     under_domain,
@@ -171,7 +171,7 @@ def review_sections(examined: Examined, position: int, count: int) -> Iterator[l
     claims = list(builder_lines(examined.received.request))
     yield ["THE BUILDER SAYS (not signed, decides nothing)", *claims] if claims else []
     if case is not None:
-        yield list(_warnings(case, refused=verdicts.hinder()))[1:]
+        yield list(_warnings(case, refused=verdicts.blocks_signing()))[1:]
 
 
 def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
@@ -181,7 +181,7 @@ def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
 
 
 def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
-    refused, failed = verdicts.hinder(), {verdict.check for verdict in verdicts.stopping()}
+    refused, failed = verdicts.blocks_signing(), {verdict.check for verdict in verdicts.blocking()}
     known = failed.isdisjoint(_READ_BY)
     action, route = case.step.action, route_of(case.request)
     about = under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case, failed)
@@ -226,7 +226,7 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
     """
     ok, expected, said = decision.ok, decision.expected, ""
     if decision.decided_by == "plan":
-        said = f"plan {safe(expected)}: {so(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
+        said = f"plan {safe(expected)}: {as_decided(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
     elif decision.decided_by == "builder":
         said = f"limit {expected}{': EXCEEDED' if not ok else '' if refused else ': kept'}"
     elif not ok:

@@ -100,7 +100,7 @@ def name_of(decision: Decision) -> str:
     return decision.field.path.rsplit(".", 1)[-1]
 
 
-def so(decision: Decision) -> str:
+def as_decided(decision: Decision) -> str:
     """Return how a value that is kept stands to the plan's."""
     return "within" if decision.in_bounds else "equal"
 

@@ -20,7 +20,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import DeviceSignature
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
 from airlock_offline.ledger.typed_data import require_no_fault
-from airlock_offline.signing.device_pages import need_of, told_of, typed_data_of
+from airlock_offline.signing.device_pages import filtered_message, need_of, typed_data_of
 from airlock_offline.signing.guards import held_signals, require_signature
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.review import verdict_lines
@@ -81,15 +81,15 @@ class ItemResult(NamedTuple):
     code: ExitCode
 
 
-def first_to_sign(requests: list[Request], situation: Situation, station: SigningDesk) -> Case | None:
+def first_to_sign(requests: list[Request], situation: Situation, desk: SigningDesk) -> Case | None:
     """Return the first item for which a Ledger is needed: nothing stands in its way, and it was not signed before."""
-    cases = (to_sign(judged(request, situation, station), station.state) for request in requests)
+    cases = (to_sign(judged(request, situation, desk), desk.state) for request in requests)
     return next((case for case in cases if case is not None), None)
 
 
-def judged(request: Request, situation: Situation, station: SigningDesk, clock: Clock | None = None) -> Examined:
+def judged(request: Request, situation: Situation, desk: SigningDesk, clock: Clock | None = None) -> Examined:
     """Return an item with the verdicts of every check, by what this machine knows."""
-    return judge_item(request, situation, Known(used=station.used, proofs=station.proofs, clock=clock))
+    return judge_item(request, situation, Known(used=desk.used, proofs=desk.proofs, clock=clock))
 
 
 def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
@@ -99,7 +99,7 @@ def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
 
 
 def sign_item(
-    request: Request, situation: Situation, station: SigningDesk, answers: Mapping[str, bool] = MappingProxyType({})
+    request: Request, situation: Situation, desk: SigningDesk, answers: Mapping[str, bool] = MappingProxyType({})
 ) -> ItemResult:
     """Examine an item, look whether the device can sign it, show it, have it confirmed, and have it signed.
 
@@ -108,54 +108,52 @@ def sign_item(
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
     signed before stay signed, and the same command goes on from there.
     """
-    examined = judged(request, situation, station)
-    case = to_sign(examined, station.state)
+    examined = judged(request, situation, desk)
+    case = to_sign(examined, desk.state)
     agreed = answers.get("0x" + examined.digest.hex())
     if case is None:
         again = agreed and _signable(examined)  # nothing new is to be read
         if not again:
-            station.show(examined)
-        return _settled(examined, station, quietly=bool(again))
-    if agreed and station.used.earlier(use_of(case)):  # since then: it is to be read by itself
+            desk.show(examined)
+        return _settled(examined, desk, quietly=bool(again))
+    if agreed and desk.used.earlier(use_of(case)):  # since then: it is to be read by itself
         agreed = None
     if isinstance(case, IntentCase) and case.step.signer.show == "fields":
         require_no_fault(typed_data_of(case))
-    station.look(case)
-    opinion = station.opinion(opinion_question(case))  # it computes while the person reads
+    desk.look(case)
+    opinion = desk.opinion(opinion_question(case))  # it computes while the person reads
     try:
         if agreed is None:
-            station.show(examined)
+            desk.show(examined)
         else:
-            station.beside(examined)
-        return _confirm_and_sign(case, station, opinion, agreed)
+            desk.beside(examined)
+        return _confirm_and_sign(case, desk, opinion, agreed)
     finally:
         opinion.end()
 
 
-def _confirm_and_sign(case: Case, station: SigningDesk, opinion: Opinion, agreed: bool | None) -> ItemResult:
-    if begun_ms := station.used.begun_ms(_digest(case)):
-        station.tell(f"Signing of this step began at {utc_text(begun_ms)}; it is not known whether the Ledger signed.")
-    for earlier in station.used.earlier(use_of(case)):
-        station.tell(
-            f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but"
-        )
-        station.tell("it may have been executed: check on the online machine before you sign it again.")
+def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, agreed: bool | None) -> ItemResult:
+    if begun_ms := desk.used.begun_ms(_digest(case)):
+        desk.tell(f"Signing of this step began at {utc_text(begun_ms)}; it is not known whether the Ledger signed.")
+    for earlier in desk.used.earlier(use_of(case)):
+        desk.tell(f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but")
+        desk.tell("it may have been executed: check on the online machine before you sign it again.")
     try:
         if agreed is False:
             raise Declined("its page was not confirmed", do="run the command again when everybody agrees")
         if agreed is None:
-            station.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
-        with station.alone(case.step.signer.address):
-            return _sign_alone(case, station, opinion)
+            desk.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
+        with desk.alone(case.step.signer.address):
+            return _sign_alone(case, desk, opinion)
     except Declined as declined:
-        station.record("declined", _named(case))
-        station.tell(f"Declined: {declined.what}.")
+        desk.record("declined", _named(case))
+        desk.tell(f"Declined: {declined.what}.")
         return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
 
 
 def _signable(examined: Examined) -> Case | None:
     """Return the case when nothing stands in its way."""
-    if examined.verdicts.hinder() or examined.verdicts.not_judged():
+    if examined.verdicts.blocks_signing() or examined.verdicts.not_judged():
         return None
     return examined.case
 
@@ -168,57 +166,57 @@ def _named(case: Case) -> dict[str, str]:
     return {"step": case.request.step, "digest": _digest(case)}
 
 
-def _settled(examined: Examined, station: SigningDesk, *, quietly: bool = False) -> ItemResult:
+def _settled(examined: Examined, desk: SigningDesk, *, quietly: bool = False) -> ItemResult:
     """Return what becomes of an item for which no Ledger is needed.
 
     It was signed before over this digest, and is recovered once more; or a check refused it, or could not judge it here.
     """
     case, step, verdicts = _signable(examined), examined.received.request.step, examined.verdicts
-    if case is not None and (kept := station.state.signed(_digest(case))):
+    if case is not None and (kept := desk.state.signed(_digest(case))):
         check_signature(case, kept)
         if not quietly:
-            station.tell("This was signed before; the kept signature is used again.")
+            desk.tell("This was signed before; the kept signature is used again.")
         return ItemResult(kept, ExitCode.DONE)
     named = [verdict.check for verdict in (*verdicts.refused(), *verdicts.not_judged())]
-    station.record("refused", {"step": step, "checks": named})
-    stopped = [*verdicts.stopping(), *verdicts.not_judged()]
+    desk.record("refused", {"step": step, "checks": named})
+    stopped = [*verdicts.blocking(), *verdicts.not_judged()]
     return ItemResult(Signed(step, "refused", named[0]), exit_code_of(stopped))
 
 
 # ---- after the Yes, with nobody beside us ---------------------------------------------------------------------------
 
 
-def _sign_alone(shown: Case, station: SigningDesk, opinion: Opinion) -> ItemResult:
+def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
     """Judge what was confirmed once more, have it signed, and put on record what came of it."""
-    examined = _judged_again(shown, station)
+    examined = _judged_again(shown, desk)
     if _signable(examined) is None:
-        station.tell("After your Yes, judged again with the transcript and the time now:")
+        desk.tell("After your Yes, judged again with the transcript and the time now:")
         for line in verdict_lines(examined.verdicts):
-            station.tell(line)
-    if (case := to_sign(examined, station.state)) is None:
-        return _settled(examined, station)
+            desk.tell(line)
+    if (case := to_sign(examined, desk.state)) is None:
+        return _settled(examined, desk)
     compare_opinion(case, opinion.answer())
     try:
-        return _sign_on(station.app(), case, station)
+        return _sign_on(desk.app(), case, desk)
     finally:
-        station.let_go()
+        desk.let_go()
 
 
-def _judged_again(shown: Case, station: SigningDesk) -> Examined:
+def _judged_again(shown: Case, desk: SigningDesk) -> Examined:
     """Return the item with the verdicts of now: a person may think for an hour, and somebody else may have signed."""
-    entries = station.state.transcript.entries()
-    station.used.read_again(entries)
-    clock, plan = station.clock(entries), shown.situation.plan
-    examined = judged(shown.request, _at(clock, shown.situation), station, clock)
+    entries = desk.state.transcript.entries()
+    desk.used.read_again(entries)
+    clock, plan = desk.clock(entries), shown.situation.plan
+    examined = judged(shown.request, _at(clock, shown.situation), desk, clock)
     present = people_are_present.run(Attended(plan, people_of(entries, plan)))
     return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
 
 
-def _sign_on(app: EthereumApp, case: Case, station: SigningDesk) -> ItemResult:
+def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
     """Look once more whether the device can sign, ask it, and trust nothing before it is recovered over our own digest."""
     require_ready(app, need_of(case))
-    station.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
-    answer, shown = _reserved(case, app, station)
+    desk.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
+    answer, shown = _reserved(case, app, desk)
     with held_signals():  # from here until it is on record, whatever a person or the system wants
         signed = Signed(
             step=case.request.step,
@@ -229,37 +227,37 @@ def _sign_on(app: EthereumApp, case: Case, station: SigningDesk) -> ItemResult:
             shown=shown,
             app=app.version,
         )
-        require_signature(case, signed, station.state, station.now_ms())
-        return _recorded(case, signed, station)
+        require_signature(case, signed, desk.state, desk.now_ms())
+        return _recorded(case, signed, desk)
 
 
-def _reserved(case: Case, app: EthereumApp, station: SigningDesk) -> tuple[DeviceSignature, str]:
+def _reserved(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[DeviceSignature, str]:
     """Write down that the device is asked, then ask it; what is surely not signed is written down as that.
 
     Without an end on record, what was begun counts as signed.
     """
-    station.record(SIGNING, record_of(case))
+    desk.record(SIGNING, record_of(case))
     try:
         return _ask_device(case, app)
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
-            station.tell("\nInterrupted. If the Ledger still shows the review, reject it there before you go on.")
+            desk.tell("\nInterrupted. If the Ledger still shows the review, reject it there before you go on.")
         if app.may_have_signed:
-            station.tell("It is not known whether the Ledger signed: this machine counts it as signed.")
+            desk.tell("It is not known whether the Ledger signed: this machine counts it as signed.")
         else:
-            station.record(NOT_SIGNED, _named(case) | {"why": type(error).__name__})
+            desk.record(NOT_SIGNED, _named(case) | {"why": type(error).__name__})
         raise
 
 
-def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
+def _recorded(case: Case, signed: Signed, desk: SigningDesk) -> ItemResult:
     """Put on record what the device has signed; hand it on only when it is still in time."""
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     try:
-        late = _late_by(case, station)
-        station.record(SIGNED_LATE if late else SIGNED, data)
-        station.used.add(use_of(case))
+        late = _late_by(case, desk)
+        desk.record(SIGNED_LATE if late else SIGNED, data)
+        desk.used.add(use_of(case))
         if late is None:
-            station.state.keep_signed(signed)
+            desk.state.keep_signed(signed)
             return ItemResult(signed, ExitCode.DONE)
     except AirlockError as error:
         raise UsageError(
@@ -267,13 +265,13 @@ def _recorded(case: Case, signed: Signed, station: SigningDesk) -> ItemResult:
             f"signature is not given out, and the step counts as signed",
             do="make the disk writable, then run the same command again: it asks the Ledger for the same signature",
         ) from error
-    station.tell(f"{late.id}: the Ledger signed too late. That is on record; the signature is not given out.")
-    station.record("refused", {"step": signed.step, "checks": [late.id]})
+    desk.tell(f"{late.id}: the Ledger signed too late. That is on record; the signature is not given out.")
+    desk.record("refused", {"step": signed.step, "checks": [late.id]})
     return ItemResult(Signed(signed.step, "refused", late.id), ExitCode.EXPIRED)
 
 
-def _late_by(case: Case, station: SigningDesk) -> Check | None:
-    clock = station.clock(station.state.transcript.entries())
+def _late_by(case: Case, desk: SigningDesk) -> Check | None:
+    clock = desk.clock(desk.state.transcript.entries())
     if time_is_stated.run(clock).result != "pass":
         return time_is_stated
     return late_by(case._replace(situation=_at(clock, case.situation)))
@@ -294,7 +292,7 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
-    told = told_of(case)
+    told = filtered_message(case)
     return app.sign_typed_data(signer.path, typed_data_of(case), told), "filters" if told else "fields"
 
 

@@ -22,7 +22,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.ethereum.transactions import TYPE_2, Transaction, unsigned_bytes
 from airlock_shared.host.files import make_folder, read_input, write_new
-from airlock_shared.plan.decisions import replaced_trigger, request_fields
+from airlock_shared.plan.decisions import market_orders, replaced_trigger, request_fields
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.ur.eth import DataType, Signature, SignRequest
@@ -195,20 +195,15 @@ def _intent(data: bytes, step: Step, situation: Situation) -> Request:
         "digest": "0x" + hashes.digest.hex(),
         "encodedIntent": "0x" + encoding_of(intent, message).hex(),
     }
-    order_type, reason = _order_type(intent, message, situation)
+    order_type, reason = _order_type(intent, message, step, situation)
     return _request(step, situation, payload, intent.route)._replace(order_type=order_type, order_reason=reason)
 
 
-def _order_type(intent: Intent, message: dict[str, Any], situation: Situation) -> tuple[int | None, str]:
+def _order_type(intent: Intent, message: dict[str, Any], step: Step, situation: Situation) -> tuple[int | None, str]:
     """Return the batched market's order type for the pair in the message, and why; None where there is none."""
-    if intent.order_types is None:
-        return None, ""
-    number = value_of(intent.fields, message, PAIR)
-    pair = situation.deployment.pair_at(number)
-    if pair is None or intent.order_types[pair.pnl] < 0:
-        return None, ""  # ORDER-TYPE says what is wrong with it
-    kind = "a PnL pair" if pair.pnl else "an ordinary pair"
-    return intent.order_types[pair.pnl], f"{intent.name} on {pair.name}, {kind} of the pinned deployment"
+    pair = situation.deployment.pair_at(value_of(intent.fields, message, PAIR))
+    types, why = market_orders(intent, pair, step) if pair else ([], "")
+    return (types[0], why) if len(types) == 1 else (None, "")  # ORDER-TYPE says what is wrong with it
 
 
 def _transaction(data: bytes, step: Step, situation: Situation) -> Request:

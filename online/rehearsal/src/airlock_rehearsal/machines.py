@@ -91,18 +91,18 @@ class Play(NamedTuple):
 
 
 MACHINES = {"online": "ONLINE MACHINE", "offline": "AIR-GAPPED MACHINE"}
-DEPLOYMENT = "rehearsal"
+_DEPLOYMENT = "rehearsal"
 
 
 def fetching(urls: dict[str, str], document: str) -> tuple[str, ...]:
     """Return the words of the command that fetches the rehearsal's deployment."""
-    return ("deployment", "fetch", "--name", DEPLOYMENT, *service_words(urls), "-o", document)
+    return ("deployment", "fetch", "--name", _DEPLOYMENT, *service_words(urls), "-o", document)
 
 
 def ceremonies_at(document: Path, *, led: bool = False) -> list[Ceremony]:
     """Return the ceremonies for the deployment that was fetched."""
     storage = checksum_address(parse_deployment(read_input(document)).contracts["tradingStorage"])
-    return ceremonies(DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=led)
+    return ceremonies(_DEPLOYMENT, datetime.now(UTC), trading_storage=storage, led=led)
 
 
 class RehearsalFailed(AirlockError):

@@ -92,7 +92,7 @@ def look_at_the_machine(play: Play) -> None:
 _RULE = "#" * WIDTH
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     """A ceremony's line in the summary."""
 
     ceremony: str
@@ -104,7 +104,7 @@ class Row(NamedTuple):
     on_chain: tuple[tuple[str, str], ...]
 
 
-def rehearse(play: Play) -> list[Row]:
+def rehearse(play: Play) -> list[_Row]:
     """Play every ceremony and return the summary. Raises ``RehearsalFailed``."""
     for half in MACHINES:
         (play.folder / half).mkdir(parents=True)
@@ -116,7 +116,7 @@ def rehearse(play: Play) -> list[Row]:
     return [_play(play, ceremony) for ceremony in ceremonies_at(Path(document))]
 
 
-def _play(play: Play, ceremony: Ceremony) -> Row:
+def _play(play: Play, ceremony: Ceremony) -> _Row:
     play.say(f"\n{_RULE}\n# {ceremony.title}\n{_RULE}")
     plan, requests, signatures = (f"{ceremony.id}.{end}" for end in ("plan.toml", "requests.json", "signatures.json"))
     plan_online = play.path("online", plan)
@@ -147,7 +147,7 @@ def _play(play: Play, ceremony: Ceremony) -> Row:
     participants.report(requests, signatures)
     item = parse_json(read_input(Path(output)))["signatures"][0]
     outcome = ["none", *re.findall(r"outcome: (\w+)", submitted.screen)][-1]
-    return Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
+    return _Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
 
 
 def _prove(play: Play, ceremony: Ceremony, plan: str) -> None:
@@ -158,7 +158,7 @@ def _prove(play: Play, ceremony: Ceremony, plan: str) -> None:
     play.run("offline", "delegate", "check", proof, "--plan", plan)
 
 
-def summary_lines(rows: list[Row], folder: Path) -> list[str]:
+def summary_lines(rows: list[_Row], folder: Path) -> list[str]:
     """Return the table that ends a rehearsal."""
     lines = [f"\n{_RULE}", "# Summary", _RULE]
     for row in rows:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
-from airlock_shared.ceremony.roles import STATIONS
+from airlock_shared.ceremony.roles import CHECKPOINTS
 from airlock_shared.ceremony.sections import (
     BY_WORDS,
     CHECKPOINT_CONFIRMED,
@@ -74,7 +74,7 @@ def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
 
 def _roles(section: Sequence[Entry], plan: PlanMark, signatures: str, people: dict[str, str]) -> list[_Typist]:
     """Return the roles that answer on this machine, as far as somebody holds them, and have not proved it yet."""
-    needed = [role for role in STATIONS[_STATION].by["online"] if role in people] or list(people)[:1]
+    needed = [role for role in CHECKPOINTS[_STATION].by["online"] if role in people] or list(people)[:1]
     proved = {role for entry in section if _proves(entry, signatures) for role in entry.data.get("by", ())}
     data = {"ceremony": plan.id, "station": _STATION, "compared": signatures}
     return [

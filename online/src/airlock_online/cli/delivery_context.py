@@ -27,16 +27,18 @@ from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_rea
 from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
-from airlock_online.delivery.routes.context import DeliveryContext, Found
+from airlock_online.delivery.routes.context import DeliveryContext, Observation
 from airlock_online.delivery.routes.posting import POLL_S
+from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, sending
-from airlock_online.readback.delegates import delegation_on_chain
+from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import Expectation, expectation_lines, untold
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
+from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
@@ -46,6 +48,7 @@ from airlock_shared.errors import AirlockError, Declined, ExecutionFailed, ExitC
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
+from airlock_shared.venue.services import TWAP
 
 # ---- tally ----------------------------------------------------------------------------------------------------------
 # What is left for a person when several orders were followed: the end of a long run, which nobody read line by line.
@@ -125,9 +128,9 @@ class Desk:
             confirmations=self.config.rpc.confirmations,
             confirmed_by=self.config.rpc.confirmed_by,
             contracts_of=self._contracts,
-            look=self._look,
+            read_back=self._look,
             encoded=self._encoded,
-            marks=home.marks(journal.journal_id, self.config),
+            transcript_marks=home.marks(journal.journal_id, self.config),
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
@@ -257,8 +260,8 @@ class Desk:
 
     # ---- reading back -----------------------------------------------------------------------------------------------
 
-    def _look(self, digest: str) -> list[Found]:
-        return [Found(p.what, p.found, p.kept) for p in self.expectations(digest)]
+    def _look(self, digest: str) -> list[Observation]:
+        return [Observation(p.what, p.found, p.kept) for p in self.expectations(digest)]
 
     def _encoded(self, record: Record) -> str:
         """Return the encoding that a submission's request has, empty when it is not on this machine."""
@@ -295,10 +298,15 @@ class Desk:
         builder = builder_of(deployment, self.http, self.config)
         chain = partial(from_chain, self.node, deployment, self.config.referral) if self.node else None
         delegate = partial(delegation_on_chain, self.node, deployment) if self.node else None
+        allowance = partial(allowance_on_chain, self.node, deployment) if self.node else None
+        has_twaps = record.route == TWAP and self.config.speech.paths[TWAP + STATUS]
+        twap = partial(TWAPS.status, record, context=self._context) if has_twaps else None
         events, structs = self.journal.events(digest), deployment.structs
         contradiction = self.journal.contradiction(digest)
         doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
-        return doubt + read_back(request, events, builder, self.config, now_ms(), chain, structs, delegate)
+        return doubt + read_back(
+            request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap
+        )
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""

@@ -15,7 +15,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.text.safe import WIDTH
 
 # heading -> name -> its line in the list of commands; its module is imported only when it is used
-_STATIONS = {
+_HEADINGS = {
     "Days before": {
         "plan": "Write, check or show a ceremony plan.",
         "actions": "List the actions that a plan can ask for, with their fields.",
@@ -86,7 +86,7 @@ class OnlineCommands(LazyCommands):
     """The commands of this half."""
 
     package = "airlock_online.cli"
-    stations: ClassVar = _STATIONS
+    headings: ClassVar = _HEADINGS
     modules: ClassVar = MODULES
 
     def load(self, name: str) -> click.Command:

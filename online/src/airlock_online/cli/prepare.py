@@ -22,7 +22,7 @@ from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
 from airlock_online.preparing.patience import pace_lines
 from airlock_online.preparing.prepare import Prepared, Sources, beside_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
-from airlock_online.readback.referral_codes import disagreements, look, seen_lines, settled_facts
+from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
 from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, NotJudged, judge_header
 from airlock_shared.checks.model import Situation
@@ -158,7 +158,7 @@ def keep(
     qr: bool = False,
     signer: str = "",
 ) -> None:
-    """Write the requests document, keep a copy for submitting, record it, say what is in it, and show it by light.
+    """Write the requests document, keep a copy for submitting, record it, say what is in it, and show it by QR codes.
 
     ``signer`` names whose part of the plan was prepared; empty for the whole.
     """
@@ -275,7 +275,7 @@ def _look_before(
         wish = wish_of(plan.steps[step])
         if wish is None:
             continue
-        seen = look(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
+        seen = read_referral(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
         told_first = [f"step {step}: referral code {safe(code_text(wish.code))}"]
         told_first += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]

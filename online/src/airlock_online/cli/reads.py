@@ -43,7 +43,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.readback.delegates import able_now, delegation_on_chain
 from airlock_online.readback.expectations import moment_text
-from airlock_online.readback.referral_codes import disagreements, look, seen_lines, settled_facts
+from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
 from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
@@ -296,7 +296,7 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     if not _NONCE.fullmatch(nonce) or int(nonce) >= 1 << 256:
         raise UsageError("the nonce is not a whole number below 2^256", do="give it in decimal digits")
     trader = _account_of(account)
-    reply = at.ask("nonce", question_of(trader, nonce, space))
+    reply = at.ask("nonce", question_of(trader, nonce, space, at.config.speech))
     _compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
     read = {"used": flag_told(reply, at.config.speech.replies["nonce"])}
     at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE_COLUMNS, read)
@@ -338,7 +338,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
     """
     wanted, account = _read_code(code), "" if trader is None else _account_of(trader)
     with at.builder() as builder, connections(at.home) as http:
-        seen = look(builder, at.deployment, at.config, rpc, http, wanted, account)
+        seen = read_referral(builder, at.deployment, at.config, rpc, http, wanted, account)
     apart, known = disagreements(seen), settled_facts(seen)
     clear = not apart and known.owner is not None
     contract = checksum_address(at.deployment.domains["referral"].contract)

@@ -14,7 +14,7 @@ from airlock_online.cli.build import payload_lines
 from airlock_online.cli.deployment import fetch_document
 from airlock_online.cli.doctor import PATIENCE, service_lines
 from airlock_online.cli.preparing import accepted, connections
-from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient
 from airlock_online.clients.builder_reads import entries, flag_told, question_of
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import delegation_told
@@ -123,7 +123,12 @@ def _ask(
     paths, built = config.speech.paths, {AUTHORIZATION}
     lines += [Observed("what is signed", "differs", line) for line in profile_words(deployment.signed)]
     for name in ("nonce", "delegation", "positions", "referral"):
-        _try(lines, "reads", name, _read, name, client, config.speech)
+        if paths[name]:
+            _try(lines, "reads", name, _read, name, client, config.speech)
+        else:
+            lines.append(
+                Observed("reads", name, NO_SUCH_READ.format(name), LOOK, "what needs it is not told by this venue")
+            )
     for file, plan in plans.items():
         used = UsedNonces(knows_signed=False)
         for step in [step for step in plan.steps.values() if step.action.name != AUTHORIZATION]:  # nobody builds that
@@ -142,7 +147,7 @@ def _read(name: str, client: BuilderClient, speech: Speech) -> str:
     if name == "referral":
         found: object = from_builder(client, code_bytes("AIRLOCK")).exists
     elif name == "nonce":
-        found = flag_told(client.read(name, question_of(trader, "1", "trading")), speech.replies[name])
+        found = flag_told(client.read(name, question_of(trader, "1", "trading", speech)), speech.replies[name])
     elif name == "positions":
         found = entries(client.read(name, {"trader": trader}), "trades")
     else:

@@ -105,6 +105,8 @@ class Meta(NamedTuple):
     raw: bytes
 
 
+NO_SUCH_READ = "the services file says that this venue has no endpoint {}"
+
 INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
 """The fields that are integers in JSON (specification, "Limits", row "index fields")."""
 
@@ -153,13 +155,13 @@ class BuilderClient:
             for page in pages[1:]:
                 require_named(PAGED[name], page, **{member: str(value) for member, value in (fields or {}).items()})
             return join_pages(pages, self.named(name))
-        path = self._speech.paths[name]
+        path = self._path_of(name)
         path = path.replace("{id}", segment(asked)) if asked else path
         return _data_of(*self._ask(path, fields or {}, "GET", self._speech.request(name)))
 
     def pages(self, name: str, fields: Fields | None = None) -> list[Any]:
         """Return every page of a read that may come in pages. Raises ``ServiceError`` where one may be missing."""
-        path, members = self._speech.paths[name], self._speech.request(name)
+        path, members = self._path_of(name), self._speech.request(name)
         marks = [
             source[len(PLACEHOLDER) :] for source in members.values() if str(source).startswith(PLACEHOLDER + NEXT)
         ]
@@ -168,6 +170,14 @@ class BuilderClient:
             return _data_of(*self._ask(path, {**(fields or {}), **which}, "GET", members))
 
         return read_pages(ask, marks[0] if marks else "", self.named(name))
+
+    def _path_of(self, name: str) -> str:
+        """Return where a read is. Raises ``ServiceError`` for one that the venue does not have."""
+        if not (path := self._speech.paths[name]):
+            raise ServiceError(
+                NO_SUCH_READ.format(name), do=f"where it has one, name it in the services file, [paths] {name}"
+            )
+        return path
 
     def named(self, name: str) -> str:
         """Return a read that may come in pages by what it is and where it is asked for."""

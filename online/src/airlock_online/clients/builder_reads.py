@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import flag_of, reply_names
-from airlock_online.speech.sections import REPLIES
+from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, reply_names
+from airlock_online.speech.sections import PLACEHOLDER, REPLIES, Speech
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
@@ -170,16 +170,16 @@ def pair_rows(catalogue: Iterable[object], names: Mapping[str, str], deployment:
 
 
 def _pair_row(pair: Mapping[str, Any], names: Mapping[str, str], deployment: Deployment) -> PairRow:
-    index, label, pnl = pair.get(names["id"]), pair.get(names["name"]), flag_of(pair, names["pnl"])
+    index, label, pnl = pair.get(names["id"]), pair.get(names["name"]), pnl_of(pair, names["pnl"])
     number = int(_digits(index) or -1)
     pinned = deployment.pairs.get(number)
-    same = pinned is not None and pinned.name == label and pinned.pnl == (pnl is True)
+    same = pinned is not None and pinned.name == label and pinned.pnl == (None if pnl == PNL_ALLOWED else pnl is True)
     remarks = ["not listed"] if pair.get("isPairListed") is False else []
     remarks += ["close only"] if pair.get("closeOnly") is True else []
     return PairRow(
         str(number) if number >= 0 else NOT_TOLD,
         safe(label, limit=40) if type(label) is str else NOT_TOLD,
-        ("PnL" if pnl else "ordinary") if type(pnl) is bool else NOT_TOLD,
+        {"True": "PnL", "False": "ordinary", PNL_ALLOWED: PNL_ALLOWED}.get(str(pnl), NOT_TOLD),
         _leverages(pair.get("leverages")),
         ", ".join(remarks),
         same,
@@ -202,9 +202,13 @@ def _leverages(value: object) -> str:
 _NONCE = REPLIES["nonce"]
 
 
-def question_of(account: str, nonce: str, space: str) -> dict[str, str]:
-    """Return the members of a nonce read; the trading contract's space is what a venue reads when none is named."""
-    return {"trader": account, "check": nonce} | _beside_trading(space)
+def question_of(account: str, nonce: str, space: str, speech: Speech) -> dict[str, str]:
+    """Return the members of a nonce read; the space of another contract than the trading one where the file names it.
+
+    The specification names no such member, and what it does not name is sent to nobody who has not said so.
+    """
+    named_there = f"{PLACEHOLDER}space" in speech.request("nonce").values()
+    return {"trader": account, "check": nonce} | (_beside_trading(space) if named_there else {})
 
 
 def to_name(nonce: str, space: str) -> dict[str, str]:

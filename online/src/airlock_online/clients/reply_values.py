@@ -23,6 +23,10 @@ HASH_NAMES = ("hash", "transactionHash", "txHash")
 """Under which a service names a transaction. Each that is there is compared; none is followed instead of our own."""
 
 
+PNL_ALLOWED = "PnL allowed"
+"""What is told of a pair on which PnL orders may be made, and others as well: an order says itself what it is."""
+_MAY_BE = re.compile("allow|support|permit|enabl")
+
 _DELEGATION = REPLIES["delegation"]
 _ENABLED = _DELEGATION["enabled"]
 _STATUS = "status"
@@ -63,6 +67,15 @@ def flag_of(entry: Mapping[str, Any], place: str) -> object:
     if value is None and place.endswith("?"):
         return False
     return bool(value) if type(value) is int and value in (0, 1) else value
+
+
+def pnl_of(entry: Mapping[str, Any], place: str) -> object:
+    """Return a flag for PnL orders: as it is told, but :data:`PNL_ALLOWED` for one that says only that they may be made.
+
+    A place says that by its name, such as ``isPnlTypeAllowed``.
+    """
+    flag = flag_of(entry, place)
+    return PNL_ALLOWED if flag is True and _MAY_BE.search(place.rpartition(".")[2].lower()) else flag
 
 
 def hashes_named(data: Mapping[str, Any], place: str = "") -> list[Any]:

@@ -127,7 +127,9 @@ def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, 
         ]
         if deployment is None or not ours:
             return None
-        reply = builder_of(deployment, http, config).read("nonce", question_of(account, record.nonce, ours[0]))
+        reply = builder_of(deployment, http, config).read(
+            "nonce", question_of(account, record.nonce, ours[0], config.speech)
+        )
         return used_in(reply, account, record.nonce, ours[0], config.speech.replies["nonce"])
 
     return used

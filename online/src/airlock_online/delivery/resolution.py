@@ -23,7 +23,7 @@ from airlock_online.delivery.chain_evidence import (
 )
 from airlock_online.delivery.chain_search import settle_spent
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import DeliveryContext, Found, Tracker
+from airlock_online.delivery.routes.context import DeliveryContext, Observation, Tracker
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_shared.errors import ServiceError
@@ -130,14 +130,14 @@ def _spender(record: Record, context: DeliveryContext) -> Record | None:
     return None
 
 
-def _look(digest: str, context: DeliveryContext) -> list[Found]:
-    seen = list(context.look(digest)) if context.look else []
+def _look(digest: str, context: DeliveryContext) -> list[Observation]:
+    seen = list(context.read_back(digest)) if context.read_back else []
     for found in seen:
         context.on_asked(f"the builder: {found.what}", found.found)
     return seen
 
 
-def _in_words(seen: list[Found]) -> str:
+def _in_words(seen: list[Observation]) -> str:
     return "; ".join(f"{found.what}: {found.found}" for found in seen)
 
 

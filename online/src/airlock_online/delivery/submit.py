@@ -57,7 +57,7 @@ def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
 
     Raises ``DocumentError`` for a transcript that is not whole.
     """
-    if context.marks is not None and context.marks.begun(known.record.digest) > known.claims:
+    if context.transcript_marks is not None and context.transcript_marks.begun(known.record.digest) > known.claims:
         return RESTORED
     return _USED if _nonce_is_used(known.record, context) else ""
 
@@ -126,10 +126,10 @@ def _send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Deliver
 
 def _mark(record: Record, number: int, tracker: Tracker, context: DeliveryContext) -> None:
     """Write into the transcript that the sending begins; when that fails, nothing is sent and the claim is given back."""
-    if context.marks is None:
+    if context.transcript_marks is None:
         return
     try:
-        context.marks.begin(record, number)
+        context.transcript_marks.begin(record, number)
     except AirlockError:
         tracker.settle(OrderState.PREPARED, "the transcript could not be written; nothing was sent")
         raise

@@ -35,7 +35,7 @@ from airlock_shared.text.safe import safe
 # A server that was stopped answers nothing, and breaks no time-out of its own.
 
 
-class Cutter:
+class TransactionWatchdog:
     """Watches the transactions of one journal. Its thread is there from the first one on, until it is closed."""
 
     def __init__(self) -> None:
@@ -160,7 +160,7 @@ def _is_held(cause: BaseException) -> bool:
 
 
 @contextmanager
-def bounded(engine: Engine, access: str, cutter: Cutter) -> Iterator[Connection]:
+def bounded(engine: Engine, access: str, cutter: TransactionWatchdog) -> Iterator[Connection]:
     """Yield a connection in a transaction that ends in time, its commit included; ``access`` is what it needs.
 
     A server that was stopped breaks no time-out of its own: then the ``cutter`` cuts the connection from this side. Before

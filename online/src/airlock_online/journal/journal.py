@@ -25,8 +25,8 @@ from airlock_online.journal.engine import (
     EVENT,
     READING,
     STATE,
-    Cutter,
     JournalError,
+    TransactionWatchdog,
     bounded,
     journal_errors,
     open_engine,
@@ -88,7 +88,7 @@ class Journal:
         self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READING)}
         # Threads wait here in turn; in SQLite itself they would ask again and again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
-        self._cutter = Cutter()
+        self._cutter = TransactionWatchdog()
         self._clock_ms = clock_ms
 
     def __enter__(self) -> Self:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import flag_of, whole
+from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, whole
 from airlock_online.preparing.meta_forms import enums_of, missing, named_contracts, one_spelling, told_address
 from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
@@ -213,18 +213,21 @@ def _pairs(pairs: Any, told: _Told) -> list[dict[str, Any]]:
 
 
 def _pair(pair: Any, told: _Told) -> dict[str, Any]:
-    return {
-        "index": told.part("id", _integer, pair, "pairs"),
-        "name": told.part("name", str, pair, "pairs"),
-        "pnl": told.part("pnl", bool, pair, "pairs", _flag),
-    }
+    index, name = told.part("id", _integer, pair, "pairs"), told.part("name", str, pair, "pairs")
+    pnl = told.part("pnl", lambda flag: flag, pair, "pairs", _flag)
+    return {"index": index, "name": name, **({} if pnl is None else {"pnl": pnl})}
 
 
-def _flag(pair: Any, path: str) -> bool:
-    """Return whether it is a PnL pair. An empty path is the operator's word that this venue has none."""
+def _flag(pair: Any, path: str) -> bool | None:
+    """Return whether it is a PnL pair; None where PnL orders are allowed, beside others.
+
+    An empty path is the operator's word that this venue has none.
+    """
     if not path:
         return False
-    value = flag_of(pair, path)
+    value = pnl_of(pair, path)
+    if value == PNL_ALLOWED:
+        return None
     if type(value) is not bool:
         name = safe(str(pair), limit=80)
         raise missing(

@@ -12,8 +12,10 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.builder import BuilderClient, Method
-from airlock_online.clients.reply_values import delegation_told, require_named, whole
+from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
+from airlock_online.clients.builder_reads import entries
+from airlock_online.clients.connection import value_at
+from airlock_online.clients.reply_values import delegation_told, pnl_of, reply_names, require_named, whole
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
@@ -23,11 +25,12 @@ from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.documents.deployment import Pair
 from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.errors import Refusal, ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import Transaction
-from airlock_shared.plan.decisions import replaced_trigger, request_fields, wanted_value
+from airlock_shared.plan.decisions import market_orders, replaced_trigger, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
@@ -236,7 +239,9 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
     """
     if not is_built(step, speech):
         raise UsageError(
-            f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
+            f"step {step.id}: {NO_SUCH_READ.format(step.action.name)}"
+            if step.action.path
+            else f"step {step.id}: no builder endpoint is documented for the action {step.action.name}",
             do="ask the venue for its path, then: airlock-online call POST PATH --plan PLAN --step STEP; or name it in the "
             "services file, section [paths]",
         )
@@ -267,7 +272,7 @@ def _request(
 ) -> Request:
     """Return a payload as a request whose form is right; a transaction's filling is a stand-in yet."""
     intent = None if step.action.call else _known_struct(step, situation)
-    order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation)
+    order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation, sources)
     request = Request(
         step=step.id,
         action=step.action.name,
@@ -309,7 +314,7 @@ def _filled(request: Request, step: Step, situation: Situation, sources: Sources
         raise ValueError("a transaction step is prepared with gas and fees")
 
     def passes(filled: Transaction) -> bool:
-        return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.hinder()
+        return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.blocks_signing()
 
     fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
     return request._replace(transaction=sources.answered(fill))
@@ -324,8 +329,12 @@ def fields_to_send(step: Step, situation: Situation) -> dict[str, str]:
     return fields
 
 
-def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int | None, str]:
-    """Return the batched market's order type for a step, and why; ``(None, "")`` for what is no market order."""
+def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sources) -> tuple[int | None, str]:
+    """Return the batched market's order type for a step, and why; ``(None, "")`` for what is no market order.
+
+    Of a pair that does not tell its kind, the position's own flag does, where the venue has one. Raises ``UsageError`` where
+    neither these nor the plan tell, and where they contradict each other.
+    """
     if intent.order_types is None:
         return None, ""
     wanted = wanted_value("pairIndex", step, situation.deployment)
@@ -335,11 +344,41 @@ def order_type_of(intent: Intent, step: Step, situation: Situation) -> tuple[int
         raise UsageError(
             f"step {step.id}: the deployment has no pair {number}", do="correct the plan, or fetch it again"
         )
-    order_type = intent.order_types[pair.pnl]
-    if order_type < 0:
+    types, reason = market_orders(intent, pair, step)
+    if not types:
         raise UsageError(f"step {step.id}: {pair.name} is a PnL pair; it has no increase", do="correct the plan")
-    kind = "a PnL pair" if pair.pnl else "an ordinary pair"
-    return order_type, f"{intent.name} on {pair.name}, {kind} of the pinned deployment"
+    told = _kind_of_position(step, pair, sources) if pair.pnl is None else None
+    if told is not None:
+        types, reason = (
+            [each for each in types if each == intent.order_types[told]],
+            f"{intent.name} on {pair.name}, by the position's own flag",
+        )
+    if not types:
+        kind = "a PnL position" if told else "no PnL position"
+        raise UsageError(f"step {step.id}: the venue says that it is {kind}", do="correct the plan")
+    if len(types) > 1:
+        raise UsageError(
+            f"step {step.id}: neither {pair.name} nor its position tells whether it is by PnL, and the plan does not either",
+            do='ask the venue, and state orderType in the step\'s fields: "market", or "market_pnl"',
+        )
+    return types[0], reason
+
+
+def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
+    """Return whether a step's position is by PnL, as the venue's read of it tells; None where it does not."""
+    speech = sources.config.speech
+    if "tradeIndex" not in step.values or not speech.paths["positions"]:
+        return None
+    fields = {"trader": step.address("trader")}
+    read = sources.answered(partial(sources.builder.read, "positions", fields))
+    require_named("positions read", read, **fields)
+    place = {"pairIndex": str(pair.number), "index": str(step.raw("tradeIndex"))}
+    for entry in entries(read, "trades") or ():
+        trade = value_at(entry, "trade")
+        if reply_names(trade, **place) is True and reply_names(trade, **fields) is not False:
+            flags = [pnl_of(each, speech.replies["positions"]["pnl"]) for each in (entry, trade)]
+            return next((flag for flag in flags if type(flag) is bool), None)
+    return None
 
 
 def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, Any] | None:

@@ -125,15 +125,15 @@ _NO_ADDRESS = "0x" + "00" * 20
 
 
 class ContractViews:
-    """The views of the contract of a domain (``trading``, ``referral``) at one node; ``troubles`` says what is not told.
+    """The views of a pinned contract at one node; ``troubles`` says what is not told.
 
     Raises ``ServiceError`` when the node serves another chain than the pinned one, or cannot be asked.
     """
 
-    def __init__(self, node: RpcClient, deployment: Deployment, domain: str) -> None:
+    def __init__(self, node: RpcClient, deployment: Deployment, contract: bytes) -> None:
         if (chain := node.chain_id()) != deployment.chain_id:
             raise ServiceError(f"it serves chain {chain}, but chain {deployment.chain_id} is pinned")
-        self._node, self._contract = node, checksum_address(deployment.domains[domain].contract)
+        self._node, self._contract = node, checksum_address(contract)
         self.troubles: list[str] = []
 
     def word(self, signature: str, *arguments: bytes) -> bytes | None:
@@ -165,8 +165,22 @@ def delegation_on_chain(node: RpcClient, deployment: Deployment, trader: str, de
     """Return what the pinned trading contract tells a node of a delegate."""
     seen = ExpiryOnChain(f"the chain, by {node.name}")
     try:
-        views = ContractViews(node, deployment, "trading")
+        views = ContractViews(node, deployment, deployment.domains["trading"].contract)
         word = views.word(DELEGATIONS, parse_address(trader), parse_address(delegate))
     except ServiceError as error:
         return seen._replace(trouble=error.what)
     return seen._replace(expiry_s=int.from_bytes(word, "big") if word else None, trouble="; ".join(views.troubles))
+
+
+AllowanceRead = Callable[[str, str], int | None]
+"""Reads from the chain how much of an owner's USDC a spender may take, raw; None where that is not told."""
+
+
+def allowance_on_chain(node: RpcClient, deployment: Deployment, owner: str, spender: str) -> int | None:
+    """Return what the pinned token tells a node of an allowance (ERC-20, ``allowance``)."""
+    try:
+        views = ContractViews(node, deployment, deployment.contracts["usdc"])
+        word = views.word("allowance(address,address)", parse_address(owner), parse_address(spender))
+    except ServiceError:
+        return None
+    return int.from_bytes(word, "big") if word else None

@@ -7,17 +7,29 @@ here the two must agree. A read may lag behind the chain: read again before an e
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from airlock_online.clients.builder import BuilderClient
-from airlock_online.clients.reply_values import whole
+from airlock_online.clients.connection import value_at
+from airlock_online.clients.reply_values import hashes_named, whole
 from airlock_online.config import OnlineConfig
+from airlock_online.delivery.routes.posting import StatusTold, signs_of_failure
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback import delegates, positions, referral_codes
-from airlock_online.readback.delegates import DelegationRead
-from airlock_online.readback.expectations import ChainRead, Expectation, ReadBack, Scene, untold
+from airlock_online.readback.delegates import AllowanceRead, DelegationRead
+from airlock_online.readback.expectations import (
+    BY_THE_CHAIN,
+    ChainRead,
+    Expectation,
+    ReadBack,
+    ReadReply,
+    Scene,
+    untold,
+)
 from airlock_shared.documents.requests import Request
+from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
+from airlock_shared.units import UNLIMITED, USDC, to_human, to_raw
 from airlock_shared.venue.structs import CATALOGUE, Intent
 
 
@@ -30,34 +42,83 @@ def read_back(
     chain: ChainRead | None = None,
     structs: Mapping[str, Intent] = CATALOGUE,
     delegation_on_chain: DelegationRead | None = None,
+    allowance_on_chain: AllowanceRead | None = None,
+    twap_status: Callable[[str], StatusTold] | None = None,
 ) -> list[Expectation]:
     """Return what a request that succeeded had promised, and what is found; ``now_ms`` is our clock, unix ms.
 
-    ``chain`` reads a referral code by the operator's node, and ``delegation_on_chain`` a delegate; None without a node.
-    ``structs`` are the venue's.
+    ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a delegate, and ``allowance_on_chain``
+    what a spender may take; None without a node. ``twap_status`` reads a TWAP where the venue has such a read. ``structs``
+    are the venue's.
 
     Reads alone, and raises nothing for what a service answers. The caller has checked the request.
     """
     judge = _BY_ACTION.get(request.action, _nothing_reads)
-    return judge(Scene(request, events, builder, config, now_ms, chain, structs, delegation_on_chain))
+    return judge(
+        Scene(
+            request,
+            events,
+            builder,
+            config,
+            now_ms,
+            chain,
+            structs,
+            delegation_on_chain,
+            allowance_on_chain,
+            twap_status,
+        )
+    )
 
 
 def _twap_cancelled(scene: Scene) -> list[Expectation]:
-    """Expect what no read tells; but the service's own answer must be about the order that was signed for."""
+    """Expect that the services tell of the order that was signed for, and of the transaction that cancelled it."""
     wanted, event = whole(scene.request.fields["twapId"]), scene.last("TwapCancelled")
     what, promised = f"TWAP order {wanted}", "cancelled"
     told = whole(event.payload.get("twapId")) if event else None
     if told is not None and told != wanted:
         return [Expectation(what, promised, f"the service reports TWAP order {told}", False)]
-    return [untold(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
+    if scene.twap_status is None:
+        return [untold(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
+    try:
+        data, _, places, _ = scene.twap_status(str(wanted))
+    except ServiceError as error:
+        return [untold(what, promised, error)]
+    named, sign = value_at(data, places["id"]), signs_of_failure(data, places["transaction"])
+    if named is not None and str(named) != str(wanted):
+        return [untold(what, promised, f"the reply is about the TWAP order {safe(str(named), limit=80)}")]
+    shown = [str(each).lower() for each in hashes_named(data, places["transaction"])]
+    ours = str(event.payload.get("transactionHash", "")).lower() if event else ""
+    if sign or not shown or {*shown} != {ours}:
+        why = f"its member {sign[0]} speaks of a failure" if sign else f"transaction {', '.join(shown) or 'none'}"
+        return [untold(what, promised, f"the service's read of it tells: {safe(why, limit=200)}")]
+    read = ReadReply(data, named is not None)
+    return read.judged([Expectation(what, promised, f"cancelled, by transaction {safe(ours)}", kept=True)])
 
 
 def _approved(scene: Scene) -> list[Expectation]:
-    """Expect an allowance, which is in the chain and in no read of the builder."""
+    """Expect an allowance, which is in the chain and in no read of the builder; what was taken since is not in it."""
     asked = scene.request.fields
     amount = f"{safe(asked['amountUsdc'])} USDC" if "amountUsdc" in asked else "everything, unlimited"
     what = f"what {safe(asked['spender'])} may take" if "spender" in asked else "what the trading storage may take"
-    return [untold(what, amount, "the builder does not report the allowance; read it in a block explorer")]
+    read = scene.allowance_on_chain
+    if read is None or "spender" not in asked:
+        return [
+            untold(
+                what,
+                amount,
+                "the builder does not report the allowance; a node of your own ([rpc] url) tells it, or a block explorer",
+            )
+        ]
+    found, wanted = read(asked["trader"], asked["spender"]), UNLIMITED
+    if "amountUsdc" in asked:
+        wanted = to_raw(asked["amountUsdc"], USDC)
+    if found is None:
+        return [untold(what + BY_THE_CHAIN, amount, "the token does not tell it")]
+    shown = "everything, unlimited" if found == UNLIMITED else f"{to_human(found, USDC)} USDC"
+    kept = True if found == wanted else False if found > wanted else None
+    return [
+        Expectation(what + BY_THE_CHAIN, amount, shown + ("; some may be taken already" if kept is None else ""), kept)
+    ]
 
 
 def _nothing_reads(scene: Scene) -> list[Expectation]:

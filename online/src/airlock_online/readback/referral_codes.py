@@ -89,7 +89,7 @@ def from_chain(
     """Return what the pinned Referral contract tells a node by its views. Raises nothing for what the node answers."""
     seen = ReferralFacts(f"the chain, by {node.name}")
     try:
-        contract = ContractViews(node, deployment, "referral")
+        contract = ContractViews(node, deployment, deployment.domains["referral"].contract)
         return seen._replace(
             owner=_address_in(contract.word(views.owner, code)),
             pending=_address_in(contract.word(views.pending_owner, code)),
@@ -101,7 +101,7 @@ def from_chain(
         return seen._replace(trouble=error.what)
 
 
-def look(
+def read_referral(
     builder: BuilderClient,
     deployment: Deployment,
     config: OnlineConfig,

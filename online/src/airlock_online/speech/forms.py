@@ -66,6 +66,8 @@ _SENT |= {
     "referral": {"trader", "code"}, "pairs": {"page"}, "meta": set(),
 }  # fmt: skip
 _SENT[ALL] = set.union(*_SENT.values())
+_MUST_BE = ("meta", "pairs")
+"""Without these nothing is known of a venue; every other read and build may be one that it does not have."""
 
 
 def meant(name: str, known: Collection[str]) -> str:
@@ -173,6 +175,8 @@ def in_path(name: str, value: Any, tables: Tables) -> Iterator[str]:
         yield wrong
         return
     of_one = name == REPLACE or name.endswith(STATUS)
+    if value == "" and name in _SENT and name not in _MUST_BE:
+        return
     form, such = _HOLED if of_struct else _OF_ONE if of_one else _BY_PUT if name == RELAYER else _PLAIN
     if type(value) is not str or not re.fullmatch(form, value, re.ASCII):
         yield f"{value!r} is not a path such as {such}"

@@ -90,6 +90,7 @@ REPLIES: Mapping[str, Mapping[str, Any]] = {
         "simulator": "simulator",
     },
     "pairs": {"id": "index", "name": "symbol", "pnl": "isPnl"},
+    "positions": {"pnl": "isPnl"},
     "builder": {"beside": []},
     "nonce": {"used": "used"},
     "delegation": {"enabled": "isEnabled", "expiry": "expiry", "time": "unix-s"},
@@ -126,7 +127,8 @@ _IN_REPLIES = {
     "slippage_percent": "the venue's usual slippage",
     "simulator": "the mark of a simulator, which is only told",
     "name": "a pair's name",
-    "pnl": 'whether it is a PnL pair; with `?` behind it, a pair without it is none; `""`: the venue has none',
+    "pnl": "whether it is by PnL; with `?` behind it, one without it is not; one that is named "
+    '`allowed` and true tells nothing; `""`: the venue has none',
 }
 MEMBERS: Mapping[tuple[str, str], str] = {
     (

@@ -58,7 +58,7 @@ class Checkpoint(NamedTuple):
         return tuple(role for role in self.by[half] if role in plan.roles) or plan.roles[:1]
 
 
-STATIONS = {
+CHECKPOINTS = {
     station.name: station
     for station in (
         Checkpoint("plan", _BOTH, "The plan's words are those on your own papers.",
@@ -91,7 +91,7 @@ STATIONS = {
 
 def stations_of(half: Half) -> list[Checkpoint]:
     """Return the stations that are confirmed on a machine, in the order of the day."""
-    return [station for station in STATIONS.values() if half in station.by]
+    return [station for station in CHECKPOINTS.values() if half in station.by]
 
 
 def last_on_record(section: Iterable[Entry], plan: Plan, station: Checkpoint) -> str | None:
@@ -215,7 +215,7 @@ def standing(entries: Iterable[Entry], plan: Plan, half: Half) -> Standing:
 
 def on_record(entries: Iterable[Entry], plan: Plan, station: str) -> str | None:
     """Return what stands on record for a station since the ceremony began, None when nothing does."""
-    return last_on_record(section_of(entries, plan)[0], plan, STATIONS[station])
+    return last_on_record(section_of(entries, plan)[0], plan, CHECKPOINTS[station])
 
 
 def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
@@ -255,10 +255,10 @@ def _unconfirmed(stations: dict[str, tuple[Confirmation, ...]], plan: Plan, half
     """Return a sentence for each station at which a role is missing that has to confirm it, or that changed since."""
     lines = []
     for name, confirmations in stations.items():
-        if half == STATIONS[name].made_on:
+        if half == CHECKPOINTS[name].made_on:
             continue
         by = {role for each in confirmations if each.holds for role in each.by}
-        needed = [role for role in STATIONS[name].by[half] if role in plan.roles]
+        needed = [role for role in CHECKPOINTS[name].by[half] if role in plan.roles]
         lacking = [role for role in needed if role not in by] if needed or by else ["anybody"]
         if lacking:
             changed = ", because its record changed" if any(not each.holds for each in confirmations) else ""

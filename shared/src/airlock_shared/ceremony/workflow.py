@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import STATIONS, Half, Standing, on_record, standing
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half, Standing, on_record, standing
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.sections import section_of
 from airlock_shared.documents.transcript import PROVED, Entry
@@ -343,11 +343,11 @@ class _Walked(NamedTuple):
 
     def compare(self, station: str, compared: str, file: str = "") -> Stop:
         """Return the stop at which each role compares; done when every one of them confirmed what is there now."""
-        roles = STATIONS[station].needs(self.half, self.plan)
+        roles = CHECKPOINTS[station].needs(self.half, self.plan)
         by = {role for each in self.stands.stations.get(station, ()) if each.compared == compared for role in each.by}
-        named = [role for role in roles if role in STATIONS[station].by[self.half]]
+        named = [role for role in roles if role in CHECKPOINTS[station].by[self.half]]
         done = bool(compared) and (set(named) <= by if named else bool(by))
-        return Stop("compare", roles, STATIONS[station].compares, done, station,
+        return Stop("compare", roles, CHECKPOINTS[station].compares, done, station,
                     brings=(file,) if file else ())  # fmt: skip
 
     def submitted(self) -> bool:

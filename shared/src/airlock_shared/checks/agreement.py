@@ -27,7 +27,15 @@ from airlock_shared.checks.times import registration_is_live
 from airlock_shared.documents.deployment import TEST_ACCOUNTS
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.plan.decisions import decide, replaced_trigger, request_fields, shown_value
+from airlock_shared.plan.decisions import (
+    MARKET_ORDERS,
+    decide,
+    market_orders,
+    order_kinds,
+    replaced_trigger,
+    request_fields,
+    shown_value,
+)
 from airlock_shared.plan.model import CUSTOM, Exact
 from airlock_shared.units import CODE, raw_text
 from airlock_shared.venue.kinds import OPEN_TYPE, PAIR, leaf, value_of
@@ -207,26 +215,27 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     pair = case.situation.deployment.pair_at(number)
     if pair is None:
         return Finding(False, f"pair {number}", "a pair of the pinned deployment")
-    expected = intent.order_types[pair.pnl]
-    if expected < 0:
+    fitting, why = market_orders(intent, pair, case.step)
+    if not fitting:
         return Finding(False, got, f"no increase exists on the PnL pair {pair.name}")
-    if got == expected:
-        return Finding(True, got, expected)
-    kind = "PnL" if pair.pnl else "ordinary"
-    return Finding(False, got, f"{expected}, for {pair.name}, an {kind} pair")
+    return Finding(got in fitting, got, got if got in fitting else f"{' or '.join(map(str, fitting))}: {why}")
 
 
 @check("ORDER-OPEN", READ, "the market order type does not fit this pair", "A limit order sent to the market.", PLAN)
 def open_type_fits(case: ReadIntent) -> Finding | None:
-    """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair."""
+    """An open is a market order of its pair's kind: ``_type`` market on an ordinary pair, market_pnl on a PnL pair.
+
+    Where the venue does not tell a pair's kind, it is either. What the plan says of a close is held to the same.
+    """
+    enum = case.situation.deployment.enums.get("openOrderType", {})
     got = value_of(case.fields, case.message, OPEN_TYPE)
+    if got is None and case.step and OPEN_TYPE in case.step.values:
+        got = enum.get(case.step.values[OPEN_TYPE].text)
     if got is None:
         return None
-    number = value_of(case.fields, case.message, PAIR)
-    pair = case.situation.deployment.pair_at(number)
-    enum = case.situation.deployment.enums.get("openOrderType", {})
-    expected = enum.get("market_pnl" if pair and pair.pnl else "market")
-    return Finding(expected is not None and got == expected, got, expected)
+    pair = case.situation.deployment.pair_at(value_of(case.fields, case.message, PAIR))
+    fitting = [enum.get(MARKET_ORDERS[kind]) for kind in order_kinds(pair, case.step)]
+    return Finding(got in fitting, got, fitting[0])
 
 
 @check(

@@ -1,7 +1,7 @@
-"""PIN and PLAN for the document as a whole: the right deployment, the right plan, the right steps, and one past.
+"""PIN and PLAN for the document as a whole: the right deployment, the right plan, the right steps, and rollback detection.
 
-The two machines have one past: what the online machine has seen of this one's transcript is in it, and where this one has
-handed out a signature the online machine knows. Otherwise one of them went back to an earlier state of itself.
+Neither machine went back to an earlier state of itself: what the online machine has seen of this one's transcript is in it,
+and where this one has handed out a signature the online machine knows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class OwnRecord(NamedTuple):
     handed_out_ms: int | None
 
 
-class Told(NamedTuple):
+class HeaderEvidence(NamedTuple):
     """A document's header, the plan, and the own record of the machine that judges; None on a machine that signs nothing."""
 
     header: Header
@@ -142,7 +142,7 @@ _NO_HEAD = "none of this machine"
     "Find out which machine was set back. If this one: put its folder aside, and begin with a new one. If the online "
     "machine, or if it never saw the last signatures: give it those (submit, or only report make), and prepare again.",
 )  # fmt: skip
-def head_is_known(told: Told) -> Finding:
+def head_is_known(told: HeaderEvidence) -> Finding:
     """The head that the online machine has seen of this machine is in its transcript; there is one if one was handed out.
 
     It is not missed in a document that was made before, by a program that keeps no record (its own head is all zeros), or

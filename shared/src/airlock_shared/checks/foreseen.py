@@ -15,7 +15,7 @@ from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situa
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import read_types
-from airlock_shared.plan.decisions import Decision, decide, request_fields, wanted_value
+from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import utc_text
@@ -135,7 +135,7 @@ def _case(
     if isinstance(found, Intent):
         pair = situation.deployment.pair_at(value_of(found.fields, message, PAIR)) if decisions else None
         if found.order_types and pair:
-            request = request._replace(order_type=found.order_types[pair.pnl])
+            request = request._replace(order_type=next(iter(market_orders(found, pair, step)[0]), -1))
         hashes: Any = None
         return IntentCase(request, situation, step, found, message, hashes, decisions)
     delegate_of = step.signer.delegate_of

@@ -60,15 +60,15 @@ class Verdicts(NamedTuple):
         """Return how many checks could not be reached."""
         return len(self._of("not-reached"))
 
-    def hinder(self) -> bool:
+    def blocks_signing(self) -> bool:
         """Tell whether a check refused, or was not reached; what was not judged is told by :meth:`not_judged`."""
-        return bool(self.stopping())
+        return bool(self.blocking())
 
     def refused(self) -> list[Verdict]:
         """Return what was refused."""
         return self._of("refused")
 
-    def stopping(self) -> list[Verdict]:
+    def blocking(self) -> list[Verdict]:
         """Return what stands in the way: what was refused, and what could not be reached."""
         return self._of("refused", "not-reached")
 
@@ -171,7 +171,7 @@ def judge_header(header: Header, situation: Situation, known: Known) -> Verdicts
     return Verdicts(
         [
             *(check.run(heading) for check in document.HEADER_CHECKS),
-            document.head_is_known.run(document.Told(header, situation.plan, known.own)),
+            document.head_is_known.run(document.HeaderEvidence(header, situation.plan, known.own)),
             document.people_are_present.run(document.Attended(situation.plan, known.people)),
             stated.verdict(_NO_CLOCK) if known.clock is None else stated.run(known.clock),
         ]
@@ -247,7 +247,7 @@ def _transaction(received: Received) -> Examined:
             *_run(after, stages),
         ]
     )
-    if isinstance(case, CallCase) and not verdicts.hinder():
+    if isinstance(case, CallCase) and not verdicts.blocks_signing():
         case = transaction.complete(case)
     return Examined(received, planned, None, read, case, verdicts)
 

@@ -158,7 +158,8 @@ def call_delegation_is_live(case: ReadCall) -> Finding | None:
 def pair_is_pinned(case: ReadCall) -> Finding | None:
     """The call's pair is one of the pinned deployment, and of the kind that the call is for.
 
-    A PnL pair has no increase; on it a market open is ``market_pnl``, elsewhere ``market``. Limit orders are for both.
+    A PnL pair has no increase; on it a market open is ``market_pnl``, elsewhere ``market``. Limit orders are for both, and
+    a pair that does not tell its kind is for each of them.
     """
     number = value_of(case.fields, case.message, PAIR)
     if number is None:
@@ -172,7 +173,7 @@ def pair_is_pinned(case: ReadCall) -> Finding | None:
     if name != "openTrade":
         return Finding(True, pair.name, pair.name)
     enum = case.situation.deployment.enums.get("openOrderType", {})
-    wrong = enum.get("market" if pair.pnl else "market_pnl")
+    wrong = None if pair.pnl is None else enum.get("market" if pair.pnl else "market_pnl")
     got = value_of(case.fields, case.message, OPEN_TYPE)
     return Finding(
         got != wrong, f"order type {got} on {pair.name}", "market on an ordinary pair, market_pnl on a PnL pair"

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
 
 _ALIKE_AT_LEAST = 5
+_KINDS = {True: " (PnL pair)", False: "", None: " (the venue does not tell whether its orders are PnL orders)"}
 
 
 def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[str]:
@@ -44,7 +45,7 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
     for pair in deployment.pairs.values():
-        yield f"pair {pair.number}: {safe(pair.name)}" + (" (PnL pair)" if pair.pnl else "")
+        yield f"pair {pair.number}: {safe(pair.name)}" + _KINDS[pair.pnl]
     for name, url in sorted(deployment.base_urls.items()):
         yield f"service {name}: {safe(url)}"
     yield f"fetched at {safe(deployment.fetched_at)}"

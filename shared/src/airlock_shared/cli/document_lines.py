@@ -32,7 +32,7 @@ def part_lines(plan: Plan, signer: str) -> Iterator[str]:
 
 
 # ---- names ----------------------------------------------------------------------------------------------------------
-# The names of a document that crosses by light, as both screens show them.
+# The names of a document that crosses by QR codes, as both screens show them.
 
 
 def name_lines(kind: str, ceremony: str, fingerprint: str) -> Iterator[str]:

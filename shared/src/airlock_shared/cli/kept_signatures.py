@@ -41,7 +41,7 @@ class KeptCopy(NamedTuple):
 
 
 def copies_by_light(folder: Path) -> Iterator[KeptCopy]:
-    """Yield the signatures documents that came or went by light, and the pages and pictures that showed them."""
+    """Yield the signatures documents that came or went by QR codes, and the pages and pictures that showed them."""
     known: dict[str, Collection[str] | None] = {}
     paths = sorted(folder.glob("qr/signatures-*"))
     for path in paths:

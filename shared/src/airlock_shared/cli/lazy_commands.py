@@ -20,20 +20,20 @@ READER = "airlock.picture-reader"
 class LazyCommands(click.Group):
     """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
 
-    ``stations`` maps the heading of each station of a ceremony to its commands, in the order of the day, each with its line
+    ``headings`` maps each heading, a part of the day, to its commands, in the order of the day, each with its line
     in the list. The command ``trust-struct`` is ``trust_struct`` in the module of ``package`` that ``modules`` names for it,
     or in one of its own name. ``before`` is called when a command's words are read, before the command begins.
     """
 
     package: ClassVar[str] = ""
     modules: ClassVar[dict[str, str]] = {}
-    stations: ClassVar[dict[str, dict[str, str]]] = {}
+    headings: ClassVar[dict[str, dict[str, str]]] = {}
     before: Callable[[click.Context], None] | None = None
 
     @property
     def table(self) -> dict[str, str]:
         """Every command with its line in the list, in the order of the day."""
-        return {name: line for rows in self.stations.values() for name, line in rows.items()}
+        return {name: line for rows in self.headings.values() for name, line in rows.items()}
 
     def list_commands(self, _context: click.Context) -> list[str]:
         """Return the names in the order of the day."""
@@ -52,9 +52,9 @@ class LazyCommands(click.Group):
         return command
 
     def format_commands(self, _context: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands by the stations of a ceremony, without importing any."""
+        """Write the list of commands under their headings, without importing any."""
         column = max(map(len, self.table))
-        for heading, rows in self.stations.items():
+        for heading, rows in self.headings.items():
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(column), line) for name, line in rows.items()])
 

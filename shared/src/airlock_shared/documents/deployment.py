@@ -56,11 +56,11 @@ class Domain(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A pair of the venue: its index, its name, and whether it is a PnL pair."""
+    """A pair of the venue: its index, its name, and whether it is a PnL pair; None: the venue does not tell."""
 
     number: int
     name: str
-    pnl: bool
+    pnl: bool | None
 
 
 class Deployment(NamedTuple):
@@ -301,12 +301,12 @@ def _read_pairs(value: Any) -> dict[int, Pair]:
     pairs = {}
     for position, entry in enumerate(read_list(value, "pairs", MAX_PAIRS)):
         where = f"pairs[{position}]"
-        read_members(entry, where, {"index": int, "name": str, "pnl": bool})
+        read_members(entry, where, {"index": int, "name": str}, {"pnl": bool})
         read_matching(entry["name"], f"{where}.name", _LABEL, "a printable name")
         if not 0 <= entry["index"] <= MAX_INTEGER:
             expected = f"0 to {MAX_INTEGER}"
             raise DocumentError("DOC-FIELD", "not an index", got=str(entry["index"]), expected=expected).at(where)
         if entry["index"] in pairs:
             raise _contradiction(where, "one index twice", str(entry["index"]), "each index once")
-        pairs[entry["index"]] = Pair(entry["index"], entry["name"], entry["pnl"])
+        pairs[entry["index"]] = Pair(entry["index"], entry["name"], entry.get("pnl"))
     return pairs

@@ -1,4 +1,4 @@
-"""What one machine hands to the other at once by light, ``airlock/hand-over@1``: the texts of documents by their file names.
+"""What one machine hands to the other at once by QR codes, ``airlock/hand-over@1``: documents by their file names.
 
 ``{"format", "ceremony", "files"}``. It says nothing of its own: each document in it is read and compared as if it came by
 file.

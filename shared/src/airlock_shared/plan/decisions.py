@@ -30,7 +30,8 @@ from airlock_shared.venue.actions import SIDES, TRIGGER_ORDER_TYPES
 from airlock_shared.venue.kinds import OPENED_MS, Field, leaf
 
 if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
+    from airlock_shared.documents.deployment import Deployment, Pair
+    from airlock_shared.venue.structs import Intent
 
 
 MAX_TERMS_CHARACTERS = 20_000
@@ -98,6 +99,34 @@ def _pair_by_name(step: Step, deployment: Deployment) -> Exact:
     name = step.values["pair"].text
     pair = deployment.pair_named(name)
     return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
+
+
+MARKET_ORDERS = ("market", "market_pnl")
+"""A plan's ``orderType`` on an ordinary pair, and on a PnL pair."""
+_WHY = {
+    False: "an ordinary pair of the pinned deployment", True: "a PnL pair of the pinned deployment",
+    None: "by the plan's orderType",
+}  # fmt: skip
+
+
+def order_kinds(pair: Pair | None, step: Step | None) -> list[int]:
+    """Return the kinds that a market order on a pair can have, 0 an ordinary one, 1 by profit or loss.
+
+    The pair decides. Where the venue does not tell, the plan's ``orderType`` does; where that is silent too, it can be both.
+    """
+    told = step.values["orderType"].text if step and "orderType" in step.values else ""
+    if pair and pair.pnl is not None:
+        told = MARKET_ORDERS[pair.pnl]
+    return [kind for kind, word in enumerate(MARKET_ORDERS) if told == word or told not in MARKET_ORDERS]
+
+
+def market_orders(intent: Intent, pair: Pair, step: Step | None) -> tuple[list[int], str]:
+    """Return the batched market's order types that fit a struct on a pair, and why.
+
+    Empty: none does. Source: the specification, "Supported order types".
+    """
+    types = [intent.order_types[kind] for kind in order_kinds(pair, step)] if intent.order_types else []
+    return [each for each in types if each >= 0], f"{intent.name} on {pair.name}, {_WHY[pair.pnl]}"
 
 
 def choices_of(parameter: str, deployment: Deployment) -> Mapping[str, int]:

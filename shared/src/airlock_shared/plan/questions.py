@@ -259,6 +259,8 @@ def _wanted(parameter: Parameter, fields: dict[str, Any]) -> bool | None:
     """Tell whether a field must be given, with what was answered before; None: it must not."""
     if parameter.name == "pairIndex":
         return None if "pair" in fields else True
+    if parameter.name == "orderType" and not parameter.sent:
+        return None  # of a close: preparing says when a plan must have it
     if "triggerType" in fields and parameter.name in ("price", "percentage"):
         return True if (parameter.name == "price") == (fields["triggerType"] == "fixed") else None
     return parameter.required

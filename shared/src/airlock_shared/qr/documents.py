@@ -1,4 +1,4 @@
-"""The documents that cross the gap by light: from a file's bytes to what is shown, and from what was read to a file's bytes.
+"""The documents that cross by QR codes: from a file's bytes to what is shown, and from what was read to a file's bytes.
 
 A plan is TOML that people wrote, and its text is what they keep: it travels as it is, in a document of its own kind.
 """

@@ -113,7 +113,9 @@ _CLOSE = (
     _sent("expectedPrice", PRICE, "the price expected: a value, or bounds for the builder's", required=False),
     _OPENED,
     *_TIMED,
-)
+    Parameter("orderType", CHOICE, "the position's kind; needed where neither its pair nor the venue's read of it tells",
+              required=False, choices=("market", "market_pnl")),
+)  # fmt: skip
 
 _ALL = (
     Action("open", "Open a position, sized in USDC", "/v2/intents/open", "OpenTradeReq", _OPEN),

@@ -8,11 +8,11 @@ at comparable venues. How calldata is read is in :mod:`airlock_shared.venue.call
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_shared.venue.kinds import ALLOWANCE, OPEN_TYPE, PAIR, SPENDER, Field, field
+from airlock_shared.venue.kinds import Field, field
 
 DELEGATED_ACTION = "delegatedAction"
 DELEGATED_SIGNATURE = f"{DELEGATED_ACTION}(address trader,bytes data)"
@@ -69,81 +69,6 @@ _TRADE = (
     "(address trader,uint256 pairIndex,uint256 index,uint256 initialPosToken,uint256 positionSizeUSDC,"
     "uint256 openPrice,bool buy,uint256 leverage,uint256 tp,uint256 sl,uint256 timestamp)"
 )
-_OWNER = "the account that owns the position"
-_UPDATE_FIELDS = (
-    field("info.trader", "trader", _OWNER),
-    field("info.pairIndex", PAIR),
-    field("info.index", "tradeIndex"),
-    field("info.openPrice", "openPrice"),
-    field("info.initialPosToken", "additionalCollateralUsdc"),
-    field("info.leverage", "leverage", "leverage of the added collateral"),
-)
-_SLIPPAGE = field("slippage", "slippagePercent")
-_CODE = field("code", "code")
-
-_ALL = (
-    Call("approve(address spender,uint256 amount)", "Let a contract take USDC from this account", "usdc", (
-        field("spender", SPENDER),
-        field("amount", ALLOWANCE),
-    )),
-    Call("setDelegate(address delegate,uint256 expiry)", "Let a delegate key trade for this account", "tradingRouter", (
-        field("delegate", "delegate"),
-        field("expiry", "expiry"),
-    )),
-    Call("removeDelegate(address delegate)", "End a delegate's registration", "tradingRouter", (
-        field("delegate", "delegate", "the key that may no longer trade"),
-    )),
-    Call("setTraderReferralCodeByUser(bytes32 code)", "Adopt a referral code", "referral", (_CODE,), delegable=True),
-    Call("setPendingCodeOwnershipTransfer(bytes32 code,address newOwner)", "Nominate a referral code's next owner",
-         "referral", (_CODE, field("newOwner", "newOwner"))),
-    Call("acceptCodeOwnership(bytes32 code)", "Accept a referral code", "referral", (_CODE,)),
-    Call("cancelRequest()", "Withdraw the request for access to a private code", "referral", ()),
-    Call("claimTokens()", "Pay out keeper rewards", "tradingRouter", ()),
-    Call("updateOpenLimitOrder(uint256 pairIndex,uint256 index,uint256 price,uint256 slippage,uint256 tp,uint256 sl)",
-         "Change a limit order that waits", "tradingRouter", (
-             field("pairIndex", PAIR),
-             field("index", "orderIndex"),
-             field("price", "price", "the new trigger price"),
-             _SLIPPAGE,
-             field("tp", "takeProfit", "take profit; 0 removes it"),
-             field("sl", "stopLoss", "stop loss; 0 removes it"),
-         ), delegable=True),
-    Call(f"increasePositionSize({_UPDATE} info,uint256 slippage)", "Increase a position, sized in USDC", "tradingRouter",
-         (*_UPDATE_FIELDS, _SLIPPAGE), delegable=True, pending=True),
-    Call(f"increasePositionSizeWithCoinExposure({_UPDATE} info,uint256 coinExposure,uint256 minLeverage,"
-         "uint256 maxLeverage,uint256 slippage)", "Increase a position, sized in the base asset", "tradingRouter", (
-             *_UPDATE_FIELDS,
-             field("coinExposure", "coinExposure", "the exposure added, in the base asset"),
-             field("minLeverage", "minLeverage"),
-             field("maxLeverage", "maxLeverage"),
-             _SLIPPAGE,
-         ), delegable=True, pending=True),
-    Call(f"openTrade({_TRADE} t,uint8 orderType,uint256 slippage)", "Open a position, sized in USDC", "tradingRouter", (
-        field("t.trader", "trader", _OWNER),
-        field("t.pairIndex", PAIR),
-        field("t.index", "zero", "the slot, which the venue assigns"),
-        field("t.initialPosToken", "zero", "not used when opening"),
-        field("t.positionSizeUSDC", "collateralUsdc"),
-        field("t.openPrice", "openPrice"),
-        field("t.buy", "side"),
-        field("t.leverage", "leverage"),
-        field("t.tp", "takeProfit"),
-        field("t.sl", "stopLoss"),
-        field("t.timestamp", "zero", "not used when opening"),
-        field("orderType", OPEN_TYPE),
-        _SLIPPAGE,
-    ), delegable=True, pending=True),
-    Call("closeTradeMarket(uint256 pairIndex,uint256 index,uint256 amount,uint256 wantedPrice)",
-         "Close a position, whole or in part", "tradingRouter", (
-             field("pairIndex", PAIR),
-             field("index", "tradeIndex"),
-             field("amount", "collateralToCloseUsdc"),
-             field("wantedPrice", "expectedPrice"),
-         ), delegable=True, pending=True),
-)  # fmt: skip
-
-CALLS: dict[str, Call] = {call.name: call for call in _ALL}
-"""Every call that Airlock signs, by the name under which it is known."""
 
 
 @cache
@@ -160,6 +85,64 @@ def arguments_of(signature: str) -> tuple[Argument, ...]:
             kind = f"({','.join(member_type for _, member_type in inner)})"
         result.append(Argument(name, kind, inner))
     return tuple(result)
+
+
+def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
+    """Return the path and the type of each leaf of an argument."""
+    members = [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
+    return members or [(argument.name, argument.type)]
+
+
+def _call(
+    signature: str, title: str, contract: str = "tradingRouter", kinds: str = "", *, delegable: bool = True,
+    pending: bool = True, **meanings: str,
+) -> Call:  # fmt: skip
+    """Return a call of the table; ``kinds`` are its leaves', in order, ``meanings`` stand in for a kind's own, by name."""
+    paths = [path for argument in arguments_of(signature) for path, _ in argument_leaves(argument)]
+    told = {"trader": "the account that owns the position", **meanings}
+    fields = tuple(
+        field(path, kind, told.get(path.rpartition(".")[2], ""))
+        for path, kind in zip(paths, kinds.split(), strict=True)
+    )
+    return Call(signature, title, contract, fields, delegable, pending)
+
+
+_itself = partial(_call, delegable=False, pending=False)
+_ADDED = "leverage of the added collateral"
+_UPDATED = "trader pairIndex tradeIndex openPrice additionalCollateralUsdc leverage"
+
+_ALL = (
+    _itself("approve(address spender,uint256 amount)", "Let a contract take USDC from this account", "usdc",
+          "spender amountUsdc"),
+    _itself("setDelegate(address delegate,uint256 expiry)", "Let a delegate key trade for this account",
+          kinds="delegate expiry"),
+    _itself("removeDelegate(address delegate)", "End a delegate's registration", kinds="delegate",
+          delegate="the key that may no longer trade"),
+    _call("setTraderReferralCodeByUser(bytes32 code)", "Adopt a referral code", "referral", "code", pending=False),
+    _itself("setPendingCodeOwnershipTransfer(bytes32 code,address newOwner)", "Nominate a referral code's next owner",
+          "referral", "code newOwner"),
+    _itself("acceptCodeOwnership(bytes32 code)", "Accept a referral code", "referral", "code"),
+    _itself("cancelRequest()", "Withdraw the request for access to a private code", "referral"),
+    _itself("claimTokens()", "Pay out keeper rewards"),
+    _call("updateOpenLimitOrder(uint256 pairIndex,uint256 index,uint256 price,uint256 slippage,uint256 tp,uint256 sl)",
+          "Change a limit order that waits", kinds="pairIndex orderIndex price slippagePercent takeProfit stopLoss",
+          pending=False, price="the new trigger price", tp="take profit; 0 removes it", sl="stop loss; 0 removes it"),
+    _call(f"increasePositionSize({_UPDATE} info,uint256 slippage)", "Increase a position, sized in USDC",
+          kinds=f"{_UPDATED} slippagePercent", leverage=_ADDED),
+    _call(f"increasePositionSizeWithCoinExposure({_UPDATE} info,uint256 coinExposure,uint256 minLeverage,"
+          "uint256 maxLeverage,uint256 slippage)", "Increase a position, sized in the base asset",
+          kinds=f"{_UPDATED} coinExposure minLeverage maxLeverage slippagePercent", leverage=_ADDED,
+          coinExposure="the exposure added, in the base asset"),
+    _call(f"openTrade({_TRADE} t,uint8 orderType,uint256 slippage)", "Open a position, sized in USDC",
+          kinds="trader pairIndex zero zero collateralUsdc openPrice side leverage takeProfit stopLoss zero orderType "
+          "slippagePercent", index="the slot, which the venue assigns", initialPosToken="not used when opening",
+          timestamp="not used when opening"),
+    _call("closeTradeMarket(uint256 pairIndex,uint256 index,uint256 amount,uint256 wantedPrice)",
+          "Close a position, whole or in part", kinds="pairIndex tradeIndex collateralToCloseUsdc expectedPrice"),
+)  # fmt: skip
+
+CALLS: dict[str, Call] = {call.name: call for call in _ALL}
+"""Every call that Airlock signs, by the name under which it is known."""
 
 
 def canonical(signature: str) -> str:

@@ -20,9 +20,9 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind, read_types
 from airlock_shared.venue.calls import (
     CALLS,
     DELEGATED_SIGNATURE,
-    Argument,
     Call,
     Calls,
+    argument_leaves,
     arguments_of,
     canonical,
     indexed,
@@ -50,6 +50,8 @@ from airlock_shared.wire.members import format_of, raise_first, read_members
 VENUE_FORMAT = "airlock/venue-signed@1"
 MAX_OF_EACH, _MAX_CHARACTERS, _MAX_LEAVES = 64, 3000, 200
 """Structs and calls of a profile, the text of one, and a struct's leaves: what people are still shown whole."""
+
+_SHOWN = 200
 
 FEE = "fee"
 """The one thing that native currency may be sent with a call as: the plan bounds it."""
@@ -106,8 +108,9 @@ def venue_of(signed: str) -> Venue:
     for name, call in calls.items():
         other = found.setdefault(selector_of(call.signature), name)
         if other != name:
-            expected = f"another than that of {other}"
-            wrong.append(wrong_profile(f"calls.{name}", "one selector twice", call.signature, expected))
+            wrong += [
+                wrong_profile(f"calls.{name}", "one selector twice", call.signature, f"another than that of {other}")
+            ]
     raise_first(wrong)
     return Venue(structs, indexed(calls))
 
@@ -144,10 +147,9 @@ def venue_at(signed: str, contracts: Mapping[str, bytes]) -> Venue:
 
 def require_contract(name: str, contract: str, contracts: Mapping[str, bytes | str]) -> None:
     """Raise ``DocumentError("DOC-VENUE")`` for a call of the venue alone to none of these contracts, or to the token."""
-    to, token = contracts.get(contract), contracts.get(_TOKEN)
-    if to is None or to == token:
-        what = "no contract of this deployment" if to is None else "this is the token, under another name"
-        known = sorted(each for each, at in contracts.items() if at != token)
+    known = sorted(each for each, at in contracts.items() if at != contracts.get(_TOKEN))
+    if contract not in known:
+        what = "this is the token, under another name" if contract in contracts else "no contract of this deployment"
         raise wrong_profile(f"calls.{name}.contract", what, contract, f"one of {', '.join(known)}", known)
 
 
@@ -173,23 +175,27 @@ def intent_of(name: str, entry: Any) -> Intent:
     raise_first(wrong)
     accounts = [each.path for each in fields if each.kind in _ACCOUNTS]
     if shipped is not None:
-        fields = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE})
+        fields, title = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE}), shipped.title
     elif len(accounts) != 1 or not path_of(fields, NONCE_KIND):
         raise wrong_profile(
             f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce"
         )
     else:
-        fields = tuple(each._replace(rule=_own_rule(each)) for each in fields)
-        title = f"{name}, a struct of this venue's profile"
-        shipped = Intent(name, "", title, entry["domain"], entry["signer_rule"], entry["route"], "", "", "", ())
-    return shipped._replace(
-        encode_type=entry["encode_type"],
-        trader=accounts[0],
-        nonce=path_of(fields, NONCE_KIND),
-        deadline=path_of(fields, DEADLINE),
-        fields=fields,
-        abi_order=order,
-        executing=entry["executing"],
+        fields, title = tuple(map(_own_rule, fields)), f"{name}, a struct of this venue's profile"
+    return Intent(
+        name,
+        entry["encode_type"],
+        title,
+        entry["domain"],
+        entry["signer_rule"],
+        entry["route"],
+        accounts[0],
+        path_of(fields, NONCE_KIND),
+        path_of(fields, DEADLINE),
+        fields,
+        order,
+        shipped.order_types if shipped else None,
+        entry["executing"],
     )
 
 
@@ -198,12 +204,14 @@ def _in_struct(
 ) -> Iterator[DocumentError]:
     """Yield what is wrong with an entry beside its leaves."""
     if entry["abi_order"] and sorted(map(str, entry["abi_order"])) != sorted(members):
-        yield wrong_profile(
-            f"{where}.abi_order", "not the struct's members", str(entry["abi_order"])[:200], str(members)
-        )
+        yield wrong_profile(f"{where}.abi_order", "not the struct's members", str(entry["abi_order"]), str(members))
     if not _EXECUTING.fullmatch(entry["executing"]):
-        expected = "such as setDelegateWithSig(bytes signature,bytes intent), these two in either order"
-        yield wrong_profile(f"{where}.executing", "not the call that executes it", entry["executing"][:200], expected)
+        yield wrong_profile(
+            f"{where}.executing",
+            "not the call that executes it",
+            entry["executing"],
+            "such as setDelegateWithSig(bytes signature,bytes intent), these two in either order",
+        )
     for member, choices in FIXED.items():
         may = choices if shipped is None else (getattr(shipped, member),)
         if entry[member] not in may:
@@ -220,16 +228,16 @@ def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, s
     """
     if not ENCODE_TYPE.fullmatch(text) or len(text) > _MAX_CHARACTERS:
         raise wrong_profile(
-            where, "not an encodeType without arrays", text[:200], "such as CancelReq(address trader,uint256 nonce)"
+            where, "not an encodeType without arrays", text, "such as CancelReq(address trader,uint256 nonce)"
         )
     types = types_of_text(text)
     try:
         same = next(iter(types)) == name and read_types(types).encode_type(name) == text
     except Refusal as refusal:
-        raise wrong_profile(where, refusal.what, text[:200], refusal.expected) from refusal
+        raise wrong_profile(where, refusal.what, text, refusal.expected) from refusal
     if not same:
         raise wrong_profile(
-            where, "not an encodeType", text[:200], f"{name} first, then what it refers to, by name, each once"
+            where, "not an encodeType", text, f"{name} first, then what it refers to, by name, each once"
         )
     own = {name} & CATALOGUE.keys()
     if taken := [other for other in types if other not in own and other.lower() in _MEANT]:
@@ -244,15 +252,14 @@ def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
     A text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next.
     """
     leaves: dict[str, int] = {}
-    while ready := [
-        name
-        for name, members in types.items()
-        if name not in leaves and all(member["type"] in leaves or member["type"] not in types for member in members)
-    ]:
-        for name in ready:
-            leaves[name] = sum(leaves.get(member["type"], 1) for member in types[name])
+    for _ in types:  # each time round, what refers to nothing that is not counted yet
+        leaves |= {
+            name: sum(leaves.get(member["type"], 1) for member in members)
+            for name, members in types.items()
+            if all(member["type"] in leaves or member["type"] not in types for member in members)
+        }
     if endless := sorted(types.keys() - leaves.keys()):
-        raise wrong_profile(where, "a struct within itself", ", ".join(endless)[:200], "structs that end")
+        raise wrong_profile(where, "a struct within itself", ", ".join(endless), "structs that end")
     if max(leaves.values()) > _MAX_LEAVES:
         raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {_MAX_LEAVES}")
 
@@ -263,7 +270,7 @@ def _fields(
     """Return a leaf's field for each path, in the struct's own order; what is wrong with a leaf goes to ``wrong``."""
     missing, unknown = sorted(leaves.keys() - kinds.keys()), sorted(kinds.keys() - leaves.keys())
     if missing or unknown:
-        got = f"missing {missing}, unknown {unknown}"[:200]
+        got = f"missing {missing}, unknown {unknown}"
         wrong.append(wrong_profile(where, "not every leaf once", got, "each leaf", leaves, unknown))
     given = [(path, kinds[path]) for path in leaves if path in kinds]
     fields = read_each(given, partial(_field, where, leaves), wrong)
@@ -283,11 +290,20 @@ def _field(where: str, leaves: Mapping[str, str], path: str, entry: Any) -> Fiel
         read_members(entry, where, {"kind": str, "label": str})
         kind, label = entry["kind"], entry["label"]
         if not _LABEL.fullmatch(label):
-            expected = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
-            raise wrong_profile(where, "not a label", repr(label)[:80], expected)
+            raise wrong_profile(
+                where,
+                "not a label",
+                repr(label)[:80],
+                "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
+            )
     if type(kind) is not str or kind not in LEAF_KINDS:
-        expected = "a plan's member, or opened-ms, signed-at, terms, zero or raw"
-        raise wrong_profile(where, "no kind of the list", str(kind)[:80], expected, LEAF_KINDS)
+        raise wrong_profile(
+            where,
+            "no kind of the list",
+            str(kind)[:80],
+            "a plan's member, or opened-ms, signed-at, terms, zero or raw",
+            LEAF_KINDS,
+        )
     if not holds(kind, leaves[path]):
         raise wrong_profile(where, f"a {kind} is not of this type", leaves[path], LEAF_KINDS[kind].solidity)
     return field(path, kind)._replace(label=label)
@@ -322,17 +338,18 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
     )
 
 
-def _own_rule(leaf: Field) -> Rule:
+def _own_rule(leaf: Field) -> Field:
+    """Return a leaf of an own struct: the plan gives it as it is signed, but for its nonce, its deadline and its time."""
     if leaf.kind in (DEADLINE, NONCE_KIND):
-        return leaf.rule._replace(parameter=leaf.path)
-    return leaf.rule if leaf.kind == SIGNED_AT else _raw_rule(leaf)
+        return leaf._replace(rule=leaf.rule._replace(parameter=leaf.path))
+    return leaf if leaf.kind == SIGNED_AT else _raw_rule(leaf)
 
 
-def _raw_rule(leaf: Field) -> Rule:
-    """Return the rule of a leaf that the plan gives as it is signed; of a slippage its limit goes on to bind."""
+def _raw_rule(leaf: Field) -> Field:
+    """Return a leaf that the plan gives as it is signed; of a slippage its limit goes on to bind."""
     if leaf.kind == ZERO:
-        return leaf.rule
-    return Rule("plan", leaf.path, leaf.rule.limit if leaf.kind == SLIPPAGE else "")
+        return leaf
+    return leaf._replace(rule=Rule("plan", leaf.path, leaf.rule.limit if leaf.kind == SLIPPAGE else ""))
 
 
 def _call(name: str, entry: Any) -> Call:
@@ -346,7 +363,7 @@ def _call(name: str, entry: Any) -> Call:
     fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
     raise_first(wrong)
     if shipped is None:  # the plan decides every argument by its raw value, and no delegate makes it
-        own = tuple(each._replace(rule=_raw_rule(each)) for each in fields)
+        own = tuple(map(_raw_rule, fields))
         return Call(signature, f"{name}, a call of this venue's profile", entry["contract"], own, fee=fee)
     fields = _as_shipped(where, fields, shipped.fields, {ZERO})
     return shipped._replace(signature=signature, fields=fields, known_as=name, fee=fee)
@@ -361,7 +378,7 @@ def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[st
     names = [each.name for each in arguments] + [f"{a.name}.{name}" for a in arguments for name, _ in a.members]
     if len(set(names)) < len(names):
         yield wrong_profile(
-            where, "two arguments of one name, of which one would be shown", signature[:200], "a name for each"
+            where, "two arguments of one name, of which one would be shown", signature, "a name for each"
         )
     if shipped is not None:
         if "contract" in entry:
@@ -371,40 +388,34 @@ def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[st
     if name != function:
         yield wrong_profile(where, "a call that does not ship has its function's name", name[:80], function)
     if not _CONTRACT.fullmatch(contract):
-        expected = f"one that is pinned, but for {_TOKEN}"
-        yield wrong_profile(f"{where}.contract", "not a contract of the venue", contract[:80], expected)
+        yield wrong_profile(
+            f"{where}.contract", "not a contract of the venue", contract[:80], f"one that is pinned, but for {_TOKEN}"
+        )
     if taken := sorted({path.partition(".")[0] for path in leaves} & {"call", "struct"}):
         yield wrong_profile(
             f"{where}.leaves", "a name that a plan's step has for something else", taken[0], "another name"
         )
     if "bytes" in leaves.values():
-        yield wrong_profile(where, "bytes can hide another call", signature[:200], "arguments that can be shown")
-
-
-def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
-    """Return the path and the type of each leaf of an argument."""
-    if not argument.members:
-        return [(argument.name, argument.type)]
-    return [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
+        yield wrong_profile(where, "bytes can hide another call", signature, "arguments that can be shown")
 
 
 def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
     """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
     if not _SIGNATURE.fullmatch(signature) or len(signature) > _MAX_CHARACTERS:
         raise wrong_profile(
-            where, "not a signature with argument names", signature[:200], f"such as {CALLS['setDelegate'].signature}"
+            where, "not a signature with argument names", signature, f"such as {CALLS['setDelegate'].signature}"
         )
     if shipped is not None and shipped.name == "approve":
-        raise wrong_profile(where, "approve is the token's, and not the venue's", signature[:200], shipped.signature)
+        raise wrong_profile(where, "approve is the token's, and not the venue's", signature, shipped.signature)
     own = (shipped.signature, canonical(signature)) if shipped is not None else ("", "")
     others = [each.signature for each in CALLS.values() if (each.signature, canonical(each.signature)) != own]
     names = {other.partition("(")[0].lower() for other in (*NEVER, *others) if other != own[0]}
     if signature.partition("(")[0].lower() in names:
-        raise wrong_profile(where, "the name of another function", signature[:200], "the venue's own function")
+        raise wrong_profile(where, "the name of another function", signature, "the venue's own function")
     for other in (*NEVER, *others):
         if selector_of(other) == selector_of(signature):
             raise wrong_profile(
-                where, "it has the selector of another function", signature[:200], f"not that of {canonical(other)}"
+                where, "it has the selector of another function", signature, f"not that of {canonical(other)}"
             )
 
 
@@ -416,6 +427,6 @@ def wrong_profile(
     Where names are known, ``got`` is none of them, or what it tells of are the ``unknown``.
     """
     do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
-    error = DocumentError("DOC-VENUE", what, got=got, expected=expected, do=do)
-    error.where, error.known, error.unknown = where, known, unknown or [got]
+    error = DocumentError("DOC-VENUE", what, got=got[:_SHOWN], expected=expected, do=do)
+    error.where, error.known, error.unknown = where, known, unknown or [error.got]
     return error

@@ -8,12 +8,11 @@ from typing import Any
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.eip712 import read_types
-from airlock_shared.venue.calls import CALLS, Call, arguments_of, canonical, selector_of
+from airlock_shared.venue.calls import CALLS, Call, argument_leaves, arguments_of, canonical, selector_of
 from airlock_shared.venue.kinds import Field
 from airlock_shared.venue.profile import (
     FIXED,
     VENUE_FORMAT,
-    argument_leaves,
     read_each,
     require_contract,
     require_form,

@@ -26,7 +26,7 @@ ROUTER, STORAGE, REFERRAL, USDC = "TradingRouter", "TradingStorage", "Referral",
 
 _ERROR, _PANIC = bytes.fromhex("08c379a0"), bytes.fromhex("4e487b71")  # Error(string), Panic(uint256): Solidity's own
 
-Entry = Any
+_Entry = Any
 """One row of a JSON ABI."""
 
 
@@ -44,7 +44,7 @@ def artifacts() -> dict[str, Any]:
 
 
 @cache
-def _entries(contract: str, kind: str) -> dict[str, Entry]:
+def _entries(contract: str, kind: str) -> dict[str, _Entry]:
     return {entry["name"]: entry for entry in artifacts()[contract]["abi"] if entry["type"] == kind}
 
 
@@ -63,7 +63,7 @@ def encode_call(contract: str, name: str, *arguments: Any) -> bytes:
 def creation_code(contract: str, *arguments: Any) -> bytes:
     """Return the code that makes a contract, its constructor's arguments included."""
     artifact = artifacts()[contract]
-    inputs: list[Entry] = next((entry["inputs"] for entry in artifact["abi"] if entry["type"] == "constructor"), [])
+    inputs: list[_Entry] = next((entry["inputs"] for entry in artifact["abi"] if entry["type"] == "constructor"), [])
     return bytes.fromhex(artifact["bytecode"][2:]) + encode(inputs, arguments)
 
 
@@ -111,19 +111,19 @@ def reverted(data: bytes) -> Reverted:
 
 
 @cache
-def _by_hash(kind: str, length: int) -> dict[bytes, Entry]:
+def _by_hash(kind: str, length: int) -> dict[bytes, _Entry]:
     """Return all events or errors by so many first bytes of their signature's hash."""
     rows = (entry for name in artifacts() for entry in _entries(name, kind).values())
     return {bytes(keccak(abi_to_signature(entry).encode())[:length]): entry for entry in rows}
 
 
-def encode(inputs: Iterable[Entry], arguments: Iterable[Any]) -> bytes:
+def encode(inputs: Iterable[_Entry], arguments: Iterable[Any]) -> bytes:
     """Return ``abi.encode`` of arguments."""
     parts = list(zip(inputs, arguments, strict=True))
     return bytes(abi.encode([collapse_if_tuple(part) for part, _ in parts], [_plain(*part) for part in parts]))
 
 
-def _plain(entry: Entry, value: Any) -> Any:
+def _plain(entry: _Entry, value: Any) -> Any:
     kind = entry["type"]
     if kind == "tuple":
         return [_plain(part, value[part["name"]]) for part in entry["components"]]
@@ -132,14 +132,14 @@ def _plain(entry: Entry, value: Any) -> Any:
     return value
 
 
-def decode(outputs: Iterable[Entry], data: bytes) -> list[Any]:
+def decode(outputs: Iterable[_Entry], data: bytes) -> list[Any]:
     """Return what was encoded. Raises as eth-abi does."""
     parts = list(outputs)
     values = abi.decode(list(map(collapse_if_tuple, parts)), data)
     return [_named(part, value) for part, value in zip(parts, values, strict=True)]
 
 
-def _named(entry: Entry, value: Any) -> Any:
+def _named(entry: _Entry, value: Any) -> Any:
     kind = entry["type"]
     if kind.endswith("[]"):
         return [_named({**entry, "type": kind[:-2]}, item) for item in value]

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse
 MAX_BODY = 256 * 1024
 """The largest request body that is read, in bytes."""
 
-MAX_BRACKETS = 500
+_MAX_BRACKETS = 500
 """How many objects and arrays a body may open. Importing eth-account raises Python's recursion limit to 100,000 (py_ecc
 does), and a deeply nested text then overflows the C stack of the JSON parser instead of raising ``RecursionError``."""
 
@@ -84,8 +84,8 @@ def parse_object(body: bytes) -> Read:
     """
     if len(body) > MAX_BODY:
         raise Refused(f"the body is larger than {MAX_BODY} bytes", status=413)
-    if body.count(b"[") + body.count(b"{") > MAX_BRACKETS:
-        raise Refused(f"the body opens more than {MAX_BRACKETS} objects and arrays")
+    if body.count(b"[") + body.count(b"{") > _MAX_BRACKETS:
+        raise Refused(f"the body opens more than {_MAX_BRACKETS} objects and arrays")
     try:
         value = json.loads(body, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_no_doubled_names)
     except ValueError as error:

@@ -28,7 +28,7 @@ NonceRead = Callable[["Record", str], bool | None]
 """Whether the nonce of a submission is used by an account; None when that cannot be told."""
 
 
-class Found(NamedTuple):
+class Observation(NamedTuple):
     """One thing that a submission was to bring about, and what is found: ``kept`` is None when that cannot be told."""
 
     what: str
@@ -105,8 +105,8 @@ class DeliveryContext(NamedTuple):
     status is polled before the command gives up for now. ``node`` is the operator's own; a block is confirmed when the
     node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``encoded`` tells an intent's encoding in hex
     without 0x, recomputed from the request that is kept here, empty without it. ``contracts_of`` tells the venue's
-    contracts, lower-case. ``look`` reads back, for a digest, what was promised; None when there is nothing to read from.
-    ``marks`` are the transcript's of what was begun to be sent.
+    contracts, lower-case. ``read_back`` reads back, for a digest, what was promised; None without a source.
+    ``transcript_marks`` are the transcript's of what was begun to be sent.
     """
 
     journal: Journal
@@ -127,8 +127,8 @@ class DeliveryContext(NamedTuple):
     confirmed_by: str = "finalized"
     encoded: Callable[[Record], str] = _not_here
     contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
-    look: Callable[[str], Sequence[Found]] | None = None
-    marks: SendingMarks | None = None
+    read_back: Callable[[str], Sequence[Observation]] | None = None
+    transcript_marks: SendingMarks | None = None
 
 
 # ---- tracker --------------------------------------------------------------------------------------------------------

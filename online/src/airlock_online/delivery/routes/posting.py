@@ -311,6 +311,16 @@ def by_word_alone(status: StatusWord, *, names: bool) -> PollAnswer | None:
     )
 
 
+def by_node_alone(status: StatusWord, tx_hash: str) -> PollAnswer:
+    """Return the answer of a service that says confirmed and tells no block, where no node can be asked."""
+    return PollAnswer(
+        f"by the service's word: {status.told}, by transaction {tx_hash}; without a block beside it, that is no proof. "
+        "A node of your own ([rpc] url) would prove it",
+        False,
+        enough=True,
+    )
+
+
 def unproven(
     status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext, place: str
 ) -> str:

@@ -20,7 +20,9 @@ from airlock_online.delivery.routes.posting import (
     StatusTold,
     UnusableId,
     as_said,
+    by_node_alone,
     by_word_alone,
+    signs_of_failure,
     told_by,
     unproven,
 )
@@ -60,6 +62,9 @@ def _answer(told: StatusTold, record: Record, tracker: Tracker, context: Deliver
         return PollAnswer(status.told, True)
     if status.meaning != "confirmed":
         return PollAnswer(status.told, False, status.unknown)
+    if value_at(data, places["block"]) is None and not signs_of_failure(data, places["transaction"]):
+        node = context.node
+        return by_node_alone(status, tx_hash) if node is None else rpc.by_receipt(record, tracker, context, node)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
         return PollAnswer(why, False, odd=True)
     if block is None:

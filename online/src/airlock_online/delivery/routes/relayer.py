@@ -21,6 +21,7 @@ from airlock_online.delivery.routes.posting import (
     Posted,
     StatusTold,
     as_said,
+    by_node_alone,
     by_word_alone,
     signs_of_failure,
     told_by,
@@ -66,8 +67,11 @@ def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryCont
     tx_hash = next(iter(hashes_named(data, places["transaction"])), None)
     if not is_hash(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
-    block = block_number(value_at(data, places["block"]))
-    if block is None and status.word and context.node is not None and not signs_of_failure(data, places["transaction"]):
+    told_block = value_at(data, places["block"])
+    block = block_number(told_block)
+    if told_block is None and status.word and not signs_of_failure(data, places["transaction"]):
+        if context.node is None:
+            return by_node_alone(status, tx_hash.lower())
         return PollAnswer(_by_node(tx_hash.lower(), tracker, context.node, context), True)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
         return PollAnswer(why, False, odd=True)

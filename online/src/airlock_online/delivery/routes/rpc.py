@@ -147,23 +147,27 @@ def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, node: RpcCli
 
 
 def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
-    tx_hash, call = record.transaction_hash, record.primary_type
-
     def ask() -> PollAnswer:
-        if node.receipt(tx_hash) is None:
-            return PollAnswer("in no block", False)
-        require_recorded_chain(node, record)
-        block = confirmed_block(node, context)
-        receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
-        if receipt is None:
-            return PollAnswer("in no block any more", False)
-        told = f"in block {receipt.block_number}; block {block.number} is confirmed"
-        if receipt.block_number > block.number:
-            return PollAnswer(told, False)
-        take_receipt(receipt, block.number, call, tracker)
-        return PollAnswer(told, True)
+        return by_receipt(record, tracker, context, node)
 
-    return until_final(f"{node.name}: the receipt of {tx_hash}", ask, context)
+    return until_final(f"{node.name}: the receipt of {record.transaction_hash}", ask, context)
+
+
+def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> PollAnswer:
+    """Write down what the node's receipt says, once it is in a confirmed block. Raises ``ServiceError``."""
+    tx_hash = record.transaction_hash
+    if node.receipt(tx_hash) is None:
+        return PollAnswer("in no block", False)
+    require_recorded_chain(node, record)
+    block = confirmed_block(node, context)
+    receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
+    if receipt is None:
+        return PollAnswer("in no block any more", False)
+    told = f"in block {receipt.block_number}; block {block.number} is confirmed"
+    if receipt.block_number > block.number:
+        return PollAnswer(told, False)
+    take_receipt(receipt, block.number, record.primary_type, tracker)
+    return PollAnswer(told, True)
 
 
 def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker) -> None:

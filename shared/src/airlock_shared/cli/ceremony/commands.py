@@ -12,9 +12,9 @@ from typing import Any
 import click
 
 from airlock_shared.ceremony.roles import (
+    CHECKPOINTS,
     MAX_PEOPLE_BYTES,
     MAX_REASON,
-    STATIONS,
     check_holder,
     check_people,
     check_text,
@@ -98,7 +98,7 @@ def _in_words(names: dict[str, str]) -> str:
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")
-@click.argument("station", type=click.Choice(list(STATIONS)), metavar="STATION")
+@click.argument("station", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
 @plan_option
 @click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
 @click.option("--file", "file", type=INPUT, help="The document that was compared, if it is not on record here yet.")
@@ -116,7 +116,7 @@ def confirm(
     Example:
       PROGRAM ceremony confirm requests --plan plan.toml --by witness
     """
-    plan, here = plan_with_roles(plan_file), STATIONS[station]
+    plan, here = plan_with_roles(plan_file), CHECKPOINTS[station]
     stands = place.standing(plan)
     require_open(stands)
     for role in by:
@@ -153,7 +153,7 @@ def confirm(
 def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, station: str, by: Collection[str]) -> None:
     """Raise ``Refusal("ROLE-WORDS")`` for a role whose paper has other words on record: its Yes does not put that right."""
     wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["station"] == station]
-    if STATIONS[station].paper and any(set(by) & set(each["by"]) for each in wrong):
+    if CHECKPOINTS[station].paper and any(set(by) & set(each["by"]) for each in wrong):
         raise Refusal("ROLE-WORDS", f"words of the {station} were typed from paper, and they differ",
                       got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
 
@@ -169,14 +169,14 @@ def _to_compare(place: CeremonyMachine, plan: Plan, station: str) -> str:
     if found is None:
         raise Refusal("ROLE-EARLY", f"nothing of station {station} is recorded on this machine since the ceremony "
                                     f"began",
-                      got="no entry in the transcript", expected=" or ".join(STATIONS[station].events),
+                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[station].events),
                       do=_NAME_THE_FILE if station in DOCUMENTS else "")  # fmt: skip
     return found
 
 
 @click.command("exception", short_help="Record a deviation with its reason.")
 @plan_option
-@click.option("--station", default="", type=click.Choice(["", *STATIONS]), help="The station, if the deviation was "
+@click.option("--station", default="", type=click.Choice(["", *CHECKPOINTS]), help="The station, if the deviation was "
                                                                                 "at one.",
               metavar="STATION")  # fmt: skip
 @click.option("--by", required=True, metavar="ROLE", help="Who reports it.")

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from airlock_shared.ceremony.roles import STATIONS, Half, check_holder, check_people, on_record, require_open
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half, check_holder, check_people, on_record, require_open
 from airlock_shared.ceremony.sections import CHECKPOINT_CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
 from airlock_shared.cli.ceremony.by_screens import (
     FIND_THEM,
@@ -55,7 +55,7 @@ BY_TYPING = ("plan", *DOCUMENTS)
 
 
 @click.command("compare", short_help="Have each role compare a station, and prove it by typing words.")
-@click.argument("station", type=click.Choice(list(STATIONS)), metavar="STATION")
+@click.argument("station", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
 @plan_option
 @click.option("--file", "file", type=INPUT, help="The document that is compared: a deployment, requests or signatures.")
 @json_option
@@ -73,7 +73,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
       PROGRAM ceremony compare requests --plan plan.toml \
         --file requests.json
     """
-    plan, here = plan_with_roles(plan_file), STATIONS[station]
+    plan, here = plan_with_roles(plan_file), CHECKPOINTS[station]
     stands = place.standing(plan)
     require_open(stands)
     if (station in DOCUMENTS) != (file is not None):
@@ -134,7 +134,7 @@ def fingerprint_of(place: CeremonyMachine, plan: Plan, station: str, file: Path 
     if found is None:
         raise Refusal("ROLE-EARLY", f"nothing of station {station} is recorded on this machine since the ceremony "
                                     f"began",
-                      got="no entry in the transcript", expected=" or ".join(STATIONS[station].events))  # fmt: skip
+                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[station].events))  # fmt: skip
     return found
 
 
@@ -181,7 +181,7 @@ def _introduce(place: CeremonyMachine, plan: Plan, station: str, compared: str, 
     How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
     ``trust`` shows them.
     """
-    for line in () if led() or station in BY_TYPING else rows("", STATIONS[station].compares):
+    for line in () if led() or station in BY_TYPING else rows("", CHECKPOINTS[station].compares):
         say(line)
     short = whole[:1]
     if station != "deployment":
@@ -223,7 +223,7 @@ def _prove(
     station = data["station"]
     of_this = {"station": station, "compared": mark}.items()
     wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if of_this <= entry.data.items()]
-    asked = Asked(who, _called(station), mark, used, wrong, data["by"], STATIONS[station].paper)
+    asked = Asked(who, _called(station), mark, used, wrong, data["by"], CHECKPOINTS[station].paper)
 
     def tell_wrong(positions: list[int]) -> None:
         place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
@@ -312,7 +312,7 @@ def _is_needed(role: str, plan: Plan) -> bool:
     """Tell whether somebody must hold a role: the plan requires it, or a ceremony is led in which this role confirms."""
     if plan.requires_witness and role in APART:
         return True
-    return led() and any(role in station.needs(half, plan) for station in STATIONS.values() for half in station.by)
+    return led() and any(role in station.needs(half, plan) for station in CHECKPOINTS.values() for half in station.by)
 
 
 def _are_these(names: Mapping[str, str]) -> bool:

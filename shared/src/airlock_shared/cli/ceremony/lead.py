@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import STATIONS, Half
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import STOPS_AT_MOST, CoursePlace, Stop, read_stop
 from airlock_shared.cli.ceremony.waits import names_in
 from airlock_shared.cli.terminal import LED, finish, say
@@ -128,7 +128,7 @@ def _read(answer: bytes, there: frozenset[str]) -> Course:
     read_members(value, "course", form)
     read_matching(value["half"], "course.half", re.compile("online|offline"), "a machine")
     read_matching(value["crossing"], "course.crossing", _CROSSING, "a ceremony's folder")
-    made = read_members(value["made_here"], "course.made_here", {}, dict.fromkeys(STATIONS, str))
+    made = read_members(value["made_here"], "course.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
     for name in made:
         read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
     stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", STOPS_AT_MOST)]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import MAX_PEOPLE_BYTES, STATIONS, Half, parse_people
+from airlock_shared.ceremony.roles import CHECKPOINTS, MAX_PEOPLE_BYTES, Half, parse_people
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
@@ -105,7 +105,7 @@ def made_here(half: Half, facts: Facts, stops: Iterable[Stop]) -> dict[str, str]
     """Return the fingerprints of what was made on a machine and may still be compared with its screen on the other one."""
     awaited = any(stop.name == "take" and not stop.done and stop.brings[0].startswith("signatures") for stop in stops)
     words = {"requests": facts.requests if awaited else "", "signatures": facts.signatures}
-    return {name: mark for name, mark in words.items() if mark and STATIONS[name].made_on == half}
+    return {name: mark for name, mark in words.items() if mark and CHECKPOINTS[name].made_on == half}
 
 
 def crossing_name(plan: Plan) -> str:

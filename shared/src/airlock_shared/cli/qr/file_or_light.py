@@ -1,4 +1,4 @@
-"""A document by file or by light: what reads codes is loaded only when it is asked for."""
+"""A document by file or by QR codes: what reads codes is loaded only when it is asked for."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def incoming(
 ) -> bytes:
     """Return a document's bytes: a file's, or with ``qr`` what a source of pictures shows, once a person has confirmed it.
 
-    What came by light is kept as a file too, so that nobody has to show it again. ``known`` gives the deployments of this
+    What came by QR codes is kept as a file too, so that nobody has to show it again. ``known`` gives the deployments of this
     machine: where nothing but rehearsals are known, a pipe may confirm it; with None the command has its words typed, and
     nothing is shown or asked here. Raises ``UsageError``, ``Declined`` and ``DocumentError``.
     """
@@ -56,7 +56,7 @@ def require_output(output: Path | None, *, qr: bool) -> None:
 
 
 # ---- options --------------------------------------------------------------------------------------------------------
-# The options of commands that can also work by light; apart, because most runs of them load nothing else of it.
+# The options of commands that can also work by QR codes; apart, because most runs of them load nothing else of it.
 
 
 qr_option = click.option("--qr", is_flag=True, help="By QR codes: from a camera or pictures, and on the screen.")

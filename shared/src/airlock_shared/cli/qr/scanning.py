@@ -1,4 +1,4 @@
-"""What both programs' commands read by light: scan a transfer, and have a person confirm what came."""
+"""What both programs' commands read by QR codes: scan a transfer, and have a person confirm what came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What both programs' commands show by light: a transfer, in the terminal, as a page or in files.
+"""What both programs' commands show by QR codes: a transfer, in the terminal, as a page or in files.
 
 Codes are drawn on stdout, everything else is said on stderr. No server is started; a page is a file that a browser opens.
 """

@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.ceremony.roles import STATIONS
+from airlock_shared.ceremony.roles import CHECKPOINTS
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, HOW
 from airlock_shared.report.page.html import (
     Fact,
@@ -57,7 +57,7 @@ def comparisons(report: Row) -> Iterator[Html]:
         yield element("p", "The plan names no roles.")
     rows = [
         (_YES_TO.get(name, name), *(_ticks(name, role, people) for role in roles))
-        for name in STATIONS
+        for name in CHECKPOINTS
         if ceremony["roles"]
     ]
     said = "A name is what people said at a machine. It does not prove who was there."
@@ -118,7 +118,7 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
             key = each["station"], each["compared"], each["holds"]
             said.setdefault(key, []).append(f"{each['at']['utc']} {row['machine']}: {', '.join(each['by'])}")
     rows = [
-        (joined(element("strong", f"{station}: "), STATIONS[station].compares, listed(lines, css="dense")),
+        (joined(element("strong", f"{station}: "), CHECKPOINTS[station].compares, listed(lines, css="dense")),
          _compared(compared, holds=holds))
         for (station, compared, holds), lines in said.items()
     ]  # fmt: skip

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.venue_state import VenueState
 
 
-Reader = Callable[[object], Any]
+_Reader = Callable[[object], Any]
 
 OPEN_ORDER_TYPES = {"market": 0, "stop_limit": 1, "limit": 2, "market_pnl": 3}
 TRIGGER_TYPES = {"fixed": 0, "percentage": 1}
@@ -32,7 +32,7 @@ _INTEGER = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 _BYTES32 = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-def address(value: object) -> str:
+def _address(value: object) -> str:
     """Read an address; mixed case must be the EIP-55 checksum."""
     if not isinstance(value, str) or not value.startswith("0x") or not is_address(value):
         raise ValueError("not an address")
@@ -50,7 +50,7 @@ def integer(value: object) -> int:
     return int(text)
 
 
-def _amount(decimals: int, *, signed: bool = False) -> Reader:
+def _amount(decimals: int, *, signed: bool = False) -> _Reader:
     """Return a reader of human decimals with this many places; more are refused, nothing is rounded."""
 
     def read(value: object) -> int:
@@ -71,7 +71,7 @@ def _amount(decimals: int, *, signed: bool = False) -> Reader:
     return read
 
 
-def _choice(*names: str) -> Reader:
+def _choice(*names: str) -> _Reader:
     """Return a reader of one of these words."""
 
     def read(value: object) -> object:
@@ -102,8 +102,8 @@ def _referral_code(value: object) -> str:
     return "0x" + value.encode().ljust(32, b"\0").hex()
 
 
-_BY_READER: tuple[tuple[Reader, str], ...] = (
-    (address, "trader caller referee delegate newOwner spender"),
+_BY_READER: tuple[tuple[_Reader, str], ...] = (
+    (_address, "trader caller referee delegate newOwner spender"),
     (integer, "pairIndex tradeIndex orderIndex twapId nonce check deadlineMs openTimestamp expirySeconds"),
     (_amount(6), "collateralUsdc additionalCollateralUsdc collateralToCloseUsdc amountUsdc"),
     (_amount(10), "leverage openPrice expectedPrice price slippagePercent takeProfit stopLoss"),

@@ -24,7 +24,7 @@ from airlock_rehearsal.services.transport import guarded, served
 from airlock_rehearsal.services.venue.positions import order_json
 
 
-def meta(asked: BuildFields) -> object:
+def _meta(asked: BuildFields) -> object:
     """``/v2/meta``: the spec does not show its shape; it is that of comparable venues, and says what it is."""
     state = asked.state
     contracts = state.venue.contracts
@@ -52,19 +52,19 @@ def meta(asked: BuildFields) -> object:
     }
 
 
-def pairs(asked: BuildFields) -> object:
+def _pairs(asked: BuildFields) -> object:
     """``/v2/pairs``: an array."""
     return [pair.as_json() for pair in asked.state.pairs.values()]
 
 
-def positions(asked: BuildFields) -> object:
+def _positions(asked: BuildFields) -> object:
     """``/v2/positions``: open positions and waiting limit orders of a trader."""
     state, trader = asked.state, asked["trader"]
     trades = [position.as_json(state.pairs[position.pair_index].is_pnl) for position in state.positions_of(trader)]
     return {"trader": trader, "trades": trades, "orders": list(map(order_json, state.venue.limit_orders_of(trader)))}
 
 
-def nonce(asked: BuildFields) -> object:
+def _nonce(asked: BuildFields) -> object:
     """``/v2/nonce``: whether ``check`` is used; without it, a nonce that is not."""
     state, trader, space, number = asked.state, asked["trader"], asked["space"] or "trading", asked["check"]
     if number is None:
@@ -72,14 +72,14 @@ def nonce(asked: BuildFields) -> object:
     return {"nonce": str(number), "used": state.nonce_used(space, trader, number), "space": space}
 
 
-def delegation(asked: BuildFields) -> object:
+def _delegation(asked: BuildFields) -> object:
     """``/v2/delegation``: the expiry is in unix seconds, 0 when there never was one."""
     expiry_s = asked.state.venue.delegation_expiry(asked["trader"], asked["delegate"])
     live = expiry_s > asked.state.now_s
     return {**asked, "isEnabled": live, "expiry": expiry_s, "canDelegatedAction": live, "canSignIntents": live}
 
 
-def referral(asked: BuildFields) -> object:
+def _referral(asked: BuildFields) -> object:
     """``/v2/reads/referral``, which the spec does not name: a trader's adopted code, or a code's owners and privacy.
 
     32 zero bytes stand for no code; an owner is empty when there is none.
@@ -100,17 +100,17 @@ def _code_text(code: bytes) -> str:
     return code.rstrip(b"\0").decode("ascii", "replace")
 
 
-_NONCE = ("trader! check space", nonce)
-_DELEGATION = ("trader! delegate!", delegation)
+_NONCE = ("trader! check space", _nonce)
+_DELEGATION = ("trader! delegate!", _delegation)
 READS: dict[str, tuple[str, Callable[[BuildFields], object]]] = {
-    "/v2/meta": ("", meta),
-    "/v2/pairs": ("", pairs),
-    "/v2/positions": ("trader!", positions),
+    "/v2/meta": ("", _meta),
+    "/v2/pairs": ("", _pairs),
+    "/v2/positions": ("trader!", _positions),
     "/v2/nonce": _NONCE,
     "/v2/reads/nonce": _NONCE,
     "/v2/delegation": _DELEGATION,
     "/v2/reads/delegation": _DELEGATION,
-    "/v2/reads/referral": ("trader code", referral),
+    "/v2/reads/referral": ("trader code", _referral),
 }
 """The reads: request fields and what answers."""
 

@@ -58,7 +58,7 @@ def encode_call(name: str, arguments: Message) -> bytes:
 # ---- unsigned -------------------------------------------------------------------------------------------------------
 
 
-UNLIMITED = (1 << 256) - 1
+_UNLIMITED = (1 << 256) - 1
 
 
 class TransactionDraft(NamedTuple):
@@ -159,6 +159,6 @@ def set_delegate(asked: BuildFields) -> TransactionDraft:
 def approve(asked: BuildFields) -> TransactionDraft:
     """``/v2/token/approve``: for TradingStorage unless told otherwise, and without limit when no amount is given."""
     spender, amount = asked["spender"] or TRADING_STORAGE, asked["amountUsdc"]
-    arguments: Message = {"spender": spender, "amount": UNLIMITED if amount is None else amount}
+    arguments: Message = {"spender": spender, "amount": _UNLIMITED if amount is None else amount}
     meta: Message = {"spender": spender, "amountUsdc": "unlimited" if amount is None else human(amount, 6)}
     return _draft(asked, "approve", arguments, f"Approve {meta['amountUsdc']} USDC", meta)

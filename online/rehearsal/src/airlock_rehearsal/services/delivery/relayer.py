@@ -34,7 +34,7 @@ RELAYED = ("DelegateReq", "RegisterCodeReq", "SetTraderReferralCodeByUserReq")
 """The structs that the relayer takes."""
 
 
-def read_intent(state: VenueState, body: Read) -> SignedIntent:
+def _read_intent(state: VenueState, body: Read) -> SignedIntent:
     """Validate a body of ``POST /intents``. Raises ``Refused``."""
     exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
     primary = body["primaryType"]
@@ -46,7 +46,7 @@ def read_intent(state: VenueState, body: Read) -> SignedIntent:
     return verified(state, primary, message, body["userSignature"])
 
 
-def nonce_in(fields: Read) -> str:
+def _nonce_in(fields: Read) -> str:
     """Return the nonce that a POST is counted by. Raises ``Refused``."""
     return nonce_of(fields.get("primaryType"), fields.get("userIntent"))
 
@@ -64,7 +64,7 @@ def routes(runtime: Runtime) -> list[Route]:
         record.update(status=status, transactionHash=receipt.hash, blockNumber=receipt.block_number)
 
     async def submit(request: Request) -> Response:
-        signed = read_intent(state, await request_fields(request))
+        signed = _read_intent(state, await request_fields(request))
         state.reserved_nonces.add(signed.spends)
         told = {"id": state.draw_id("intent"), "status": "pending"}
         record = intents[told["id"]] = told | {"transactionHash": None, "blockNumber": None}
@@ -78,7 +78,7 @@ def routes(runtime: Runtime) -> list[Route]:
         return done(record)
 
     return [
-        served(runtime, "relayer", "POST /intents", submit, key_of=nonce_in),
+        served(runtime, "relayer", "POST /intents", submit, key_of=_nonce_in),
         served(runtime, "relayer", "GET /intents/{id}", status),
     ]
 
@@ -93,7 +93,7 @@ def routes(runtime: Runtime) -> list[Route]:
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 
 
-def hash_in(fields: Read) -> str:
+def _hash_in(fields: Read) -> str:
     """Return the transaction's hash that a POST is counted by. Raises ``Refused``."""
     return hash_of(hex_bytes(fields.get("rawTransaction"), "rawTransaction"))
 
@@ -147,6 +147,6 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         return done({"hash": asked, "status": status, "blockNumber": receipt.block_number, **reverted})
 
     return [
-        served(runtime, "relay", "POST /v2/relay", submit, key_of=hash_in, limited=True),
+        served(runtime, "relay", "POST /v2/relay", submit, key_of=_hash_in, limited=True),
         served(runtime, "relay", "GET /v2/relay/{hash}", status),
     ]

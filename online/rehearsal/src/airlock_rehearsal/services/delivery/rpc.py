@@ -68,7 +68,7 @@ class Node(JsonRpc):
         return super()._transaction(transaction_hash) if waiting is None else transaction_json(waiting)
 
 
-def hash_in(request: Read) -> str:
+def _hash_in(request: Read) -> str:
     """Return the hash of the transaction that a request sends, by which it is counted; empty when it sends none."""
     if request.get("method") != "eth_sendRawTransaction":
         return ""
@@ -95,4 +95,4 @@ def rpc_route(runtime: Runtime) -> Route:
             reply["error"] = error.as_json()
         return Json(reply)
 
-    return served(runtime, "rpc", "POST /rpc", handler, key_of=hash_in)
+    return served(runtime, "rpc", "POST /rpc", handler, key_of=_hash_in)

@@ -94,7 +94,7 @@ def _uint(name: str, value: object) -> str:
         raise Refused(f"{name} is {error}") from error
 
 
-def nonce_in(fields: Read) -> str:
+def _nonce_in(fields: Read) -> str:
     """Return the nonce that a POST or PUT is counted by."""
     return str(fields.get("nonce", "unreadable"))[:80]
 
@@ -119,7 +119,7 @@ def twap_routes(runtime: Runtime) -> list[Route]:
         told = {"twapId": int(signed.message["twapId"]), "transactionHash": told_hash(runtime, "twap", receipt.hash)}
         return Json(told | {"blockNumber": receipt.block_number}, status_code=201)
 
-    return [served(runtime, "twap", "POST /twaps/cancel", cancel, key_of=nonce_in)]
+    return [served(runtime, "twap", "POST /twaps/cancel", cancel, key_of=_nonce_in)]
 
 
 def core_routes(runtime: Runtime) -> list[Route]:
@@ -139,6 +139,6 @@ def core_routes(runtime: Runtime) -> list[Route]:
         return Json({"oldEntityId": old, "newEntityId": store(state, signed)})
 
     return [
-        served(runtime, "core", "POST /price-triggers", create, key_of=nonce_in),
-        served(runtime, "core", "PUT /price-triggers/{entity_id}", replace, key_of=nonce_in),
+        served(runtime, "core", "POST /price-triggers", create, key_of=_nonce_in),
+        served(runtime, "core", "PUT /price-triggers/{entity_id}", replace, key_of=_nonce_in),
     ]

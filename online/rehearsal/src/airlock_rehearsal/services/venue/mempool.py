@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # opinion.
 
 
-TYPE_2 = 0x02
+_TYPE_2 = 0x02
 _TRANSACTION_NUMBERS = ("nonce", "gas", "maxFeePerGas", "maxPriorityFeePerGas", "value", "chainId")
 LARGEST = 128 * 1024  # what nodes take
 
@@ -58,7 +58,7 @@ def read_transaction(raw: bytes) -> EvmTransaction:
     """Read a raw transaction. Raises ``Refused`` for another type, another encoding, or a signature of nobody."""
     if not raw or len(raw) > LARGEST:
         raise Refused(f"a transaction has 1 to {LARGEST} bytes")
-    if raw[0] != TYPE_2:
+    if raw[0] != _TYPE_2:
         raise Refused("transaction type not supported: type 2 (EIP-1559) is")
     try:
         decoded = TypedTransaction.from_bytes(HexBytes(raw))

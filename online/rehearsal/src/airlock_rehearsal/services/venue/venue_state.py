@@ -154,11 +154,11 @@ def _opened(trader: str, began_s: int) -> ChainVenue:
     """Return a venue to make copies of: it takes half a second of CPU, and a process may start many services."""
     evm = EmbeddedEvm(lambda: began_s - SET_UP_S)
     venue = ChainVenue.deployed(evm, trading_name=DOMAIN_NAME, referral_name=DOMAIN_NAME)
-    venue.act_together(list(opening(venue, trader, began_s)))
+    venue.act_together(list(_opening(venue, trader, began_s)))
     return venue
 
 
-def opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
+def _opening(venue: ChainVenue, trader: str, now_s: int) -> Iterator[OperatorCall]:
     """Yield the calls that set a rehearsal up; what the trader has opened was opened days before ``now_s``."""
     storage, limit = venue.contracts.trading_storage, seeded_limit(trader)
     yield from (OperatorCall(USDC, "mint", (account, _MONEY)) for account in (storage, trader))

@@ -1,0 +1,234 @@
+"""A pair on which PnL orders are only allowed: the order says what it is, or its position; nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.builder_reads import pair_rows
+from airlock_online.clients.http import Http
+from airlock_online.config import OnlineConfig
+from airlock_online.preparing.deployment_fetch import deployment_document
+from airlock_online.preparing.prepare import Prepared, Sources, prepare_step
+from airlock_online.speech.forms import resolve_services
+from airlock_online.speech.sections import SERVICES_FORMAT
+from airlock_shared.checks.foreseen import foreseen
+from airlock_shared.checks.model import Situation
+from airlock_shared.checks.nonces import UsedNonces
+from airlock_shared.cli.comparison_lines import deployment_lines
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import parse_plan
+from online import transaction_steps as steps
+from online.loopback import Wire, reply
+from shared.make_payloads import NOW_MS
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, examined, good, refusals, request_of
+
+CLOSES = {"close": (0, 2), "close-coin": (7, 0)}
+"""Each close with its pair and its slot."""
+
+
+def untold(change: Callable[[dict[str, Any]], object] = lambda pair: pair.pop("pnl")) -> Deployment:
+    """Return the deployment whose pairs do not tell their kind, or tell it otherwise."""
+    document = json.loads(DEPLOYMENT_TEXT)
+    for pair in document["pairs"]:
+        change(pair)
+    return parse_deployment(json.dumps(document).encode())
+
+
+@pytest.fixture
+def client() -> Iterator[Http]:
+    with Http() as opened:
+        yield opened
+
+
+def _plan(step: str, extra: str = "", *changes: tuple[str, str]) -> Plan:
+    head, *steps = PLAN_TEXTS["requests"].split("[[steps]]")
+    text = head + "[[steps]]" + next(each for each in steps if f'id = "{step}"\n' in each)
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return parse_plan(text.replace("[steps.fields]\n", f"[steps.fields]\n{extra}\n", 1).encode())
+
+
+def prepared(
+    client: Http, step: str, plan: Plan, positions: object = None, where: Deployment | None = None
+) -> Prepared:
+    item = good(step)["requests"][0]
+    answers = {f"POST {item['endpoint']}": [reply(200, {"ok": True, "data": item["payload"]})]}
+    if "delegation" in item:
+        answers["GET /v2/reads/delegation"] = [reply(200, {"ok": True, "data": item["delegation"]})]
+    if positions is not None:
+        answers["GET /v2/positions"] = [reply(200, {"ok": True, "data": positions})]
+    with Wire(answers) as wire:
+        speech = OnlineConfig().speech
+        speech = speech._replace(paths={**speech.paths, "close-coin": "/v2/intents/close-coin"})
+        sources = Sources(BuilderClient(wire.url, client, speech), OnlineConfig()._replace(speech=speech))
+        situation = Situation(plan, where or untold(), NOW_MS)
+        return prepare_step(plan.steps[step], situation, sources, UsedNonces())
+
+
+def held(step: str, **flags: object) -> dict[str, Any]:
+    """Return a positions read with the position of a close."""
+    pair, slot = CLOSES[step]
+    trade = {"trader": "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266", "pairIndex": str(pair), "index": str(slot)}
+    return {"trades": [{"trade": trade, **flags}], "orders": []}
+
+
+# ---- what is pinned --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("place", "flag", "pinned"),
+    [
+        ("isPnlTypeAllowed", True, {}),
+        ("isPnlTypeAllowed", 1, {}),
+        ("isPnlTypeAllowed", False, {"pnl": False}),
+        ("isPnlTypeAllowed", 0, {"pnl": False}),
+        ("isPnlTypeAllowed?", None, {"pnl": False}),
+        ("supportsPnl", True, {}),
+        ("pnlEnabled", True, {}),
+        ("isPnl", True, {"pnl": True}),
+    ],
+)
+def test_a_pair_on_which_pnl_orders_are_only_allowed_is_not_taken_for_a_pnl_pair(
+    place: str, flag: object, pinned: dict[str, bool]
+) -> None:
+    replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": place}}}).replies
+    pairs = [{"index": 0, "symbol": "BTC/USD", **({} if flag is None else {place: flag})}]
+    document = deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
+    assert document["pairs"] == [{"index": 0, "name": "BTC/USD", **pinned}]
+
+
+@pytest.mark.parametrize("flag", ["yes", 2, None, {}])
+def test_a_member_that_says_allowed_must_be_a_flag_as_well(flag: object) -> None:
+    replies = resolve_services({"format": SERVICES_FORMAT, "replies": {"pairs": {"pnl": "isPnlTypeAllowed"}}}).replies
+    pairs = [{"index": 0, "symbol": "BTC/USD", "isPnlTypeAllowed": flag}]
+    with pytest.raises(ServiceError, match="there is no flag in the pair"):
+        deployment_document("v", steps.meta(), b"", pairs, {}, "2026-01-01", replies)
+
+
+@pytest.mark.parametrize("value", [None, "true", 1])
+def test_a_pinned_pair_tells_its_kind_by_a_flag_or_not_at_all(value: object) -> None:
+    with pytest.raises(DocumentError, match="of the wrong type"):
+        untold(lambda pair: pair.update(pnl=value))
+
+
+def test_people_read_that_a_pair_does_not_tell_its_kind() -> None:
+    told = "pair 0: BTC/USD (the venue does not tell whether its orders are PnL orders)"
+    assert told in list(deployment_lines(untold()))
+
+
+@pytest.mark.parametrize(
+    ("flag", "kind", "same"), [(1, "PnL allowed", True), (0, "ordinary", False), ([], "not told", False)]
+)
+def test_the_catalogue_says_allowed_where_no_more_is_told(flag: object, kind: str, same: bool) -> None:
+    names = {"id": "index", "name": "symbol", "pnl": "isPnlTypeAllowed"}
+    (row,) = pair_rows([{"index": 0, "symbol": "BTC/USD", "isPnlTypeAllowed": flag}], names, untold())
+    assert (row.kind, row.pinned) == (kind, same)
+
+
+# ---- what is prepared, and what the gate says of it ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("step", "order_type"), [("open", 0), ("open-pnl", 6)])
+def test_an_open_says_itself_what_it_is(client: Http, step: str, order_type: int) -> None:
+    made = prepared(client, step, _plan(step))
+    assert made.verdicts.blocking() == []
+    assert (made.request.order_type, made.request.order_reason.partition(", ")[2]) == (
+        order_type,
+        "by the plan's orderType",
+    )
+
+
+def test_a_limit_order_is_no_market_order_on_any_pair(client: Http) -> None:
+    plan = _plan("open-pnl", "", ("market_pnl", "limit"))
+    with pytest.raises(UsageError, match="the plan does not either"):
+        prepared(client, "open-pnl", plan)
+    assert {error.check for error in foreseen(Situation(plan, untold(), NOW_MS))} == {"ORDER-OPEN"}
+
+
+def test_an_increase_has_one_order_type(client: Http) -> None:
+    made = prepared(client, "increase", _plan("increase"), {"trades": []})
+    assert (made.request.order_type, made.verdicts.blocking()) == (9, [])
+
+
+def test_a_position_that_is_a_pnl_one_is_not_increased(client: Http) -> None:
+    trade = {"pairIndex": 0, "index": 2}
+    slot = _plan("increase").steps["increase"].raw("tradeIndex")
+    with pytest.raises(UsageError, match="it is a PnL position"):
+        prepared(client, "increase", _plan("increase"), {"trades": [{"trade": trade | {"index": slot}, "isPnl": True}]})
+
+
+@pytest.mark.parametrize("step", CLOSES)
+@pytest.mark.parametrize("pnl", [False, True])
+def test_a_close_has_the_kind_of_its_position(client: Http, step: str, pnl: bool) -> None:
+    made = prepared(client, step, _plan(step), held(step, isPnl=pnl))
+    assert made.verdicts.blocking() == []
+    assert made.request.order_type == {"close": (1, 7), "close-coin": (15, 16)}[step][pnl]
+    assert made.request.order_reason.endswith(", by the position's own flag")
+
+
+@pytest.mark.parametrize("step", CLOSES)
+@pytest.mark.parametrize(
+    "positions",
+    [
+        {"trades": []}, {}, [], {"trades": ["x", None, {}, {"trade": []}]}, "untold", "another slot", "another trader",
+        "allowed", "no flag",
+    ],
+)  # fmt: skip
+def test_where_nothing_tells_a_close_is_refused_and_the_plan_must_say_it(
+    client: Http, step: str, positions: object
+) -> None:
+    read = held(step)
+    trade = read["trades"][0]["trade"]
+    changes: dict[str, dict[str, Any]] = {
+        "untold": {}, "another slot": {"trade": trade | {"index": "9"}, "isPnl": True}, "no flag": {"isPnl": "yes"},
+        "another trader": {"trade": trade | {"trader": "0x" + "11" * 20}, "isPnl": True}, "allowed": {"isPnlTypeAllowed": 1},
+    }  # fmt: skip
+    if isinstance(positions, str):
+        read["trades"][0] |= changes[positions]
+        positions = read
+    with pytest.raises(UsageError) as refused:
+        prepared(client, step, _plan(step), positions)
+    assert "neither" in str(refused.value)
+    assert 'state orderType in the step\'s fields: "market", or "market_pnl"' in str(refused.value.do)
+    for word, place in (("market", 0), ("market_pnl", 1)):
+        made = prepared(client, step, _plan(step, f'orderType = "{word}"'), positions)
+        assert made.verdicts.blocking() == []
+        assert made.request.order_type == {"close": (1, 7), "close-coin": (15, 16)}[step][place]
+        assert "orderType" not in made.request.fields
+
+
+@pytest.mark.parametrize(("word", "pnl"), [("market", True), ("market_pnl", False)])
+def test_a_plan_and_a_position_that_contradict_each_other_are_told(client: Http, word: str, pnl: bool) -> None:
+    with pytest.raises(UsageError, match="the venue says that it is"):
+        prepared(client, "close", _plan("close", f'orderType = "{word}"'), held("close", isPnl=pnl))
+
+
+@pytest.mark.parametrize(("step", "word"), [("close", "market_pnl"), ("close-coin", "market")])
+def test_a_plan_that_contradicts_a_pair_that_tells_is_refused(client: Http, step: str, word: str) -> None:
+    plan = _plan(step, f'orderType = "{word}"')
+    made = prepared(client, step, plan, where=parse_deployment(DEPLOYMENT_TEXT.encode()))
+    assert refusals(made.verdicts.blocking()) == {"ORDER-OPEN"}
+
+
+@pytest.mark.parametrize(
+    ("said", "order_type", "refused"),
+    [
+        ("", 1, set()), ("", 7, set()), ("", 0, {"ORDER-TYPE"}), ("", 15, {"ORDER-TYPE"}), ("", None, {"ORDER-TYPE"}),
+        ("market", 1, set()), ("market", 7, {"ORDER-TYPE"}), ("market_pnl", 1, {"ORDER-TYPE"}), ("market_pnl", 7, set()),
+    ],
+)  # fmt: skip
+def test_the_gate_takes_no_other_type_than_the_plan_s(
+    client: Http, said: str, order_type: int | None, refused: set[str]
+) -> None:
+    plan = _plan("close", f'orderType = "{said}"' if said else "")
+    request = request_of(good("close"))._replace(order_type=order_type)
+    verdicts = examined(request, Situation(plan, untold(), NOW_MS)).verdicts.all()
+    assert refusals(verdicts) & {"ORDER-TYPE", "ORDER-OPEN"} == refused

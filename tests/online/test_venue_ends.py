@@ -1,0 +1,271 @@
+"""What a venue does not have, does not name or does not prove: said at once, and nothing is final by it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.builder_reads import question_of
+from airlock_online.clients.http import Http
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.config import OnlineConfig
+from airlock_online.delivery.routes.posting import StatusTold
+from airlock_online.delivery.submit import submit_delivery
+from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.preparing.prepare import is_built, planned_ask
+from airlock_online.readback.delegates import allowance_on_chain
+from airlock_online.readback.read_back import read_back
+from airlock_online.speech.forms import resolve_services
+from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Speech
+from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
+from online.crash.orders import order
+from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.loopback import Answer, Wire, reply
+from online.node import CHAIN_ID, Failure, Node
+from online.test_readback import KEY, NOW, TRADER, judged, request
+from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, taken
+from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
+from shared.world import deployment, plan, situation
+
+ABSENT = "the services file says that this venue has no endpoint"
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(tmp_path / "journal.sqlite") as opened:
+        yield opened
+
+
+def speech(**tables: Any) -> Speech:
+    return resolve_services({"format": SERVICES_FORMAT, **tables})
+
+
+# ---- confirmed without a block ---------------------------------------------------------------------------------------
+
+
+def relayed_here(desk: DeliveringMachine, *told: Answer, node: Node | None = None) -> tuple[Any, list[Any]]:
+    with Wire({RELAY: [taken()], RELAYED: list(told)}) as wire:
+        asked = RpcClient(node.url, desk.world.http) if node else None
+        desk.world = desk.world._replace(node=asked, confirmations=1)
+        return submit_delivery(order("relay", wire.url), desk.world), wire.seen
+
+
+def test_a_relay_that_tells_no_block_ends_nothing_and_is_not_waited_for(desk: DeliveringMachine) -> None:
+    outcome, seen = relayed_here(desk, relay_status("confirmed"))
+    assert (outcome.state, len(seen), desk.naps) == (OrderState.ACCEPTED, 2, [])
+    assert "by the service's word" in outcome.reason
+    assert APPROVAL in outcome.reason
+    assert "[rpc] url" in outcome.reason
+    assert desk.types == ["TransactionSent"]
+
+
+@pytest.mark.parametrize("block", ["7", -1, 7.5, True, {}])
+def test_a_block_that_cannot_be_read_is_asked_for_again(desk: DeliveringMachine, block: object) -> None:
+    wrong = relay_status("confirmed", blockNumber=block)
+    outcome, seen = relayed_here(desk, wrong, wrong, relay_status("confirmed", blockNumber=7))
+    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
+
+
+@pytest.mark.parametrize("sign", [{"error": "no"}, {"success": False}, {"failed": True}])
+def test_what_speaks_of_a_failure_is_asked_again(desk: DeliveringMachine, sign: dict[str, object]) -> None:
+    wrong = reply(200, {"ok": True, "data": {"hash": APPROVAL, "status": "confirmed"} | sign})
+    outcome, seen = relayed_here(desk, wrong, relay_status("pending"), relay_status("confirmed", blockNumber=7))
+    assert (outcome.state, len(seen)) == (OrderState.CONFIRMED, 4)
+
+
+@pytest.mark.parametrize(
+    ("status", "block", "state"),
+    [
+        ("0x1", 8, OrderState.CONFIRMED), ("0x0", 8, OrderState.FAILED), ("0x1", 0x99, OrderState.ACCEPTED),
+        (None, 8, OrderState.ACCEPTED),
+    ],
+)  # fmt: skip
+def test_the_operator_s_node_ends_what_a_relay_says_without_a_block(
+    desk: DeliveringMachine, status: str | None, block: int, state: OrderState
+) -> None:
+    receipt: dict[str, object] = {"transactionHash": APPROVAL, "blockNumber": hex(block), "status": status, "logs": []}
+    answers: dict[str, object] = {
+        "eth_getTransactionReceipt": receipt if status else None,
+        "eth_getBlockByNumber": {"number": "0x9", "timestamp": "0x1", "transactions": []},
+    }
+    desk.world = desk.world._replace(patience_s=3)
+    with Node(answers) as node:
+        outcome, _ = relayed_here(desk, relay_status("confirmed"), node=node)
+    assert outcome.state is state, outcome.reason
+
+
+def test_a_node_of_another_chain_ends_nothing(desk: DeliveringMachine) -> None:
+    receipt = {"transactionHash": APPROVAL, "blockNumber": "0x8", "status": "0x1", "logs": []}
+    desk.world = desk.world._replace(patience_s=3)
+    with Node({"eth_chainId": hex(CHAIN_ID + 1), "eth_getTransactionReceipt": receipt}) as node:
+        outcome, _ = relayed_here(desk, relay_status("confirmed"), node=node)
+    assert outcome.state is OrderState.ACCEPTED
+
+
+def test_a_relayer_that_tells_no_block_is_not_waited_for_either(tmp_path: Path) -> None:
+    outcome, seen = relayed(tmp_path / "j", TAKEN, DONE | {"receipt": RECEIPT})
+    assert (outcome.state, [each.method for each in seen]) == (OrderState.ACCEPTED, ["POST", "GET"])
+    assert "by the service's word" in outcome.reason
+    assert "without a block beside it, that is no proof" in outcome.reason
+    assert TX in outcome.reason
+    assert "[rpc] url" in outcome.reason
+
+
+# ---- an endpoint that is not there -----------------------------------------------------------------------------------
+
+READS = ("nonce", "delegation", "positions", "referral")
+
+
+@pytest.mark.parametrize("name", [*READS, "delegate", "token-approve", "close"])
+def test_a_venue_may_have_no_such_endpoint(name: str) -> None:
+    assert speech(paths={name: ""}).paths[name] == ""
+
+
+@pytest.mark.parametrize("name", ["meta", "pairs", "relayer", "relayer-status", "relay", "twap", "market", "core-api"])
+def test_without_some_endpoints_there_is_no_venue(name: str) -> None:
+    with pytest.raises(UsageError, match=f"paths. {name}: '' is not a path"):
+        speech(paths={name: ""})
+
+
+@pytest.mark.parametrize("name", READS)
+def test_a_read_that_a_venue_does_not_have_is_not_asked_for_and_that_is_said(name: str) -> None:
+    with Wire({}) as wire, Http() as http:
+        client = BuilderClient(wire.url, http, speech(paths={name: ""}))
+        with pytest.raises(ServiceError, match=f"{ABSENT} {name}"):
+            client.read(name, {"trader": TRADER})
+        assert isinstance(client.read_or_error(name, {}), ServiceError)
+        assert wire.seen == []
+
+
+def test_a_build_that_a_venue_does_not_have_is_said_before_anything_is_asked() -> None:
+    said = speech(paths={"close": ""})
+    step = plan().steps["close"]
+    assert not is_built(step, said)
+    with pytest.raises(UsageError, match=f"step close: {ABSENT} close"):
+        planned_ask(step, situation(), said)
+
+
+# ---- a nonce's space -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("said", "sent"),
+    [
+        ({}, {}), ({"nonce": {"owner": "$trader"}}, {}), ({"nonce": {"space": "$nothing"}}, {}),
+        ({"nonce": {"space": "$space"}}, {"space": "referral"}), ({"all": {"of": "$space"}}, {"space": "referral"}),
+    ],
+)  # fmt: skip
+def test_no_member_that_the_specification_does_not_name_is_sent_unless_the_file_has_it(
+    said: dict[str, Any], sent: dict[str, str]
+) -> None:
+    known = speech(requests=said) if said else SHIPPED
+    assert question_of(TRADER, "7", "referral", known) == {"trader": TRADER, "check": "7"} | sent
+    assert question_of(TRADER, "7", "trading", known) == {"trader": TRADER, "check": "7"}
+
+
+# ---- read back -------------------------------------------------------------------------------------------------------
+
+APPROVED = {"trader": TRADER, "spender": KEY, "amountUsdc": "2500"}
+
+
+def approved(fields: dict[str, str], found: int | None) -> Any:
+    with Wire({}) as wire, Http() as http:
+        asked = request("token-approve", fields, {})
+        client = BuilderClient(wire.url, http)
+        read = read_back(asked, (), client, OnlineConfig(), NOW, allowance_on_chain=lambda owner, spender: found)
+        assert wire.seen == []
+    return read[0]
+
+
+@pytest.mark.parametrize(
+    ("amount", "found", "kept", "words"),
+    [
+        ("2500", 2_500_000_000, True, "2500 USDC"), ("2500", 2_499_999_999, None, "some may be taken already"),
+        ("2500", 0, None, "some may be taken already"), ("2500", 2_500_000_001, False, "2500.000001 USDC"),
+        ("2500", (1 << 256) - 1, False, "everything"), ("", (1 << 256) - 1, True, "everything, unlimited"),
+        ("", 5, None, "some may be taken already"), ("2500", None, None, "does not tell"),
+    ],
+)  # fmt: skip
+def test_an_allowance_is_read_from_the_chain(amount: str, found: int | None, kept: bool | None, words: str) -> None:
+    fields = {name: value for name, value in APPROVED.items() if name != "amountUsdc" or amount}
+    expectation = approved(fields, found)
+    assert (expectation.kept, expectation.what.endswith(", by the chain")) == (kept, True)
+    assert words in expectation.found
+
+
+def test_without_a_node_it_is_said_what_would_tell_an_allowance() -> None:
+    (expectation,) = judged("token-approve", APPROVED)
+    assert (expectation.kept, "[rpc] url" in expectation.found) == (None, True)
+
+
+@pytest.mark.parametrize(
+    ("answer", "chain", "found"),
+    [
+        ("0x" + f"{25:064x}", 0, 25), ("0x", 0, None), ("0x01", 0, None), (Failure(-32000, "reverted"), 0, None),
+        ("0x" + f"{25:064x}", 1, None),
+    ],
+)  # fmt: skip
+def test_the_pinned_token_is_asked_on_its_own_chain(answer: object, chain: int, found: int | None) -> None:
+    pinned = deployment()
+    with Node({"eth_chainId": hex(pinned.chain_id + chain), "eth_call": answer}) as node, Http() as http:
+        assert allowance_on_chain(RpcClient(node.url, http), pinned, TRADER, KEY) == found
+        calls = [params[0] for method, params in node.asked if method == "eth_call"]
+    assert all(call["to"].lower() == "0x" + pinned.contracts["usdc"].hex() for call in calls)
+    assert all(call["data"] == "0xdd62ed3e" + (TRADER[2:].rjust(64, "0") + KEY[2:].rjust(64, "0")) for call in calls)
+
+
+def cancelled(told: object, event: bool = True, places: dict[str, Any] | None = None) -> Any:
+    def status(asked: str) -> StatusTold:
+        assert asked == "7"
+        if isinstance(told, ServiceError):
+            raise told
+        assert isinstance(told, dict)
+        return StatusTold(told, "", places or dict(REPLIES["twap"]), asked)
+
+    events = (OrderEvent(0, "TwapCancelled", {"twapId": "7", "transactionHash": TX}),) if event else ()
+    with Wire({}) as wire, Http() as http:
+        asked = request("twap-cancel", {"trader": TRADER, "twapId": "7"}, {})
+        return read_back(asked, events, BuilderClient(wire.url, http), OnlineConfig(), NOW, twap_status=status)[0]
+
+
+@pytest.mark.parametrize(
+    ("told", "kept", "words"),
+    [
+        ({"twapId": 7, "hash": TX}, True, "cancelled, by transaction"),
+        ({"twapId": "7", "transactionHash": TX.upper().replace("0X", "0x")}, True, "cancelled, by transaction"),
+        ({"hash": TX}, None, "which names nothing"),
+        ({"twapId": 8, "hash": TX}, None, "about the TWAP order 8"),
+        ({"twapId": 7}, None, "transaction none"),
+        ({"twapId": 7, "hash": "0x" + "11" * 32}, None, "0x1111"),
+        ({"twapId": 7, "hash": TX, "txHash": "0x" + "11" * 32}, None, "0x1111"),
+        ({"twapId": 7, "hash": TX, "failed": True}, None, "speaks of a failure"),
+        ({"twapId": 7, "hash": "\x1b[2J"}, None, "transaction"),
+        (ServiceError("it answered 500"), None, "it answered 500"),
+    ],
+)
+def test_a_twap_is_read_back_where_the_venue_has_such_a_read(told: object, kept: bool | None, words: str) -> None:
+    expectation = cancelled(told)
+    assert expectation.kept is kept
+    assert words in expectation.found
+    assert "\x1b" not in expectation.found
+
+
+def test_without_an_event_a_twap_s_read_proves_nothing() -> None:
+    assert cancelled({"twapId": 7, "hash": TX}, event=False).kept is None
+
+
+# ---- a fee on a call that ships --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["claimTokens", "updateOpenLimitOrder"])
+def test_a_fee_on_a_call_that_ships_needs_its_name_alone(name: str) -> None:
+    signed = text_of(resolve_profile({"format": "airlock/venue-signed@1", "calls": {name: {"value": "fee"}}}))
+    (line,) = profile_words(signed)
+    assert "native currency may be sent with it as a fee" in line
+    assert json.loads(signed)["calls"][name]["signature"].startswith(f"{name}(")
