@@ -134,7 +134,7 @@ def take(lead: Lead, told: Course, stop: Stop, asked: str = "") -> bool:
     if new_here():
         return False
     if lead.light:
-        return _crosses(lead, scanning(stop, lead.place, pictures_of(lead, stop)))
+        return _crosses(lead, scanning(stop, lead.place, pictures_source(lead, stop)))
     return crossing is None or _crosses(lead, carrying(stop, str(crossing), lead.place.folder))
 
 
@@ -146,7 +146,7 @@ def _here(lead: Lead, stop: Stop) -> list[Path]:
 def _awaited(lead: Lead, told: Course, stop: Stop) -> list[Path]:
     """Return what appears when the documents of a stop have come; nothing before a camera."""
     if lead.light:
-        return [] if _CAMERA.fullmatch(lead.light) else [Path(pictures_of(lead, stop))]
+        return [] if _CAMERA.fullmatch(lead.light) else [Path(pictures_source(lead, stop))]
     return [(lead.crossing(told) or lead.folder) / name for name in stop.brings]
 
 
@@ -155,7 +155,7 @@ def _has_come(path: Path) -> bool:
     return bool(names_in(path)) if path.is_dir() else os.path.lexists(path)
 
 
-def pictures_of(lead: Lead, stop: Stop) -> str:
+def pictures_source(lead: Lead, stop: Stop) -> str:
     """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
     if _CAMERA.fullmatch(lead.light):
         return lead.light

@@ -40,7 +40,7 @@ from airlock_shared.cli.ceremony.crossing import (
     leave_place,
     note_given,
     offer_new_requests,
-    pictures_of,
+    pictures_source,
     take,
 )
 from airlock_shared.cli.ceremony.lead import Course, Lead
@@ -266,7 +266,9 @@ def _command(lead: Lead, told: Course, stop: Stop) -> list[str]:
     """Return the words of a stop's command, as a person would give them after the program's name."""
     if lead.light and stop.name in ("take", "hand"):
         return list(
-            showing(stop, lead.place) if stop.name == "hand" else scanning(stop, lead.place, pictures_of(lead, stop))
+            showing(stop, lead.place)
+            if stop.name == "hand"
+            else scanning(stop, lead.place, pictures_source(lead, stop))
         )
     other = str(lead.crossing(told) or "EXCHANGE")
     if stop.name == "take":
