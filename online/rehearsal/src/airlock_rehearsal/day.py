@@ -26,7 +26,7 @@ LED = ("market-close", "delegate-key", "referral-code")
 
 SECOND = "air-gapped-machine"
 """The script in the rehearsal's folder that a second terminal runs."""
-ENDED = "ended"
+_LOST = "ended"
 """An empty file in the rehearsal's folder, once the first terminal was closed before the end."""
 _PAPERS = """
 # The papers
@@ -96,7 +96,7 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     try:
         _to_the_end(lambda: day.lead("online"))
     except BaseException:
-        (day.folder / ENDED).touch()
+        (day.folder / _LOST).touch()
         raise
 
 
@@ -104,7 +104,7 @@ def join(day: Day) -> None:
     """Lead the people of the air-gapped machine to the end, with the software Ledger's screens among what they see."""
 
     def go_on() -> int:
-        if (day.folder / ENDED).exists():
+        if (day.folder / _LOST).exists():
             raise UsageError("the online machine's terminal was closed, and with it the services: this rehearsal is lost",
                              do="begin another one there: make rehearse")  # fmt: skip
         with software_ledger(day.offline, ["--model", day.model, "--ask"]) as port:
