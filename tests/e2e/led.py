@@ -29,6 +29,7 @@ _PROGRESS = re.compile(
 )
 _WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*|-- [^\r\n]*confirm or reject on the Ledger --\r +\r")
 _KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--$")
+_SEALS = re.compile(r"\r\x1b\[K(waiting: [^\r\n]*; Enter seals)$")
 _PATIENCE_S = 300
 
 
@@ -90,6 +91,8 @@ class Screen(Terminal):
 
     def question(self) -> str:
         """Return the question at which it stands, empty when it stands at none."""
+        if waits := _SEALS.search(self.shown, self.answered):
+            return waits[1]
         rest = _PROGRESS.sub("", self.shown[self.answered :]).replace("\r", "")
         found = _ASKED.search(rest)
         keys = _KEYS.search(rest)
@@ -176,6 +179,8 @@ def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | No
     here, other = screens[machine], screens["offline" if machine == "online" else "online"]
     if _KEYS.match(question) or question.startswith("Enter begins with these names"):
         return ""
+    if question.endswith("; Enter seals"):
+        return "" if "[RECORD]" in other.shown else None
     if named := re.search(r"Who is the (\w+)\?", question):
         return PEOPLE[named[1]]
     if "on your watch" in question:

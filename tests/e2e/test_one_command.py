@@ -124,6 +124,9 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     assert report["complete"], report["missing"]
     for told in report["transcripts"]:  # what people wrote down is what stands in the report that they sign
         assert words_on(screens[told["machine"]], "head") == told["words"].split(), told["machine"]
+        folder = day.folder(told["machine"]) / "evidence"
+        names = ", ".join(name for name in ("report.html", "report.pdf") if (folder / name).exists())
+        assert f"Open {names} in\n" in screens[told["machine"]].plain()
     found = count(screens, asked)
     print(f"{ceremony} {'by light' if light else 'by files'}: {found}")
     assert all(done <= most for done, most in zip(found, AT_MOST, strict=True)), f"{found}\n{_told(screens)}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import subprocess
 import time
 from pathlib import Path
@@ -24,6 +26,9 @@ class RehearsedDay:
     def __init__(self, folder: Path, ceremony: str) -> None:
         words = (ONLINE, "rehearse", "--folder", folder, "--ceremony", ceremony, "--offline-command", OFFLINE)
         online = Screen(*words)
+        while "both papers are written: " not in online.shown:
+            assert online.more(), online.shown
+        online.answer("")
         while "It is the online machine." not in online.shown:
             assert online.more(), online.shown
         named = re.search(r"\n  sh (\S+)", online.shown)
@@ -73,6 +78,26 @@ def test_people_rehearse_the_day_in_two_terminals(tmp_path: Path, ceremony: str)
     assert ceremony != "market-close" or sorted(day.stopped) == ["offline", "online"]
     wide = [line for line in day.screens["online"].plain().splitlines() if len(line) > 80 and str(tmp_path) not in line]
     assert wide == []
+
+
+def test_a_first_terminal_that_is_closed_is_told_on_the_second_and_how_to_begin_again(tmp_path: Path) -> None:
+    day = RehearsedDay(tmp_path / "day", "referral-code")
+    online, offline = day.screens["online"], day.screens["offline"]
+    lead(day.screens, until=lambda _screens, asked: len(asked) > 4)
+    assert "this rehearsal is lost" in re.sub(r"\s+", " ", online.plain())
+    os.killpg(online.pid, signal.SIGHUP)  # as the kernel does where a window is closed
+    online.end()
+    stopped = [path.name for path in (tmp_path / "day/stick").glob("*/online-at-*-stopped-*")]
+    assert len(stopped) == 1
+    offline.press("\x03")
+    while _GOES_ON not in offline.shown:
+        assert offline.more(), offline.shown[-800:]
+    offline.press("\n")
+    assert offline.end() != 0
+    assert "begin another one there: make rehearse" in offline.shown
+    again = Screen(ONLINE, "rehearse", "--folder", tmp_path / "day", "--offline-command", OFFLINE)
+    assert again.end() == 2
+    assert "cannot be resumed" in re.sub(r"\s+", " ", again.plain())
 
 
 def test_people_do_not_rehearse_by_light_on_one_machine(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_requests_that_grew_too_old_are_prepared_again_and_signed_and_neither_ru
         """Press Enter on the online machine when both machines say that it is too late."""
         says = {
             "offline": "waiting: press Enter on the online machine: it prepares them again",
-            "online": "waiting: it is too late to sign these; Enter prepares them again",
+            "online": "waiting: too late to sign; signed ones still count; Enter prepares them again",
         }
         if offered == ["slow"] and all(line in screens[half].shown for half, line in says.items()):
             offered.append("enter")

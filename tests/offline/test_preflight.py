@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.cli import preflight as preflight_command
+from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, installation_lines, kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
@@ -277,3 +279,10 @@ def test_a_folder_that_is_no_kit_is_refused(home: Path, tmp_path: Path) -> None:
         OWN_SYS, *program(home), "preflight", "--kit", tmp_path / "kit", "--fingerprint", "ab" * 32, "--json"
     )
     assert (ended.returncode, json.loads(ended.stdout)["refused"]) == (3, ["KIT-MANIFEST"]), ended.stderr
+
+
+def test_what_is_no_time_is_asked_again_until_it_is_one(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    typed = ["12:30", "2027-3-31", "", "noon", "2026-11-21", "2026-11-21T02:43:00Z"]
+    monkeypatch.setattr(preflight_command, "ask", lambda _question, *, piped: typed.pop(0))
+    assert preflight_command._ask_time(OfflineHome(home), None) == "2026-11-21T02:43:00Z"
+    assert typed == []

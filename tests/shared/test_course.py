@@ -29,6 +29,7 @@ from airlock_shared.ceremony.workflow import (
     stop_as_json,
     workflow_part,
 )
+from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.model import Plan
@@ -274,6 +275,65 @@ def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:
     here.have("requests.json", requests=R, brought=frozenset({"requests-2.json"}))
     taken = next(stop for stop in here.stops() if stop.name == "take" and stop.brings[0].startswith("requests"))
     assert (taken.done, taken.brings) == (False, ("requests-2.json",))
+
+
+def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() -> None:
+    online, offline, later = Machine("online"), Machine("offline"), "a2" * 32
+    for here in (online, offline):
+        here.begin()
+        here.have(DEPLOYMENT, PEOPLE, READY, "requests.json", deployment=D, names=NAMES_HELD, requests=R, pinned=D)
+        here.have("signatures.json", signatures=S, digests=("0x1",), answers=R)
+    online.hand(WAS_READY, DEPLOYMENT, PEOPLE, "requests.json")
+    online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
+    online.confirm("signatures", S)
+    assert online.next() == "submit signatures.json"
+    online.record("submit-begun", ceremony="demo", requests=R, signatures=S)
+    online.have("requests-2.json", requests=later)
+    online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=later)
+    assert online.next() == "hand requests-2.json"
+    online.hand("requests-2.json")
+    assert online.next() == "take signatures-2.json"
+
+    def signs() -> tuple[bool, tuple[str, ...], int]:
+        stop = next(stop for stop in offline.stops() if stop.name == "sign")
+        return stop.done, stop.brings, stop.attempt
+
+    offline.record("signatures-written", requests=R, signatures=S)
+    offline.have("requests-2.json", requests=later)
+    assert signs() == (True, ("requests-2.json",), 1)  # they came, and nobody said that it was too late
+    offline.hand("requests-2.json")
+    assert signs() == (False, ("requests-2.json",), 2)
+    offline.have("signatures-2.json", signatures="b2" * 32, answers=later)
+    offline.record("signatures-written", requests=later, signatures="b2" * 32)
+    assert signs() == (True, ("requests-2.json",), 2)
+
+
+def test_signatures_that_came_after_requests_were_prepared_again_are_submitted() -> None:
+    here = Machine("online")
+    here.begin()
+    here.have(DEPLOYMENT, PEOPLE, READY, "requests-2.json", "signatures.json", deployment=D, names=NAMES_HELD)
+    here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
+    here.have(requests="a2" * 32, signatures=S, digests=("0x1",), answers=R)
+    for mark in (R, "a2" * 32):
+        here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=mark)
+    here.confirm("signatures", S)
+    assert here.next() == "submit signatures.json"
+    here.record("submit-begun", ceremony="demo", requests=R, signatures=S)
+    assert here.next() == "submit signatures.json"
+
+
+def test_words_are_shown_as_long_as_the_other_machine_may_ask_for_them() -> None:
+    online, offline = Machine("online"), Machine("offline")
+    for here in (online, offline):
+        here.begin()
+        here.have("requests.json", requests=R)
+    assert made_here("online", online.facts, online.stops()) == {"requests": R}
+    for here in (online, offline):
+        here.have("signatures.json", signatures=S, answers=R)
+    assert made_here("online", online.facts, online.stops()) == {}  # who has signed has compared them
+    online.have("requests-2.json", requests="a2" * 32)  # and nobody waits for them
+    assert made_here("online", online.facts, online.stops()) == {}
+    assert made_here("offline", offline.facts, offline.stops()) == {"signatures": S}
 
 
 def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:

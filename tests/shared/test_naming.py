@@ -52,6 +52,12 @@ def test_a_wrong_name_is_asked_again_with_all_others(monkeypatch: pytest.MonkeyP
     assert ask_names(plan(), {}) == {"signer": ADA, "facilitator": GRACE, "witness": MARY, "guest": "Eve"}
 
 
+def test_back_at_a_name_asks_for_the_one_before_and_is_nobodys_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    room = Room(monkeypatch, ["<", MARY, GRACE, "<", "<", ADA, GRACE, MARY, "<", MARY, "", ""])
+    assert ask_names(plan(), {}) == {"signer": ADA, "facilitator": GRACE, "witness": MARY, "guest": ""}
+    assert not room.answers
+
+
 @pytest.mark.parametrize("role", [0, 1, 2])
 def test_a_role_that_confirms_is_not_left_empty_by_a_slip(monkeypatch: pytest.MonkeyPatch, role: int) -> None:
     people = [ADA, GRACE, MARY, ""]

@@ -17,9 +17,11 @@ import pytest
 
 from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import NAMES, CoursePlace, Facts, Stop, course
+from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony import workflow as course_module
-from airlock_shared.cli.ceremony.run import _Course, _do, _Lead
+from airlock_shared.cli.ceremony.lead import Course, Lead
+from airlock_shared.cli.ceremony.run import _do
 from airlock_shared.cli.ceremony.waits import (
     LATE,
     MACHINES,
@@ -59,14 +61,14 @@ def nothing(_crossing: Path, _half: Half) -> None: ...
 SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
     ("not begun", nothing, "start ceremony run on {other}"),
     ("at another plan", another_plan, "another plan of this id is there; compare it with paper"),
-    ("another's stick", another_ceremony, "is it this stick? Then start run on {other}"),
+    ("another's stick", another_ceremony, "is it this stick? Start run on {other}"),
     ("at a stop", at(9, "address"), "{other} is at 9/19: address, 10:32"),
     ("waiting for a proof", at(10, "proof"), "{other} is at 10/19: proof of a key, 10:32"),
     ("late: still signing", at(14, "sign"), "{other} is at 14/19: signing, 10:32"),
     ("too late to sign", at(14, LATE), "{other} is at 14/19: too late to sign, 10:32"),
-    ("waiting too", at(11, "take"), "{other} waits too, 10:32: carry the stick"),
-    ("stopped", at(14, STOPPED), "{other} stopped at 14/19, 10:32: start it"),
-    ("ended", at(19, OVER), "{other} has ended, 10:32; is it this stick?"),
+    ("waiting too", at(11, "take"), "{other} waits, 10:32: carry the stick"),
+    ("stopped", at(14, STOPPED), "{other} stopped 10:32 at 14/19: start it"),
+    ("ended", at(19, OVER), "{other} ended 10:32; is it this stick?"),
 ]
 
 
@@ -85,7 +87,7 @@ def test_what_a_machine_sees_of_the_other_while_it_waits(
 STICKS: list[tuple[str, dict[str, int], str]] = [
     ("absent", {}, "{stick} is not there: plug in the stick"),
     ("unreadable", {}, "{stick} cannot be read: plug it in again"),
-    ("read-only", {"f_flag": os.ST_RDONLY}, "{stick} cannot be written: unlock the stick"),
+    ("read-only", {"f_flag": os.ST_RDONLY}, "{stick} is read-only: unlock it"),
     ("full", {"f_bavail": 1}, "{stick} is full: make room on it"),
     ("well", {}, ""),
 ]
@@ -168,10 +170,15 @@ def test_without_a_stick_there_is_no_note(tmp_path: Path) -> None:
 # ---- in the run -----------------------------------------------------------------------------------------------------
 
 
-def lead_at(folder: Path, *, exchange: bool = True, light: str = "") -> _Lead:
+def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (run_module, crossing_module):
+        monkeypatch.setattr(module, "at_a_terminal", lambda: True)
+
+
+def lead_at(folder: Path, *, exchange: bool = True, light: str = "") -> Lead:
     (folder / "c").mkdir(exist_ok=True)
     stick = folder / "stick" if exchange and not light else None
-    return _Lead(("x",), CoursePlace("/p", str(folder / "c")), stick, to_stderr=False, light=light)
+    return Lead(("x",), CoursePlace("/p", str(folder / "c")), stick, to_stderr=False, light=light)
 
 
 def answering(asked: list[str], typed: str) -> Callable[..., str]:
@@ -188,8 +195,8 @@ def answering(asked: list[str], typed: str) -> Callable[..., str]:
 PREPARE = Stop("prepare", (), "", done=True, attempt=2)
 
 
-def told_by(lead: _Lead, half: Half = "online", sign_by_ms: int = 0, *stops: Stop) -> _Course:
-    return _Course(half, CROSSING, {}, [PREPARE, *stops], sign_by_ms, names_in(lead.folder))
+def told_by(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *stops: Stop) -> Course:
+    return Course(half, CROSSING, {}, [PREPARE, *stops], sign_by_ms, unsent=False, there=names_in(lead.folder))
 
 
 TAKE = Stop("take", (), "Wait for the requests.", done=False, brings=("requests.json",))
@@ -213,18 +220,19 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
         assert len(slept) < 3
         (lead.folder / "proofs.json").touch()
 
-    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(run_module, "sleep", bring)
-    monkeypatch.setattr(_Lead, "child", lambda *_: pytest.fail("nothing has come"))
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "sleep", bring)
+    monkeypatch.setattr(Lead, "child", lambda *_: pytest.fail("nothing has come"))
     assert _do(lead, told, TAKE, set()) is False
 
 
 @pytest.mark.parametrize("name", ["preflight", "address", "sign", "seal"])
 def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     lead, asked = lead_at(tmp_path), list[str]()
-    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(run_module, "ask", answering(asked, ""))
-    monkeypatch.setattr(_Lead, "child", lambda *_: 5)
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
+    monkeypatch.setattr(Lead, "child", lambda *_: 5)
+    monkeypatch.setattr(run_module, "await_outcome", lambda *_: True)
     stop = Stop(name, ("signer",), "", done=False, of="first", brings=("requests.json",))
     assert _do(lead, told_by(lead, "offline"), stop, set()) is False
     assert len(asked) == 1
@@ -252,27 +260,42 @@ SIGNATURES = Stop("take", (), "Wait for the signatures.", done=False, brings=("s
 def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead, said, ran, pressed = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), list[str]()
+    lead, said, ran, pressed = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), ["\n"]
     (tmp_path / "stick").mkdir()
     now_s = [1_000_000]
-    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(run_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
-    monkeypatch.setattr(run_module, "_progress", said.append)
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
+    monkeypatch.setattr(crossing_module, "_progress", said.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(said) > 4 else [], [], []))
-    monkeypatch.setattr(run_module, "typed_line", lambda: pressed.append("\n"))
-    monkeypatch.setattr(run_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 50))
+    monkeypatch.setattr(crossing_module, "typed_line", pressed.pop)
+    monkeypatch.setattr(crossing_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 50))
 
-    def child(_lead: _Lead, words: tuple[str, ...]) -> int:
+    def child(_lead: Lead, words: tuple[str, ...]) -> int:
         ran.append(words)
         return 0
 
-    monkeypatch.setattr(_Lead, "child", child)
+    monkeypatch.setattr(Lead, "child", child)
     assert _do(lead, told_by(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
-    late = "waiting: it is too late to sign these; Enter prepares them again"
+    late = "waiting: too late to sign; signed ones still count; Enter prepares them again"
     begin = "waiting: start ceremony run on the air-gapped machine"
     assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
     assert ran == [("prepare", "/p", "-o", f"{tmp_path}/c/requests-3.json")]
-    assert pressed == ["\n"]
+    assert pressed == []
+
+
+@pytest.mark.parametrize("seen", [*(row[2] for row in SEEN), f"put photos of its page into …{'x' * 25}"])
+def test_a_line_that_is_too_long_is_cut_before_the_time_that_is_left(
+    monkeypatch: pytest.MonkeyPatch, seen: str
+) -> None:
+    lines = list[str]()
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "_progress", lines.append)
+    monkeypatch.setattr(crossing_module, "time_ns", lambda: 0)
+    said = iter([f"{seen.format(other='the air-gapped machine')} and more that says nothing", ""])
+    assert crossing_module._wait(lambda: next(said), 60 * 60_000 - 1000) is None
+    assert lines[0].endswith(" (59 min left)")
+    assert len(lines[0]) <= 78
+    assert "waiting: " + seen.format(other="the air-gapped machine")[:50] in lines[0]
 
 
 # ---- every wait of both machines ------------------------------------------------------------------------------------
@@ -299,10 +322,10 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     def sleep(_seconds: float) -> None:
         raise Stands
 
-    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(run_module, "_progress", lines.append)
-    monkeypatch.setattr(run_module, "sleep", sleep)
-    monkeypatch.setattr(_Lead, "child", lambda _lead, words: pytest.fail(" ".join(words)))
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "_progress", lines.append)
+    monkeypatch.setattr(crossing_module, "sleep", sleep)
+    monkeypatch.setattr(Lead, "child", lambda _lead, words: pytest.fail(" ".join(words)))
 
     def line(half: Half, stop: Stop, **way: object) -> str:
         lead = lead_at(tmp_path, **way)  # type: ignore[arg-type]
@@ -365,8 +388,8 @@ def test_the_line_at_every_wait_for_files_or_pictures_that_people_bring(
     document = stop.brings[0]
     assert line_of(half, stop, exchange=False) == f"waiting: bring c/{document} here (0 s)"
     place = f"pictures/{document.partition('.')[0]}"
-    place = place if len(place) <= 27 else f"…{place[-26:]}"
-    said = f"waiting: put the other machine's page into {place} (0 s)"
+    place = place if len(place) <= 26 else f"…{place[-25:]}"
+    said = f"waiting: put photos of its page into {place} (0 s)"
     assert line_of(half, stop, light=str(tmp_path / "pictures")) == said
 
 
@@ -384,14 +407,15 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     ]
     for place in places:
         place.mkdir(parents=True)
+        (place / "1.png").touch()
     for name in stop.brings:
         there = lead.folder / name if stop.name == "hand" else places[0] / name
         there.parent.mkdir(parents=True, exist_ok=True)
         there.touch()
-    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(run_module, "ask", answering(asked, ""))
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     for code in (2, 4, 8):
-        monkeypatch.setattr(_Lead, "child", lambda _lead, _words, code=code: code)
+        monkeypatch.setattr(Lead, "child", lambda _lead, _words, code=code: code)
         assert _do(lead, told_by(lead, half, 0, stop), stop, set()) is False
     assert asked == ["Put this right, then press Enter: it goes on here. Ctrl-C stops. "] * 3
     assert not (lead.folder / "handed-over").exists()
@@ -421,13 +445,13 @@ def too_late(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     """Have ``sign`` find that it is too late, at a terminal; return the commands that run."""
     ran = list[tuple[str, ...]]()
 
-    def child(_lead: _Lead, words: tuple[str, ...]) -> int:
+    def child(_lead: Lead, words: tuple[str, ...]) -> int:
         ran.append(words)
         return 7 if words[0] == "sign" else 0
 
-    monkeypatch.setattr(run_module, "at_a_terminal", lambda: True)
-    monkeypatch.setattr(run_module, "time_ns", lambda: NOW_MS * 1_000_000)
-    monkeypatch.setattr(_Lead, "child", child)
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "time_ns", lambda: NOW_MS * 1_000_000)
+    monkeypatch.setattr(Lead, "child", child)
     return ran
 
 
@@ -444,8 +468,8 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
         assert "offline-at-2-of-2-late-0800" in names_in(crossing)
         (crossing / "requests-2.json").touch()
 
-    monkeypatch.setattr(run_module, "_progress", lines.append)
-    monkeypatch.setattr(run_module, "sleep", prepare_again)
+    monkeypatch.setattr(crossing_module, "_progress", lines.append)
+    monkeypatch.setattr(crossing_module, "sleep", prepare_again)
     assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
     assert lines == ["waiting: press Enter on the online machine: it prepares them again (0 s)", ""]
     assert "It is too late to sign these." in capsys.readouterr().err
@@ -475,9 +499,100 @@ def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too_late: list[tuple[str, ...]], typed: str, command: str
 ) -> None:
     lead, asked = lead_at(tmp_path, light="camera"), list[str]()
-    monkeypatch.setattr(run_module, "ask", answering(asked, typed))
+    monkeypatch.setattr(crossing_module, "ask", answering(asked, typed))
     assert _do(lead, told_by(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
     assert [words[0] for words in too_late] == [command]
     assert len(asked) == 1
     assert _do(lead, told_by(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
     assert len(asked) == 1
+
+
+# ---- too late to submit, and the seal -------------------------------------------------------------------------------
+
+SUBMIT = Stop("submit", (), "", done=False, brings=("signatures.json",))
+
+
+@pytest.mark.parametrize("unsent", [True, False])
+def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_was_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unsent: bool
+) -> None:
+    lead, asked, ran = lead_at(tmp_path), list[str](), list[tuple[str, ...]]()
+
+    def child(_lead: Lead, words: tuple[str, ...]) -> int:
+        ran.append(words)
+        return 7 if words[0] == "submit" else 0
+
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
+    monkeypatch.setattr(Lead, "child", child)
+    told = told_by(lead, "online", NOW_MS, SUBMIT)
+    monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(unsent=unsent))
+    if unsent:
+        assert _do(lead, told, SUBMIT, set()) is False
+        assert asked == ["Enter prepares them again: "]
+        assert ran[1:] == [("prepare", "/p", "-o", f"{lead.folder}/requests-3.json")]
+    else:
+        with pytest.raises(click.exceptions.Exit):
+            _do(lead, told, SUBMIT, set())
+        assert (asked, len(ran)) == ([], 1)
+
+
+SEAL = Stop("seal", ("signer",), "", done=False, of="first")
+READ = "read the outcome on the online machine"
+SEALS: list[tuple[str, Callable[[Path, Half], None] | None, str]] = [
+    ("the stick is there", at(10, "submit"), "the online machine is at 10/19: sending, 10:32"),
+    ("the outcome was read", at(18, "take"), "the online machine has its outcome"),
+    ("the stick is elsewhere", None, READ),
+]
+
+
+@pytest.mark.parametrize(("case", "happens", "seen"), SEALS, ids=[row[0] for row in SEALS])
+@pytest.mark.parametrize("typed", ["", "n"])
+def test_before_the_seal_somebody_says_that_the_outcome_was_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, happens: Callable[[Path, Half], None] | None, seen: str,
+    typed: str,
+) -> None:  # fmt: skip
+    lead, lines, ran, crossing = lead_at(tmp_path), list[str](), list[str](), tmp_path / "stick" / CROSSING
+    if happens:
+        crossing.mkdir(parents=True)
+        happens(crossing, "offline")
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "_progress", lines.append)
+    monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
+    monkeypatch.setattr(crossing_module, "typed_line", lambda: f"{typed}\n")
+    monkeypatch.setattr(crossing_module, "sleep", lambda _s: None)
+    monkeypatch.setattr(crossing_module, "take", lambda *told: ran.append(f"take {told[2].brings[0]}"))
+
+    def child(_lead: Lead, words: tuple[str, ...]) -> int:
+        ran.append(" ".join(words[:2]))
+        return 0
+
+    monkeypatch.setattr(Lead, "child", child)
+    (lead.folder / "requests.json").touch()
+    told = told_by(lead, "offline", 0, SEAL)
+    monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(stops=[*told.stops[:1], SEAL]))
+    assert _do(lead, told, SEAL, set()) is (not typed)
+    assert lines[:2] == [f"waiting: {seen}; Enter seals"] * 2
+    assert len(lines[0]) <= 78
+    assert ran == (["take requests-2.json"] if typed else ["transcript seal"])
+    assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
+
+
+@pytest.mark.parametrize("place", ["stick", "pictures", "folder"])
+def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], place: str
+) -> None:
+    new = {
+        "stick": tmp_path / "stick" / CROSSING / "requests.json",
+        "pictures": tmp_path / "pictures/requests/1.png",
+        "folder": tmp_path / "c/requests.json",
+    }[place]
+    new.parent.mkdir(parents=True, exist_ok=True)
+    light = str(tmp_path / "pictures") if place == "pictures" else ""
+    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
+    seal = SEAL._replace(by=())
+    assert line_of("offline", seal, exchange=place == "stick", light=light) != ""
+    new.touch()
+    said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
+    if place != "folder":
+        assert line_of("offline", seal, exchange=place == "stick", light=light) == said

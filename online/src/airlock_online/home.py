@@ -14,6 +14,7 @@ from airlock_online.speech.forms import read_services
 from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
 from airlock_shared.documents.signatures import SignaturesHeader
+from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
 
@@ -24,8 +25,8 @@ HOME_VARIABLE = "AIRLOCK_ONLINE_HOME"
 JOURNAL_VARIABLE = "AIRLOCK_JOURNAL"
 RPC_VARIABLE = "AIRLOCK_RPC"
 API_KEY_VARIABLE = "AIRLOCK_API_KEY"
-SENDING, OUTCOME = "sending", "outcome"
-"""Events of the transcript."""
+OUTCOME = "outcome"
+"""The event of the transcript."""
 _UNSENT = frozenset({"PREPARED", "REJECTED"})
 
 HEAD_SEEN = "signing-head-seen"

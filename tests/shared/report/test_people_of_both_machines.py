@@ -10,7 +10,17 @@ from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import UNWITNESSED, Row, headline
 from airlock_shared.report.verify import report_of_artefacts
-from shared.report.day import Event, chain, offline_events, offline_files, online_events, online_files, timeline_bytes
+from shared.report.day import (
+    HOSTILE,
+    Event,
+    chain,
+    offline_events,
+    offline_files,
+    online_events,
+    online_files,
+    signed,
+    timeline_bytes,
+)
 from shared.world import plan
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
@@ -76,6 +86,39 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
     html = made.html.decode()
     for said in ('<span class="bad">not compared with paper</span>, offline', "\N{CHECK MARK} own paper, offline"):
         assert html.count(said) == 1
+
+
+def test_what_two_roles_had_no_paper_for_is_told_once() -> None:
+    data = {"ceremony": plan().id, "station": "plan", "compared": plan().fingerprint, "how": "no-paper"}
+    answers: list[Event] = [("station-confirmed", data | {"by": [role]}) for role in ("signer", "witness")]
+    events = offline_events()
+    at = 1 + [event for event, _ in events].index("ceremony-begun")
+    made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge).value[
+        "look"
+    ]
+    told = "station plan on the offline machine: not compared with paper by the signer and the witness"
+    assert [line for line in made if "paper" in line] == [told]
+
+
+def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report() -> None:
+    events, step = offline_events(), signed()[0]
+    about = {"step": step.step, "digest": step.digest}
+    reviews: list[Event] = [
+        ("reviewed", about | {"action": "x", "decides": [], "opened": []}),
+        ("declined", about),
+        ("reviewed", about | {"action": "x", "decides": [], "opened": ["the hashes", HOSTILE]}),
+    ]
+    at = [event for event, _ in events].index("signed")
+    made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *reviews, *events[at:]])}, judge)
+    [row] = [each for each in made.value["steps"] if each["id"] == step.step]
+    assert [(each["declined"], each["opened"]) for each in row["reviews"]] == [
+        (False, "none"), (True, ""), (False, f"the hashes, {HOSTILE}"),
+    ]  # fmt: skip
+    assert [line for line in made.value["look"] if line.startswith(f"step {step.step}: declined at its review")]
+    html = made.html.decode()
+    assert html.count("Reviewed on the offline machine, and which sections were opened there") == 1
+    assert '<span class="bad">declined</span>' in html
+    assert HOSTILE not in html
 
 
 def no_roles() -> Row:

@@ -204,7 +204,6 @@ def stated_text(now_ms: int) -> str:
 
 
 ASKED_UNCERTAINTY_S = 60
-_SLIPS = 3
 
 
 @click.command("preflight")
@@ -280,22 +279,21 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
 
 
 def _ask_time(state: OfflineHome, stated: str | None) -> str:
-    """Return what a person types who reads a watch; what is no time is asked again, a few times.
+    """Return what a person types who reads a watch; what is no time is asked again.
 
     Raises ``UsageError`` when the time was given already.
     """
     if stated is not None:
         raise UsageError("the time is given already", do="leave out --time, or --watch")
     question = "UTC on your watch, such as 2026-11-21T02:43:00Z: "  # with the answer no wider than the screen
-    for _ in range(_SLIPS):
+    while True:
         typed = ask(question, piped=state.rehearses()).strip()
         try:
             read_time(typed)
         except UsageError:
             say("This is no time with its date and zone: year-month-day, T, hours:minutes:seconds, Z.")
         else:
-            break
-    return typed
+            return typed
 
 
 def _end(result: PreflightResult, *, as_json: bool) -> None:

@@ -10,7 +10,7 @@ from types import FrameType
 
 import click
 
-from airlock_rehearsal.day import LED, Day, begin, join
+from airlock_rehearsal.day import LED, SECOND, Day, begin, join
 from airlock_rehearsal.machines import Play
 from airlock_rehearsal.play import rehearse as play_all
 from airlock_rehearsal.play import summary_lines
@@ -72,9 +72,13 @@ def rehearse(
             "people rehearse by files: two cameras need two machines", do="add YES=1 for CHANNEL=qr: it runs unattended"
         )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
+    if (folder / SECOND).exists():
+        raise UsageError(f"{folder} has a rehearsal: it cannot be resumed, for its services ended with its terminal",
+                         do="begin another one, without --folder or with another")  # fmt: skip
     require_new(folder)
     online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)
-    signal.signal(signal.SIGTERM, _interrupt)
+    for hung_up in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(hung_up, _interrupt)
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
     with RehearsalServices(trader=TRADER) as services:
         if not unattended:

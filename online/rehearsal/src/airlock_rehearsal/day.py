@@ -14,20 +14,25 @@ from typing import NamedTuple
 from airlock_rehearsal.machines import ANSWERS, MACHINES, RehearsalFailed, ceremonies_at, fetching
 from airlock_rehearsal.processes import software_ledger
 from airlock_rehearsal.scenarios import DELEGATE_PATH
-from airlock_shared.cli.terminal import say, show
-from airlock_shared.host.files import write_new
+from airlock_shared.cli.ceremony.status import word_lines
+from airlock_shared.cli.terminal import ask, say, show, show_all
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.errors import UsageError
+from airlock_shared.host.files import read_input, write_new
+from airlock_shared.plan.reader import parse_plan
 
 LED = ("market-close", "delegate-key", "referral-code")
 """Which ceremonies a day can have: those that three people lead."""
 
 SECOND = "air-gapped-machine"
 """The script in the rehearsal's folder that a second terminal runs."""
-_WORDS = """
+_LOST = "ended"
+"""An empty file in the rehearsal's folder, once the first terminal was closed before the end."""
+_PAPERS = """
 # The papers
-Signer and witness each write down two papers: the twenty-four words of the plan
-and those of the deployment, as they stand above, numbered 1 to 24. In earnest
-they do so days before, each on a machine of their own.
-
+Signer and witness each write down two papers: these words, numbered 1 to 24. In
+earnest they do so days before, each on a machine of their own."""
+_WORDS = """
 # The second terminal
 It is the air-gapped machine, and shows the Ledger's screens. Open it, and give
 this command there:
@@ -35,7 +40,8 @@ this command there:
   sh {second}
 
 # This terminal
-It is the online machine.
+It is the online machine. The services run in it: when it is closed, or ended by
+Ctrl-C between two tries, this rehearsal is lost. Then begin another one.
 """
 
 
@@ -81,14 +87,26 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     if day.ceremony == "delegate-key":
         _bring_proof(day)
     day.machine("online", "plan", "show", day.plan)
+    show(_PAPERS)
+    plan, deployment = (read_input(day.folder / "online" / name) for name in (day.plan, "deployment.json"))
+    show_all(word_lines("plan", parse_plan(plan).fingerprint))
+    show_all(word_lines("deployment", parse_deployment(deployment).fingerprint))
+    ask("Press Enter when both papers are written: ", piped=True)
     show(_WORDS.format(second=second))
-    _to_the_end(lambda: day.lead("online"))
+    try:
+        _to_the_end(lambda: day.lead("online"))
+    except BaseException:
+        (day.folder / _LOST).touch()
+        raise
 
 
 def join(day: Day) -> None:
     """Lead the people of the air-gapped machine to the end, with the software Ledger's screens among what they see."""
 
     def go_on() -> int:
+        if (day.folder / _LOST).exists():
+            raise UsageError("the online machine's terminal was closed, and with it the services: this rehearsal is lost",
+                             do="begin another one there: make rehearse")  # fmt: skip
         with software_ledger(day.offline, ["--model", day.model, "--ask"]) as port:
             return day.lead("offline", "--emulator", str(port), "--model", day.model)
 

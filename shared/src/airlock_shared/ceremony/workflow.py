@@ -24,6 +24,8 @@ ATTEMPTS = 99
 STOPS_AT_MOST = 2000  # more than a plan has steps, and so signers
 _FILES_AT_MOST = 1000  # as many names as are looked at in a folder
 DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
+GIVEN = "handed-over"
+"""In the ceremony's folder: an empty file for each document that was handed over."""
 PROOFS = "proofs"
 WAS_READY = "builder-was-ready"  # among what was handed over: nothing else records that the builder was asked
 EVIDENCE_FILES = ("offline-transcript.jsonl", "screens.json")
@@ -54,10 +56,13 @@ class Stop(NamedTuple):
 class Facts(NamedTuple):
     """What stands beside the transcript: names of files in the ceremony's folder, handed over, and brought from elsewhere.
 
+    On the air-gapped machine requests among ``given`` are to be signed in the place of those that came too late.
+
     Fingerprints (64 hex digits, empty for none) of the newest documents in the folder; ``pinned`` is the deployment's on
     this machine. ``names`` are those in the folder that are handed over. ``digests`` are those that the newest signatures
-    sign; ``challenges`` has the SHA-256 of what each step's delegate key signs, ``proofs`` the steps whose keys prove
-    themselves in each file of proofs, as it says. ``clock_stated`` says that a watch was compared less than a day ago.
+    sign, and ``answers`` is the fingerprint of the requests that they answer. ``challenges`` has the SHA-256 of what each
+    step's delegate key signs, ``proofs`` the steps whose keys prove themselves in each file of proofs, as it says.
+    ``clock_stated`` says that a watch was compared less than a day ago.
     """
 
     files: frozenset[str] = frozenset()
@@ -69,6 +74,7 @@ class Facts(NamedTuple):
     requests: str = ""
     signatures: str = ""
     digests: tuple[str, ...] = ()
+    answers: str = ""
     challenges: Mapping[str, str] = {}
     proofs: Mapping[str, frozenset[str]] = {}
     clock_stated: bool = False
@@ -237,7 +243,8 @@ class _Walked(NamedTuple):
         """Return the stops of the online machine."""
         facts = self.facts
         requests = newest("requests", facts.files)
-        signatures = max(newest("signatures", facts.files), newest("signatures", facts.brought))
+        signatures = newest("signatures", facts.files) + self.came_too_late()
+        signatures = max(signatures, newest("signatures", facts.brought))
         prepared = bool(facts.requests) and facts.requests in self.record("requests").split()
         answered, attempt = (
             numbered("signatures", signatures) in facts.files,
@@ -276,7 +283,8 @@ class _Walked(NamedTuple):
         signatures = newest("signatures", facts.files)
         requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
         asked = numbered("requests", requests)
-        signed = bool(facts.digests) and self.has_written()
+        again = asked in facts.given and facts.answers != facts.requests  # somebody said that it was too late
+        signed = bool(facts.digests) and self.has_written() and not again
         attempt = max(signatures, 1) if signed or not signatures else signatures + 1
         answer, sealed = numbered("signatures", attempt), self.sealed()
         signer = next(iter(self.plan.signers), "")
@@ -355,6 +363,15 @@ class _Walked(NamedTuple):
         """Tell whether the newest signatures are on record: a kill between the file and its record leaves the file alone."""
         written = [entry.data.get("signatures") for entry in self.section if entry.event == "signatures-written"]
         return self.facts.signatures in written
+
+    def came_too_late(self) -> bool:
+        """Tell whether the newest signatures were to be submitted, and the newest requests were prepared after that."""
+        begun = False
+        for entry in self.section:
+            begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
+            if begun and entry.event == "prepared" and entry.data.get("requests") == self.facts.requests:
+                return True
+        return False
 
     def is_fit(self) -> bool:
         """Tell whether the last preflight refused nothing and found the Ledger ready."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import sys
@@ -64,7 +65,20 @@ def _invoke(command: click.Command, words: list[str]) -> int:
             command.invoke(context)
     except click.exceptions.Exit as end:
         return end.exit_code
+    except (AirlockError, OSError) as error:
+        if _is_of_interruption(error):
+            raise KeyboardInterrupt from error
+        raise
     return int(ExitCode.DONE)
+
+
+def _is_of_interruption(error: BaseException | None) -> bool:
+    """Tell whether a file was closed twice because Ctrl-C came while it was closed: nothing else is wrong."""
+    found = set()
+    while error:
+        found.add(getattr(error, "errno", type(error)))
+        error = error.__cause__ or error.__context__
+    return {errno.EBADF, KeyboardInterrupt} <= found
 
 
 def _require_width() -> None:

@@ -126,8 +126,9 @@ def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]])
     """Return a way to ask, as ``asking`` does, at which some answers only open something to read: then it is asked again."""
 
     def asked(question: str, *, piped: bool) -> str:
-        while (read := opens.get((answer := asking(question, piped=piped)).strip())) is not None:
-            read()
+        while (words := set((answer := asking(question, piped=piped)).split() or [""])) <= opens.keys():
+            for word in sorted(words):
+                opens[word]()
         return answer
 
     return asked

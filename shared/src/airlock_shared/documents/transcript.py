@@ -71,6 +71,8 @@ def machine_of(entries: Sequence[Entry]) -> str:
     return entries[0].hash if entries else ""
 
 
+SENDING = "sending"
+"""The online machine's event before each sending: ``digest`` (0x-hex) of what was signed, ``step``, ``route``."""
 PROVED = "delegate-proved"
 """The event: ``ceremony``, ``step``, ``delegate`` (EIP-55), ``challenge`` (SHA-256 of the text signed, hex)."""
 

@@ -275,10 +275,13 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
 def _look(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
     for row in report["people"]:
+        without: dict[str, list[str]] = {}
         for each in row["stations"]:
             if each["holds"] and each.get("how") == NO_PAPER:
-                by = " and ".join(each["by"])
-                yield f"station {each['station']} on the {row['machine']} machine: {HOW[NO_PAPER]} by the {by}"
+                without.setdefault(each["station"], []).extend(each["by"])
+        for station, roles in without.items():
+            by = " and the ".join(dict.fromkeys(roles))
+            yield f"station {station} on the {row['machine']} machine: {HOW[NO_PAPER]} by the {by}"
         for station, role, count in row.get("wrong_words", ()):
             yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
         for each in row["exceptions"]:
@@ -286,6 +289,9 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             said = f"{station}, said by the {each['by']} at {each['at']['utc']}"
             yield f"exception on the {row['machine']} machine{said}: {each['reason']}"
     for step in report["steps"]:
+        for each in step["reviews"]:
+            if each["declined"]:
+                yield f"step {step['id']}: declined at its review, {each['at']['utc']}"
         for read in step["reads"][-1:]:
             yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in read_warnings(read))
         outcome = step["outcome"]

@@ -47,6 +47,19 @@ def proofs_of(evidence: Evidence, step: str) -> list[Row]:
     ]
 
 
+def reviews_of(evidence: Evidence, digest: str) -> list[Row]:
+    """Return when what has this digest was reviewed on the offline machine: the sections opened, or that it was declined."""
+    return [
+        {
+            "at": moment(entry.at_ms),
+            "declined": entry.event == "declined",
+            "opened": plain_text(entry.data.get("opened", "")),
+        }
+        for entry in evidence.transcripts.get("offline", ())
+        if entry.event in ("reviewed", "declined") and entry.data.get("digest") == digest
+    ]
+
+
 def reads_of(evidence: Evidence, step: str) -> list[Row]:
     """Return what the online machine read of a step's referral code, oldest first, for this plan and no other."""
     plan = evidence.plan
@@ -177,6 +190,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
         "proofs": proofs_of(evidence, step.id),
         "reads": reads_of(evidence, step.id),
         "request": _request(judged) if judged else None,
+        "reviews": reviews_of(evidence, judged.digest) if judged else [],
         "device": _device(judged, evidence.screens) if judged else None,
         "signature": _signature(judged, *judged.answer) if judged and judged.answer else None,
         "outcome": outcome_of(sent.digest, evidence) if sent and evidence.half == "online" else None,

@@ -80,6 +80,7 @@ UNANSWERED_AT_MOST = 5
 """Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
 SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
+LAYOUT = "These are not Latin letters: change the layout of the keyboard, and type it again."
 _Y_AND_Z = str.maketrans("yz", "zy")
 _FEWER = ("Enter alone is no answer", "The second word is missing")
 WITHOUT = "no paper"
@@ -146,18 +147,23 @@ def type_words(
 
 
 def _typed(question: str, asking: Callable[..., str], *, piped: bool) -> list[str]:
-    """Return two words that a person types; after any other number of words the same is asked again, a few times."""
+    """Return two words that a person types; what can be no answer is asked again, a few times."""
     for _ in range(UNANSWERED_AT_MOST):
         given = asking(question, piped=piped).casefold().split()
-        if len(given) == WORDS_ASKED and not any(map(_is_swapped, given)):
+        slip = _slip(given)
+        if len(given) == WORDS_ASKED and not slip:
             return given
-        if len(given) == WORDS_ASKED:
-            say(SWAPPED)
-            continue
-        say(f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
+        say(slip or f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")
     raise Declined(
         "not answered: two words were never typed", do="type both words that are asked, with a blank between"
     )
+
+
+def _slip(given: Sequence[str]) -> str:
+    """Return why what was typed can be nobody's answer, apart from how many words it has; empty when nothing says so."""
+    if not all(map(str.isascii, given)):
+        return LAYOUT
+    return SWAPPED if len(given) == WORDS_ASKED and any(map(_is_swapped, given)) else ""
 
 
 def _is_swapped(word: str) -> bool:

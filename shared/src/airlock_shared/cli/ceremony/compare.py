@@ -49,6 +49,7 @@ from airlock_shared.text.words import grouped
 
 DOCUMENTS = ("deployment", "requests", "signatures")
 """The stations at which a document is compared."""
+_NO_MORE = "There is no more to show here: look at what is named, and answer."
 BY_TYPING = ("plan", *DOCUMENTS)
 """The stations at which two machines have the same document: words of one are typed on the other."""
 
@@ -90,7 +91,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     mark = _in_words(place, station, compared)
     used = _positions_used(place, station, compared)
     whole = _whole(place, plan, station, file)
-    opens = {"?": partial(show_by_screens, whole)} if led() and whole else {}
+    opens = {"?": partial(show_by_screens, whole or [_NO_MORE])} if led() else {}
     _introduce(place, plan, station, compared, whole)
     if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
@@ -260,21 +261,27 @@ def names_given(given: Iterable[str]) -> dict[str, str]:
 def ask_names(plan: Plan, known: Mapping[str, str]) -> dict[str, str]:
     """Return the names that are known, and ask for each other role of the plan.
 
-    Where a ceremony is led, the names are looked at before it begins. Raises ``Refusal``, and ``UsageError`` when nobody can
-    type.
+    ``<`` goes back to the one before. Where a ceremony is led, the names are looked at before it begins. Raises ``Refusal``,
+    and ``UsageError`` when nobody can type.
     """
     asked = [role for role in plan.roles if role not in known]
     while True:
-        names = dict(known)
-        for role in asked:
-            names[role] = _ask_name(role, plan, names)
+        names, at = dict(known), 0
+        while at < len(asked):
+            name = _ask_name(asked[at], plan, names)
+            if name == _BACK:
+                at = max(at - 1, 0)
+                names.pop(asked[at], None)
+            else:
+                names[asked[at]] = name
+                at += 1
         check_people(names, plan)
         if not asked or not led() or _are_these(names):
             return names
 
 
 def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
-    """Return the name that is typed for a role; one that cannot be is asked again, a few times, and then refused."""
+    """Return the name that is typed for a role, or ``<``; one that cannot be is asked a few times, and then refused."""
     if not at_a_terminal():
         lacking = [name for name in plan.roles if name not in given]
         raise UsageError(f"nobody is named as {', '.join(lacking)}",
@@ -282,6 +289,8 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
     needed = _is_needed(role, plan)
     for left in reversed(range(_SLIPS)):
         name = ask(f"Who is the {role}?{'' if needed else ' (empty: nobody)'} ", piped=False).strip()
+        if name == _BACK:
+            break
         try:
             check_people({**given, role: name}, plan)
             if needed:
@@ -289,7 +298,11 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
         except Refusal as error:
             if not left:
                 raise
-            say(explain_error(error))
+            say(
+                explain_error(error)
+                if name
+                else f"nobody holds the role of {role}: type a name, for somebody confirms in it."
+            )
         else:
             break
     return name
@@ -309,4 +322,5 @@ def _are_these(names: Mapping[str, str]) -> bool:
     while (answer := ask(_AGREED, piped=False).strip()) != _BACK:
         if answer in ("", "Yes"):
             return True
+        say(f"Nothing was changed. Enter, or {_BACK}.")
     return False

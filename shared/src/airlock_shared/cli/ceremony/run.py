@@ -8,159 +8,61 @@ a process of its own, in the same terminal. It keeps no state: after each stop i
 from __future__ import annotations
 
 import os
-import re
-import select
 import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
-from time import monotonic, sleep, time_ns
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, Half
+from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
-    STOPS_AT_MOST,
     WAS_READY,
     WORKFLOW_PARTS,
     CoursePlace,
     Stop,
     carrying,
     command_of,
-    newest,
     next_stop,
     numbered,
-    read_stop,
     scanning,
     showing,
     workflow_part,
-)  # fmt: skip
-from airlock_shared.cli.ceremony.by_screens import turn_page
-from airlock_shared.cli.ceremony.status import word_lines
-from airlock_shared.cli.ceremony.waits import (
-    LATE,
-    MACHINES,
-    OVER,
-    STOPPED,
-    cannot_cross,
-    leave_note,
-    names_in,
-    other_machine,
-    place_of_other,
-    short,
 )
-from airlock_shared.cli.ceremony.workflow import GIVEN, ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.crossing import (
+    await_new_requests,
+    await_outcome,
+    await_put_right,
+    hand_over,
+    is_past,
+    leave_place,
+    note_given,
+    offer_new_requests,
+    pictures_source,
+    take,
+)
+from airlock_shared.cli.ceremony.lead import Course, Lead
+from airlock_shared.cli.ceremony.status import word_lines
+from airlock_shared.cli.ceremony.waits import MACHINES, OVER, STOPPED, place_of_other
+from airlock_shared.cli.ceremony.workflow import ceremony_folder, course_lines
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
     INPUT,
-    LED,
-    ask,
-    ask_yes,
     at_a_terminal,
-    finish,
-    forget_typed,
     json_option,
-    paint,
     rows,
     say,
     say_all,
     show,
     show_json,
-    typed_line,
 )
-from airlock_shared.errors import AirlockError, Declined, ExitCode, UsageError
+from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
-from airlock_shared.text.safe import safe, wrapped
-from airlock_shared.units import span_text, utc_text
-from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
-from airlock_shared.wire.strict_json import parse_json
+from airlock_shared.text.safe import safe
 
-_RIGHT = "then press Enter: it goes on here. Ctrl-C stops. "
-_TOO_LATE = "It is too late to sign these"
-_ASKED = "press Enter on the online machine: it prepares them again"
-_LOOK_AGAIN_S = 0.3
-_MISSED_S = 1.0
-_A_MINUTE_S = 60
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
-_CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
-_CROSSING = r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}"
-
-
-class _Course(NamedTuple):
-    """What the child told: the half, the folder for crossing, fingerprints of what was made here, and the stops.
-
-    ``sign_by_ms`` is until when the requests can be signed, 0 for no end; it is shown. ``there`` are the names that stood in
-    the ceremony's folder before it was asked.
-    """
-
-    half: Half
-    crossing: str
-    made_here: dict[str, str]
-    stops: list[Stop]
-    sign_by_ms: int
-    there: frozenset[str]
-
-
-class _Lead(NamedTuple):
-    """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any.
-
-    ``light`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
-    """
-
-    program: tuple[str, ...]
-    place: CoursePlace
-    exchange: Path | None
-    to_stderr: bool
-    light: str = ""
-
-    @property
-    def folder(self) -> Path:
-        """The ceremony's folder on this machine."""
-        return Path(self.place.folder)
-
-    def course(self) -> _Course:
-        """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
-        exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
-        words = ("ceremony", "course", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
-        there = names_in(self.folder)
-        code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
-        if code:
-            finish(_code_of(code))
-        return _read(answer, there)
-
-    def child(self, words: Sequence[str]) -> int:
-        """Run a command of this program in this terminal, and return its exit code."""
-        environment = {**os.environ, LED: "1"}
-        return _started([*self.program, *words], stdout=sys.stderr if self.to_stderr else None, env=environment)[0]
-
-
-def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
-    """Run a child to its end, and return its exit code, and its stdout where that is a pipe.
-
-    Ctrl-C is the child's, which has the terminal too: we wait for what it makes of it. A child that is being started may
-    miss it, and gets it once more when it goes on as if nothing had been. Raises ``KeyboardInterrupt`` when it ended with 0.
-    """
-    pressed: list[float] = []
-    sent_again = False
-    with subprocess.Popen(words, **how) as process:  # noqa: S603 (our own program)
-        before = signal.signal(signal.SIGINT, lambda *_: pressed.append(monotonic()))
-        try:
-            while True:
-                with suppress(subprocess.TimeoutExpired):
-                    answer, _ = process.communicate(timeout=_LOOK_AGAIN_S)
-                    break
-                if pressed and not sent_again and monotonic() - pressed[-1] > _MISSED_S:
-                    sent_again = True
-                    process.send_signal(signal.SIGINT)
-        finally:
-            signal.signal(signal.SIGINT, before)
-    if pressed and not process.returncode:
-        raise KeyboardInterrupt
-    return process.returncode, answer or b""
 
 
 def run_command() -> click.Command:
@@ -212,7 +114,7 @@ def run_command() -> click.Command:
         place = CoursePlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
         program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
-        lead = _Lead(program, place, exchange and exchange.absolute(), as_json, light or "")
+        lead = Lead(program, place, exchange and exchange.absolute(), as_json, light or "")
         if dry_run:
             _tell_course(lead, as_json=as_json)
             return
@@ -234,8 +136,9 @@ def own_program() -> tuple[str, ...]:
 # ---- the walk -------------------------------------------------------------------------------------------------------
 
 
-def _walk(lead: _Lead) -> None:
+def _walk(lead: Lead) -> None:
     """Do stop after stop until nothing is left; a stop that fails ends the command with its exit code."""
+    signal.signal(signal.SIGHUP, _interrupt)  # a terminal that is closed is left as by Ctrl-C
     before: tuple[Stop, bool] | None = None
     shown: set[str] = set()
     part = ""
@@ -250,11 +153,11 @@ def _walk(lead: _Lead) -> None:
         if before != (stop, False) and (stop.by or _awaits_somebody(lead, told, stop)):
             say_all(heading)
         done = False
-        _leave_note(lead, told, stop, "proof" if stop.name == "take" and stop.of else stop.name)
+        leave_place(lead, told, stop, "proof" if stop.name == "take" and stop.of else stop.name)
         try:
             done = _do(lead, told, stop, shown)
         except BaseException as error:
-            _leave_note(lead, told, stop, STOPPED)
+            leave_place(lead, told, stop, STOPPED)
             if not stop.by and not isinstance(error, KeyboardInterrupt):
                 say_all(heading)  # it was not said before, for nobody acts there
             if isinstance(error, AirlockError):
@@ -263,164 +166,68 @@ def _walk(lead: _Lead) -> None:
                 )
             raise
         before = stop, done
-    _leave_note(lead, told, told.stops[-1], OVER)
+    leave_place(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
-    say(f"The ceremony is over on {MACHINES[told.half]}. Its documents and report:")
-    say(f"  {safe(lead.place.folder)}")
+    report = lead.folder / "evidence"
+    names = ", ".join(name for name in ("report.html", "report.pdf") if (report / name).exists())
+    say(f"The ceremony is over on {MACHINES[told.half]}. Open {names} in")
+    say(f"  {safe(str(report))}")
 
 
-def _awaits_somebody(lead: _Lead, told: _Course, stop: Stop) -> bool:
+def _interrupt(_number: int, _frame: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _awaits_somebody(lead: Lead, told: Course, stop: Stop) -> bool:
     """Tell whether somebody has to make what a stop waits for: a proof that is not there yet."""
-    there = lead.folder if lead.exchange is None else lead.exchange / told.crossing
+    there = lead.crossing(told) or lead.folder
     return stop.name == "take" and bool(stop.of) and not all(os.path.lexists(there / name) for name in stop.brings)
 
 
-def _bar(lead: _Lead, told: _Course, here: str) -> str:
+def _bar(lead: Lead, told: Course, here: str) -> str:
     """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
     other: Half = "offline" if told.half == "online" else "online"
-    place = None if lead.exchange is None else place_of_other(lead.exchange / told.crossing, told.half)
+    crossing = lead.crossing(told)
+    place = None if crossing is None else place_of_other(crossing, told.half)
     return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
 
 
-def _leave_note(lead: _Lead, told: _Course, stop: Stop, name: str) -> None:
-    if lead.exchange is not None:
-        place = 1 + told.stops.index(stop), len(told.stops)
-        leave_note(lead.exchange / told.crossing, told.half, place, name, time_ns() // 1_000_000)
-
-
-def _do(lead: _Lead, told: _Course, stop: Stop, shown: set[str]) -> bool:
+def _do(lead: Lead, told: Course, stop: Stop, shown: set[str]) -> bool:
     """Do a stop; tell whether it was: while it waited, something else may have come first."""
-    crossing = None if lead.exchange is None else lead.exchange / told.crossing
     if stop.name == "take":
         _show_words(told, shown)
-        return _take(lead, told, stop, crossing)
+        return take(lead, told, stop)
     if stop.name == "hand":
-        if lead.light:
-            crossed = _crosses(lead, showing(stop, lead.place))
-            if crossed:
-                _show_window(lead, shown)
-        elif crossing is None:
-            _hand_over_by_hand(lead, stop)
-            crossed = True
-        else:
-            needed = sum(path.stat().st_size for path in _here(lead, stop))
-            _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
-            make_folder(crossing)
-            crossed = _crosses(lead, carrying(stop, lead.place.folder, str(crossing)))
-        if crossed:
-            _note(lead, stop.brings)
+        crossed = hand_over(lead, told, stop)
+        if crossed and lead.light:
+            _show_window(lead, shown)
         return crossed
-    if stop.name == "seal" and _show_words(told, shown):
-        turn_page()
-    words = command_of(stop, lead.place)
-    code = lead.child(words)
+    if stop.name == "seal" and at_a_terminal() and (over := f"outcome of {told.made_here}") not in shown:
+        _show_words(told, shown)
+        if not await_outcome(lead, told, stop):
+            return False
+        shown.add(over)  # nobody is asked again after a Ledger that was not ready
+    code = lead.child(command_of(stop, lead.place))
     if code == ExitCode.DEVICE and at_a_terminal():  # what is wrong with it stands above
-        ask(f"Put the Ledger right, {_RIGHT}", piped=False)
+        await_put_right("the Ledger")
         return False
-    if (stop.name, code) == ("sign", ExitCode.EXPIRED) and _is_past(told.sign_by_ms):
+    if (stop.name, code) == ("sign", ExitCode.EXPIRED) and is_past(told.sign_by_ms):
         if (lead.folder / numbered("signatures", stop.attempt)).exists():
             return True  # what was signed in time goes on
-        _await_new_requests(lead, told, stop, crossing)
+        await_new_requests(lead, told, stop)
         return False
-    _require(code)
+    if (stop.name, code) == ("submit", ExitCode.EXPIRED) and at_a_terminal() and lead.course().unsent:
+        offer_new_requests(lead, told)
+        return False
+    lead.require(code)
     if stop.name == "ready":
-        _note(lead, (WAS_READY,))
+        note_given(lead, (WAS_READY,))
     return True
 
 
-def _crosses(lead: _Lead, words: Sequence[str]) -> bool:
-    """Run the command by which documents cross. Where it fails, the cause stands above, and Enter tries it again, as False.
-
-    Ends as :func:`_require` after Ctrl-C, and where nobody can press Enter.
-    """
-    code = lead.child(words)
-    if not code or _code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
-        _require(code)
-        return True
-    ask(f"Put this right, {_RIGHT}", piped=False)
-    return False
-
-
-def _await_new_requests(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None) -> None:
-    """Wait on the machine that signs for requests in the place of those for which it is too late, and take them."""
-    _leave_note(lead, told, stop, LATE)
-    name = numbered("requests", newest("requests", stop.brings) + 1)
-    say(f"{_TOO_LATE}. On the online machine press Enter when it offers it: they are prepared again.")
-    _take(lead, told, stop._replace(name="take", brings=(name,)), crossing, _ASKED)
-
-
-def _take(lead: _Lead, told: _Course, stop: Stop, crossing: Path | None, asked: str = "") -> bool:
-    """Wait for what a stop brings, and take it; False where something new in the ceremony's folder has to be looked at.
-
-    ``asked`` is what people of the other machine have to do for it.
-    """
-    pictures = _pictures(lead, stop) if lead.light else ""
-    by_camera = bool(_CAMERA.fullmatch(pictures))
-    source = lead.folder if crossing is None else crossing
-    awaited = [Path(pictures)] if pictures else [source / name for name in stop.brings]
-
-    signatures = stop.brings[0].startswith("signatures")
-
-    def new_here() -> bool:
-        there = names_in(crossing) if signatures and crossing else frozenset[str]()
-        later = newest("signatures", there) > newest("signatures", stop.brings)  # signed again, under the next name
-        return later or bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
-
-    def sees() -> str:
-        if by_camera or new_here() or all(map(os.path.lexists, awaited)):
-            return ""
-        if crossing is None:
-            place = short(Path(*awaited[0].parts[-2:]))
-            return f"put the other machine's page into {place}" if pictures else f"bring {place} here"
-        return cannot_cross(crossing.parent, None) or other_machine(crossing, told.half, asked)
-
-    sign_by_ms = told.sign_by_ms if signatures else 0
-    if not (_still_in_time(sign_by_ms) if by_camera else _wait(sees, sign_by_ms)):
-        prepare = next(each for each in told.stops if each.name == "prepare")
-        _require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
-        return False
-    if new_here():
-        return False
-    if pictures:
-        return _crosses(lead, scanning(stop, lead.place, pictures))
-    return crossing is None or _crosses(lead, carrying(stop, str(crossing), lead.place.folder))
-
-
-def _is_past(sign_by_ms: int) -> bool:
-    return 0 < sign_by_ms <= time_ns() // 1_000_000
-
-
-def _still_in_time(sign_by_ms: int) -> bool:
-    """Before a camera waits for signatures, say how long they can be made; when it is too late, False for an Enter."""
-    if _is_past(sign_by_ms):
-        return bool(
-            ask(f"{_TOO_LATE}: Enter prepares them again. s and Enter: read what was signed in time. ", piped=False)
-        )
-    if sign_by_ms:
-        say(f"They can be signed until {utc_text(sign_by_ms)}. Later, Ctrl-C and the same command prepare them again.")
-    return True
-
-
-def _pictures(lead: _Lead, stop: Stop) -> str:
-    """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
-    if _CAMERA.fullmatch(lead.light):
-        return lead.light
-    return str(Path(lead.light).absolute() / stop.brings[0].partition(".")[0])
-
-
-def _hand_over_by_hand(lead: _Lead, stop: Stop) -> None:
-    """Have people carry files where no folder for it was named. Raises ``Declined`` when nobody says that it was done."""
-    say(f"Carry these files from {safe(lead.place.folder)} into the ceremony's folder on the other machine:")
-    for name in stop.brings:
-        say(f"  {name}")
-    if not at_a_terminal():
-        raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
-    ask_yes("Are they there?", piped=False)
-
-
-def _show_window(lead: _Lead, shown: set[str]) -> None:
+def _show_window(lead: Lead, shown: set[str]) -> None:
     """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
     from airlock_shared.qr.pictures import WINDOW
 
@@ -435,81 +242,17 @@ def _show_window(lead: _Lead, shown: set[str]) -> None:
         subprocess.Popen([opener, page], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 (ours)
 
 
-def _note(lead: _Lead, names: Sequence[str]) -> None:
-    """Remember what was handed over, by an empty file of the same name: the stick may be gone when it is asked again."""
-    for name in names:
-        (make_folder(lead.folder / GIVEN) / Path(name).name).touch(mode=0o600)
-
-
-def _require(code: int) -> None:
-    """End the command with the exit code of a child that did not end with 0, and say how to go on."""
-    if code:
-        if code != ExitCode.INTERRUPTED:  # that child has said it
-            say("The ceremony stops here. Put right what stands above, then give the same command: it goes on here.")
-        finish(_code_of(code))
-
-
-def _code_of(code: int) -> ExitCode:
-    known = [each for each in ExitCode if each == code]
-    return known[0] if known else ExitCode.INTERRUPTED
-
-
-def _here(lead: _Lead, stop: Stop) -> list[Path]:
-    """Return where a stop's files stand when somebody puts them into the ceremony's folder by hand."""
-    return [lead.folder / name for name in stop.brings]
-
-
-def _wait(sees: Callable[[], str], sign_by_ms: int = 0) -> bool:
-    """Wait while ``sees`` says what stands in the way, and say it in one line; an empty text lets it go on, as True.
-
-    With ``sign_by_ms`` the time until then is counted down. After it Enter ends the wait, as False: what was not signed
-    until then cannot be. Raises ``UsageError`` where nobody waits with us, because there is no terminal.
-    """
-    began, late = monotonic(), False
-    while said := sees():
-        if not at_a_terminal():
-            raise UsageError(f"not there yet: {said}", do="bring it from the other machine")
-        left_s = sign_by_ms // 1000 - time_ns() // 1_000_000_000
-        if sign_by_ms and left_s <= 0:
-            if not late:
-                late = True
-                forget_typed()
-            _progress("waiting: it is too late to sign these; Enter prepares them again")
-            if select.select([sys.stdin], [], [], 0)[0]:
-                typed_line()
-                _progress("")
-                return False
-        elif sign_by_ms:
-            _progress(f"waiting: {said} ({span_text(left_s if left_s < _A_MINUTE_S else left_s // 60 * 60)} left)")
-        else:
-            _progress(f"waiting: {said} ({monotonic() - began:.0f} s)")
-        sleep(_LOOK_AGAIN_S)
-    _progress("")
-    return True
-
-
-def _progress(text: str) -> None:
-    """Show one line in the place of the one before, on a terminal alone."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        paint(f"\r\x1b[K{next(iter(wrapped(text, 78)), '') if text else ''}", err=True, end="")
-
-
-def _show_words(told: _Course, shown: set[str]) -> bool:
-    """Show the words of what this machine made, once, so that they are there while others type two of them.
-
-    Tell whether there were any.
-    """
+def _show_words(told: Course, shown: set[str]) -> None:
+    """Show the words of what this machine made, once, so that they are there while others type two of them."""
     new = {name: mark for name, mark in told.made_here.items() if mark not in shown}
     shown.update(new.values())
     if new:
         say("Two words of each are typed on the other machine:")
     for name, mark in new.items():
-        for line in word_lines(name, mark):
-            say(line)
-    return bool(new)
+        say_all(word_lines(name, mark))
 
 
-def _tell_course(lead: _Lead, *, as_json: bool) -> None:
+def _tell_course(lead: Lead, *, as_json: bool) -> None:
     told = lead.course()
     if as_json:
         stops = [{**stop._asdict(), "command": _command(lead, told, stop)} for stop in told.stops]
@@ -519,27 +262,15 @@ def _tell_course(lead: _Lead, *, as_json: bool) -> None:
         show(line)
 
 
-def _command(lead: _Lead, told: _Course, stop: Stop) -> list[str]:
+def _command(lead: Lead, told: Course, stop: Stop) -> list[str]:
     """Return the words of a stop's command, as a person would give them after the program's name."""
     if lead.light and stop.name in ("take", "hand"):
         return list(
-            showing(stop, lead.place) if stop.name == "hand" else scanning(stop, lead.place, _pictures(lead, stop))
+            showing(stop, lead.place)
+            if stop.name == "hand"
+            else scanning(stop, lead.place, pictures_source(lead, stop))
         )
-    other = "EXCHANGE" if lead.exchange is None else str(lead.exchange / told.crossing)
+    other = str(lead.crossing(told) or "EXCHANGE")
     if stop.name == "take":
         return list(carrying(stop, other, lead.place.folder))
     return list(carrying(stop, lead.place.folder, other) if stop.name == "hand" else command_of(stop, lead.place))
-
-
-def _read(answer: bytes, there: frozenset[str]) -> _Course:
-    """Read the child's answer, strictly. Raises ``DocumentError``."""
-    value = parse_json(answer)
-    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "sign_by_ms": int, "stops": list}
-    read_members(value, "course", form)
-    read_matching(value["half"], "course.half", re.compile("online|offline"), "a machine")
-    read_matching(value["crossing"], "course.crossing", re.compile(_CROSSING), "a ceremony's folder")
-    made = read_members(value["made_here"], "course.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
-    for name in made:
-        read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
-    stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", STOPS_AT_MOST)]
-    return _Course(value["half"], value["crossing"], made, stops, value["sign_by_ms"], there)

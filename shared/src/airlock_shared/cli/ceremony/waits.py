@@ -32,7 +32,7 @@ _NOTE = re.compile(
 )
 _CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
 _NAMES_AT_MOST = 1000
-_PATH_AT_MOST = 27
+_PATH_AT_MOST = 26
 _SPARE_BYTES = 64 << 10  # beside what is handed over: a file system has its own needs
 
 
@@ -78,17 +78,17 @@ def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
         _, number, total, name, hour, minute = there
         at = f"{hour}:{minute}"  # UTC, by its clock
         if name == OVER:
-            return f"{machine} has ended, {at}; is it this stick?"
+            return f"{machine} ended {at}; is it this stick?"
         if name == STOPPED:
-            return f"{machine} stopped at {number}/{total}, {at}: start it"
+            return f"{machine} stopped {at} at {number}/{total}: start it"
         if name == "take":
-            return asked or f"{machine} waits too, {at}: carry the stick"
+            return asked or f"{machine} waits, {at}: carry the stick"
         return f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
     beside = names_in(crossing.parent) - {crossing.name}
     others = [found[1] for name in beside if (found := _CROSSING.fullmatch(name))]
     if crossing.name[:-17] in others:
         return "another plan of this id is there; compare it with paper"
-    return f"is it this stick? Then start run on {machine}" if others else f"start ceremony run on {machine}"
+    return f"is it this stick? Start run on {machine}" if others else f"start ceremony run on {machine}"
 
 
 def short(path: Path) -> str:
@@ -113,7 +113,7 @@ def cannot_cross(exchange: Path, needed_bytes: int | None) -> str:
     if needed_bytes is None:
         return ""
     if told.f_flag & os.ST_RDONLY or not os.access(exchange, os.W_OK | os.X_OK):
-        return f"{place} cannot be written: unlock the stick"
+        return f"{place} is read-only: unlock it"
     if told.f_bavail * told.f_frsize < needed_bytes + _SPARE_BYTES:
         return f"{place} is full: make room on it"
     return ""

@@ -6,17 +6,18 @@ It reads what others made, so that the command that leads people does not: that 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, MAX_PEOPLE_BYTES, parse_people
+from airlock_shared.ceremony.roles import CHECKPOINTS, MAX_PEOPLE_BYTES, Half, parse_people
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
     DEPLOYMENT,
+    GIVEN,
     PEOPLE,
     STOPS_AT_MOST,
     Facts,
@@ -34,6 +35,7 @@ from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, json_option, rows, s
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.transcript import SENDING
 from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.delegate_proofs import challenge_of, registrations
@@ -42,10 +44,6 @@ from airlock_shared.venue.kinds import SIGNED_AT, leaf, path_of
 
 # ---- course lines ---------------------------------------------------------------------------------------------------
 # A ceremony's folder on one machine, and its course as the lines that people read.
-
-
-GIVEN = "handed-over"
-"""In the ceremony's folder: an empty file for each document that was handed over."""
 
 
 def ceremony_folder(plan_file: Path) -> Path:
@@ -94,14 +92,20 @@ def course_command(
     if len(stops) > STOPS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
-        words = {"requests": facts.requests, "signatures": facts.signatures}
-        made = {name: mark for name, mark in words.items() if mark and CHECKPOINTS[name].made_on == place.half}
-        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan), "made_here": made,
-                "sign_by_ms": _sign_by_ms(here, plan, facts.files)}  # fmt: skip
+        told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
+                "made_here": made_here(place.half, facts, stops), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
+                "unsent": _unsent(place, facts)}  # fmt: skip
         show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
         return
     for line in course_lines(stops, place.half):
         show(line)
+
+
+def made_here(half: Half, facts: Facts, stops: Iterable[Stop]) -> dict[str, str]:
+    """Return the fingerprints of what was made on a machine and may still be compared with its screen on the other one."""
+    awaited = any(stop.name == "take" and not stop.done and stop.brings[0].startswith("signatures") for stop in stops)
+    words = {"requests": facts.requests if awaited else "", "signatures": facts.signatures}
+    return {name: mark for name, mark in words.items() if mark and CHECKPOINTS[name].made_on == half}
 
 
 def crossing_name(plan: Plan) -> str:
@@ -116,7 +120,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
     requests = _read(folder, numbered("requests", newest("requests", files)), files)
     signatures = _read(folder, numbered("signatures", newest("signatures", files)), files)
     came = parse_deployment(deployment) if deployment else None
-    _, signed, mark = parse_signatures(signatures) if signatures else (None, [], "")
+    answer, signed, mark = parse_signatures(signatures) if signatures else (None, [], "")
     entries = place.transcript.entries()
     challenges: dict[str, str] = {}
     if came is not None and came.name == plan.deployment:
@@ -130,6 +134,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
         names=_people(folder, plan, files),
         requests=parse_requests(requests)[2] if requests else "",
         signatures=mark,
+        answers=answer.requests if answer else "",
         digests=tuple(item.digest for item in signed if item.result == "signed"),
         challenges=challenges,
         proofs={
@@ -156,6 +161,13 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
             if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
                 found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
     return max(0, min(found) - _WATCH_MS) if found else 0
+
+
+def _unsent(place: CeremonyMachine, facts: Facts) -> bool:
+    """Tell whether signatures are here of which none was sent from this machine, also not perhaps."""
+    begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
+    touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
+    return bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures))
 
 
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:

@@ -42,6 +42,10 @@ def step_section(step: Row, number: int, count: int) -> Html:
         return element("section", heading, planned, element("p", apart), css="step")
     parts = [*_before(step)]
     parts += _request(step["request"], step["device"]) if step["request"] else [bad("Nothing came back.", "p")]
+    if step["reviews"]:
+        parts.append(pair_table("Reviewed on the offline machine, and which sections were opened there", [
+            (row["at"]["utc"], bad("declined") if row["declined"] else row["opened"]) for row in step["reviews"]
+        ]))  # fmt: skip
     parts += _signature(step["signature"]) if step["signature"] and step["signature"]["result"] == "signed" else []
     parts += _outcome(step["outcome"]) if step["outcome"] else []
     return element("section", heading, *parts, css="step")

@@ -1,0 +1,281 @@
+"""How documents cross to the other machine of a led ceremony: handed over, waited for and taken; and what a wait says."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic, sleep, time_ns
+from typing import TYPE_CHECKING
+
+from airlock_shared.ceremony.workflow import (
+    GIVEN,
+    Stop,
+    carrying,
+    command_of,
+    newest,
+    next_stop,
+    numbered,
+    scanning,
+    showing,
+    workflow_part,
+)
+from airlock_shared.cli.ceremony.waits import (
+    LATE,
+    cannot_cross,
+    leave_note,
+    names_in,
+    other_machine,
+    place_of_other,
+    short,
+)
+from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, paint, say, typed_line
+from airlock_shared.errors import Declined, ExitCode, UsageError
+from airlock_shared.host.files import make_folder
+from airlock_shared.text.safe import WIDTH, safe, wrapped
+from airlock_shared.units import span_text, utc_text
+
+if TYPE_CHECKING:
+    from airlock_shared.cli.ceremony.lead import Course, Lead
+
+_TOO_LATE = "It is too late to {} these"
+_ASKED = "press Enter on the online machine: it prepares them again"
+_LOOK_AGAIN_S = 0.3
+_CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
+
+
+# ---- hand over ------------------------------------------------------------------------------------------------------
+
+
+def hand_over(lead: Lead, told: Course, stop: Stop) -> bool:
+    """Hand over what a stop brings; False where it did not cross, and has to be tried again."""
+    crossing = lead.crossing(told)
+    if lead.light:
+        crossed = _crosses(lead, showing(stop, lead.place))
+    elif crossing is None:
+        _hand_over_by_hand(lead, stop)
+        crossed = True
+    else:
+        needed = sum(path.stat().st_size for path in _here(lead, stop))
+        _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
+        make_folder(crossing)
+        crossed = _crosses(lead, carrying(stop, lead.place.folder, str(crossing)))
+    if crossed:
+        note_given(lead, stop.brings)
+    return crossed
+
+
+def note_given(lead: Lead, names: Sequence[str]) -> None:
+    """Remember what was handed over, by an empty file of the same name: the stick may be gone when it is asked again."""
+    for name in names:
+        (make_folder(lead.folder / GIVEN) / Path(name).name).touch(mode=0o600)
+
+
+def _crosses(lead: Lead, words: Sequence[str]) -> bool:
+    """Run the command by which documents cross. Where it fails, the cause stands above, and Enter tries it again, as False.
+
+    Ends as :meth:`Lead.require` after Ctrl-C, and where nobody can press Enter.
+    """
+    code = lead.child(words)
+    if not code or lead.code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
+        lead.require(code)
+        return True
+    await_put_right("this")
+    return False
+
+
+def await_put_right(what: str) -> None:
+    """Wait for an Enter of who has put right what is told above."""
+    ask(f"Put {what} right, then press Enter: it goes on here. Ctrl-C stops. ", piped=False)
+
+
+def _hand_over_by_hand(lead: Lead, stop: Stop) -> None:
+    """Have people carry files where no folder for it was named. Raises ``Declined`` when nobody says that it was done."""
+    say(f"Carry these files from {safe(lead.place.folder)} into the ceremony's folder on the other machine:")
+    for name in stop.brings:
+        say(f"  {name}")
+    if not at_a_terminal():
+        raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
+    ask_yes("Are they there?", piped=False)
+
+
+# ---- take -----------------------------------------------------------------------------------------------------------
+
+
+def take(lead: Lead, told: Course, stop: Stop, asked: str = "") -> bool:
+    """Wait for what a stop brings, and take it; False where something new in the ceremony's folder has to be looked at.
+
+    ``asked`` is what people of the other machine have to do for it.
+    """
+    crossing, awaited = lead.crossing(told), _awaited(lead, told, stop)
+    signatures = stop.brings[0].startswith("signatures")
+
+    def new_here() -> bool:
+        there = names_in(crossing) if signatures and crossing else frozenset[str]()
+        later = newest("signatures", there) > newest("signatures", stop.brings)  # signed again, under the next name
+        return later or bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
+
+    def sees() -> str:
+        if new_here() or all(map(_has_come, awaited)):
+            return ""
+        if crossing is None:
+            place = short(Path(*awaited[0].parts[-2:]))
+            return f"put photos of its page into {place}" if lead.light else f"bring {place} here"
+        return cannot_cross(crossing.parent, None) or other_machine(crossing, told.half, asked)
+
+    sign_by_ms = told.sign_by_ms if signatures else 0
+    if not (_still_in_time(sign_by_ms) if not awaited else _wait(sees, sign_by_ms) is None):
+        prepare_again(lead, told)
+        return False
+    if new_here():
+        return False
+    if lead.light:
+        return _crosses(lead, scanning(stop, lead.place, pictures_source(lead, stop)))
+    return crossing is None or _crosses(lead, carrying(stop, str(crossing), lead.place.folder))
+
+
+def _here(lead: Lead, stop: Stop) -> list[Path]:
+    """Return where a stop's files stand when somebody puts them into the ceremony's folder by hand."""
+    return [lead.folder / name for name in stop.brings]
+
+
+def _awaited(lead: Lead, told: Course, stop: Stop) -> list[Path]:
+    """Return what appears when the documents of a stop have come; nothing before a camera."""
+    if lead.light:
+        return [] if _CAMERA.fullmatch(lead.light) else [Path(pictures_source(lead, stop))]
+    return [(lead.crossing(told) or lead.folder) / name for name in stop.brings]
+
+
+def _has_come(path: Path) -> bool:
+    """Tell whether a file is there, or pictures in their folder."""
+    return bool(names_in(path)) if path.is_dir() else os.path.lexists(path)
+
+
+def pictures_source(lead: Lead, stop: Stop) -> str:
+    """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
+    if _CAMERA.fullmatch(lead.light):
+        return lead.light
+    return str(Path(lead.light).absolute() / stop.brings[0].partition(".")[0])
+
+
+# ---- too late -------------------------------------------------------------------------------------------------------
+
+
+def is_past(sign_by_ms: int) -> bool:
+    """Tell whether requests that can be signed until then (unix ms, 0: without an end) are too old."""
+    return 0 < sign_by_ms <= time_ns() // 1_000_000
+
+
+def prepare_again(lead: Lead, told: Course) -> None:
+    """Prepare requests in the place of the newest ones, under the next name."""
+    prepare = next(each for each in told.stops if each.name == "prepare")
+    lead.require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
+
+
+def offer_new_requests(lead: Lead, told: Course) -> None:
+    """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
+    say(f"{_TOO_LATE.format('submit')}, and nothing was sent. They are prepared again. Then type n on the air-gapped "
+        "machine, where it waits to seal: the new ones are signed.")  # fmt: skip
+    ask("Enter prepares them again: ", piped=False)
+    prepare_again(lead, told)
+
+
+def await_new_requests(lead: Lead, told: Course, stop: Stop) -> None:
+    """Wait on the machine that signs for requests in the place of those for which it is too late, and take them."""
+    leave_place(lead, told, stop, LATE)
+    say(f"{_TOO_LATE.format('sign')}. On the online machine press Enter when it offers it: they are prepared again.")
+    take(lead, told, _new_requests(told, stop), _ASKED)
+
+
+def await_outcome(lead: Lead, told: Course, stop: Stop) -> bool:
+    """Wait until people say that the outcome was read on the other machine; False when they say that it was too late there.
+
+    Then the newest requests are noted, and the next ones: these are signed in the place of the ones before. What the other
+    machine's note says is shown, and decides nothing.
+    """
+    crossing, new = lead.crossing(told), _new_requests(told, stop)
+
+    def sees() -> str:
+        if any(map(_has_come, (*_awaited(lead, told, new), *_here(lead, new)))):
+            return "new requests are there; was it too late? Then type n"
+        if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
+            return "read the outcome on the online machine"
+        place = place_of_other(crossing, told.half)
+        past = place is not None and workflow_part("online", *place) == "record"
+        return other_machine(crossing, told.half, "the online machine has its outcome" if past else "")
+
+    while (typed := _wait(sees, enter="Enter seals")) not in ("", "n"):
+        say("Enter seals. Was it too late there, type n: the new requests are signed.")
+    if not typed:
+        return True
+    note_given(lead, (*(name for name in told.there if name.startswith("requests")), *new.brings))
+    if next_stop(lead.course().stops) == stop:
+        take(lead, told, new, _ASKED)
+    return False
+
+
+def _new_requests(told: Course, stop: Stop) -> Stop:
+    """Return the stop at which the requests after the newest ones are taken."""
+    name = numbered("requests", newest("requests", (*stop.brings, *told.there)) + 1)
+    return stop._replace(name="take", brings=(name,))
+
+
+def _still_in_time(sign_by_ms: int) -> bool:
+    """Before a camera waits for signatures, say how long they can be made; when it is too late, False for an Enter."""
+    if is_past(sign_by_ms):
+        offered = f"{_TOO_LATE.format('sign')}: Enter prepares them again. s and Enter: read what was signed in time. "
+        return bool(ask(offered, piped=False))
+    if sign_by_ms:
+        say(f"They can be signed until {utc_text(sign_by_ms)}. Later, Ctrl-C and the same command prepare them again.")
+    return True
+
+
+# ---- a wait ---------------------------------------------------------------------------------------------------------
+
+
+def leave_place(lead: Lead, told: Course, stop: Stop, name: str) -> None:
+    """Say on the stick that this machine is at a stop, about what ``name`` says; nothing where there is no stick."""
+    if (crossing := lead.crossing(told)) is not None:
+        place = 1 + told.stops.index(stop), len(told.stops)
+        leave_note(crossing, told.half, place, name, time_ns() // 1_000_000)
+
+
+def _wait(sees: Callable[[], str], sign_by_ms: int = 0, enter: str = "") -> str | None:
+    """Wait while ``sees`` says what stands in the way, and say it in one line; an empty text lets it go on, as None.
+
+    With ``sign_by_ms`` the time until then is counted down. After it, or where ``enter`` says what it does, Enter ends the
+    wait: what was typed before it is returned. Raises ``UsageError`` where nobody waits with us, because there is no
+    terminal.
+    """
+    began, listens = monotonic(), False
+    while said := sees():
+        if not at_a_terminal():
+            raise UsageError(f"not there yet: {said}", do="bring it from the other machine")
+        left_s = sign_by_ms // 1000 - time_ns() // 1_000_000_000
+        if sign_by_ms and left_s <= 0:
+            said, enter = "too late to sign; signed ones still count", "Enter prepares them again"
+        if enter and not listens:
+            listens = True
+            forget_typed()
+        unit_s = next((size for size in (3600, 60) if left_s >= size), 1)
+        left = f"{span_text(left_s // unit_s * unit_s)} left" if sign_by_ms else f"{monotonic() - began:.0f} s"
+        last = f"; {enter}" if enter else f" ({left})"
+        width = min(WIDTH, shutil.get_terminal_size().columns) - 2
+        _progress(next(wrapped(f"waiting: {said}", width - len(last))).rstrip() + last)
+        if enter and select.select([sys.stdin], [], [], 0)[0]:
+            typed = typed_line().strip()
+            _progress("")
+            return typed
+        sleep(_LOOK_AGAIN_S)
+    _progress("")
+    return None
+
+
+def _progress(text: str) -> None:
+    """Show one line in the place of the one before, on a terminal alone."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        paint(f"\r\x1b[K{text}", err=True, end="")

@@ -1,0 +1,135 @@
+"""What leads a ceremony: this program's own commands, each a process of its own; one of them tells where it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, NamedTuple
+
+from airlock_shared.ceremony.roles import CHECKPOINTS, Half
+from airlock_shared.ceremony.workflow import STOPS_AT_MOST, CoursePlace, Stop, read_stop
+from airlock_shared.cli.ceremony.waits import names_in
+from airlock_shared.cli.terminal import LED, finish, say
+from airlock_shared.errors import ExitCode
+from airlock_shared.wire.members import HEX_32, read_list, read_matching, read_members
+from airlock_shared.wire.strict_json import parse_json
+
+_LOOK_AGAIN_S = 0.3
+_MISSED_S = 1.0
+_CROSSING = re.compile(r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}")
+
+
+class Course(NamedTuple):
+    """What the child told: the half, the folder for crossing, fingerprints of what was made here, and the stops.
+
+    ``sign_by_ms`` is until when the requests can be signed, 0 for no end; it is shown. ``unsent``: signatures are here, and
+    none of them was sent. ``there`` are the names that stood in the ceremony's folder before it was asked.
+    """
+
+    half: Half
+    crossing: str
+    made_here: dict[str, str]
+    stops: list[Stop]
+    sign_by_ms: int
+    unsent: bool
+    there: frozenset[str]
+
+
+class Lead(NamedTuple):
+    """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any.
+
+    ``light`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
+    """
+
+    program: tuple[str, ...]
+    place: CoursePlace
+    exchange: Path | None
+    to_stderr: bool
+    light: str = ""
+
+    @property
+    def folder(self) -> Path:
+        """The ceremony's folder on this machine."""
+        return Path(self.place.folder)
+
+    def crossing(self, told: Course) -> Path | None:
+        """Return this ceremony's folder within the one through which documents cross, if there is one."""
+        return None if self.exchange is None else self.exchange / told.crossing
+
+    def course(self) -> Course:
+        """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
+        exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
+        words = ("ceremony", "course", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
+        there = names_in(self.folder)
+        code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
+        if code:
+            finish(self.code_of(code))
+        return _read(answer, there)
+
+    def child(self, words: Sequence[str]) -> int:
+        """Run a command of this program in this terminal, and return its exit code."""
+        environment = {**os.environ, LED: "1"}
+        return _started([*self.program, *words], stdout=sys.stderr if self.to_stderr else None, env=environment)[0]
+
+    @staticmethod
+    def require(code: int) -> None:
+        """End the command with the exit code of a child that did not end with 0, and say how to go on."""
+        if code:
+            if code != ExitCode.INTERRUPTED:  # that child has said it
+                say(
+                    "The ceremony stops here. Put right what stands above, then give the same command: it goes on here."
+                )
+            finish(Lead.code_of(code))
+
+    @staticmethod
+    def code_of(code: int) -> ExitCode:
+        """Return the exit code of a child that ended with this one; of one that a signal ended, as after Ctrl-C."""
+        known = [each for each in ExitCode if each == code]
+        return known[0] if known else ExitCode.INTERRUPTED
+
+
+def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
+    """Run a child to its end, and return its exit code, and its stdout where that is a pipe.
+
+    Ctrl-C is the child's, which has the terminal too: we wait for what it makes of it. A child that is being started may
+    miss it, and gets it once more when it goes on as if nothing had been. Raises ``KeyboardInterrupt`` when it ended with 0.
+    """
+    pressed: list[float] = []
+    sent_again = False
+    with subprocess.Popen(words, **how) as process:  # noqa: S603 (our own program)
+        before = signal.signal(signal.SIGINT, lambda *_: pressed.append(monotonic()))
+        try:
+            while True:
+                with suppress(subprocess.TimeoutExpired):
+                    answer, _ = process.communicate(timeout=_LOOK_AGAIN_S)
+                    break
+                if pressed and not sent_again and monotonic() - pressed[-1] > _MISSED_S:
+                    sent_again = True
+                    process.send_signal(signal.SIGINT)
+        finally:
+            signal.signal(signal.SIGINT, before)
+    if pressed and not process.returncode:
+        raise KeyboardInterrupt
+    return process.returncode, answer or b""
+
+
+def _read(answer: bytes, there: frozenset[str]) -> Course:
+    """Read the child's answer, strictly. Raises ``DocumentError``."""
+    value = parse_json(answer)
+    form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "sign_by_ms": int, "unsent": bool,
+            "stops": list}  # fmt: skip
+    read_members(value, "course", form)
+    read_matching(value["half"], "course.half", re.compile("online|offline"), "a machine")
+    read_matching(value["crossing"], "course.crossing", _CROSSING, "a ceremony's folder")
+    made = read_members(value["made_here"], "course.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
+    for name in made:
+        read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
+    stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", STOPS_AT_MOST)]
+    return Course(value["half"], value["crossing"], made, stops, value["sign_by_ms"], value["unsent"], there)
