@@ -124,6 +124,8 @@ def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_na
 ) -> None:
     plan, requests = desk.prepare("delegate-key")
     (desk.path("offline-home") / "transcript.jsonl").rename(desk.path("old-transcript"))
+    assert _sign(desk, ledger, requests, plan, "out").code == 3  # the pin has no record any more: people agree again
+    assert desk.offline("trust", desk.path("deployment.json"), typed="Yes\n").code == 0
     ended = _sign(desk, ledger, requests, plan, "out")
     assert ended.code == 7, ended.err
     assert "TIME-CLOCK" in ended.err

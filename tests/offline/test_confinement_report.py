@@ -40,7 +40,7 @@ def test_a_process_that_may_start_a_browser_is_begun_when_it_is_asked_for(
 
 def test_a_filter_that_does_not_hold_is_not_claimed(tmp_path: Path) -> None:
     require_seccomp()
-    before = "from airlock_offline.confinement import filter as f\nf.install = lambda *_: None"
+    before = "from airlock_offline.confinement import filter as f\nf.install_filter = lambda *_: None"
     script = "import click\nprint(click.get_current_context().find_root().obj.confinement)"
     said = confined(script, "--home", tmp_path / "home", "digest", tmp_path / "x", before=before).stdout
     assert "seccomp=False" in said

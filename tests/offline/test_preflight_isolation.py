@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.main import program as program_command
 from airlock_offline.confinement.command import UNCONFINED, Confinement
+from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import Need
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_production, require_isolation
 from airlock_offline.preflight.page import as_rehearsal
@@ -35,10 +36,9 @@ REQUESTS = VECTORS / "requests/good/desk-key.json"
 
 def pin(home: Path, *, rehearsal: bool, name: str = "venue") -> Deployment:
     document = json.loads(DEPLOYMENT_TEXT) | {"rehearsal": rehearsal, "name": name}
-    path = home / "pins" / f"{name}.json"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(document))
-    return parse_deployment(path.read_bytes())
+    data = json.dumps(document).encode()
+    OfflineHome(home).pin(parse_deployment(data), data, 0)
+    return parse_deployment(data)
 
 
 @pytest.fixture
@@ -215,7 +215,7 @@ def test_with_an_interface_up_nothing_is_signed_sealed_or_proved_in_production(h
         assert (ended.returncode, "AIRGAP-INTERFACE" in ended.stderr) == (3, True), ended.stderr
         assert "dummy0" in ended.stderr
     assert not (tmp_path / "out.json").exists()
-    assert not (home / "transcript.jsonl").exists()
+    assert [entry.event for entry in OfflineHome(home).transcript.entries()] == ["deployment-pinned"]
 
 
 def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path: Path) -> None:

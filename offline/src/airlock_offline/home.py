@@ -74,17 +74,21 @@ class OfflineHome:
                 f"no deployment named {name!r} is pinned on this machine",
                 do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
             )
-        recorded = self._recorded("deployment-pinned", "name", name)
-        agreed = str(recorded[-1]["fingerprint"]) if recorded else "none: nobody agreed to one of this name"
+        agreed = self.agreed(name)
         if agreed != deployment.fingerprint:
             raise Refusal(
                 "PIN-DEPLOYMENT",
                 f"the pin of {name} is not the one that people agreed to on this machine: its file was changed",
                 got=deployment.fingerprint,
-                expected=agreed,
+                expected=agreed or "none: nobody agreed to one of this name",
                 do="find out who changed it, then pin the right one: airlock-offline trust deployment.json",
             )
         return deployment
+
+    def agreed(self, name: str) -> str:
+        """Return the fingerprint of the deployment of this name that was pinned last on record, or an empty text."""
+        recorded = self._recorded("deployment-pinned", "name", name)
+        return str(recorded[-1]["fingerprint"]) if recorded else ""
 
     def _recorded(self, event: str, member: str, value: str) -> list[Mapping[str, Any]]:
         """Return what the transcript has of an event about one thing, oldest first."""

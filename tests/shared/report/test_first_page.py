@@ -87,7 +87,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
     said = [
         "REHEARSAL", "Complete", "prepared 2026-", "signed 2026-", "sent 2026-", "confirmed 2026-", "sealed 2026-",
         "What this page stands on", "sealed by", f"{TRADER}, treasury: 40 entries",
-        "I have read this page: date, signature", "signer: Ada Lovelace", "witness: Mary Somerville",
+        "date, signature", "signer: Ada Lovelace", "witness: Mary Somerville",
         "asked", "pair: BTC/USD", "collateral to close, USDC: 100", "pair, by its number: 0 (plan: BTC/USD (number 0))",
         "position number: 0",
         "amount: 100 USDC (plan: 100)", "price expected: 64000 USD (plan: at least 63000, at most 65000)",
@@ -251,7 +251,7 @@ def test_what_was_confirmed_again_does_not_read_as_an_alteration() -> None:
 
 def test_the_fingerprint_stands_above_what_may_need_a_second_sheet() -> None:
     page = first_page(close())
-    assert page.index("What this page stands on") < page.index("I have read this page") < page.index("What was asked")
+    assert page.index("What this page stands on") < page.index("date, signature") < page.index("What was asked")
 
 
 def test_steps_of_another_part_are_named_and_not_shown_as_asked() -> None:

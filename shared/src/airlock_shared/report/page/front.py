@@ -45,7 +45,7 @@ _YES_TO = {
     "outcome": "outcome, as it was read back",
     "seal": "seal, with the Ledger",
 }
-_READ = "I have read this page: date, signature"
+_READ = "date, signature"
 
 
 def comparisons(report: Row) -> Iterator[Html]:
@@ -66,8 +66,7 @@ def comparisons(report: Row) -> Iterator[Html]:
 
 def signed_by_hand(report: Row) -> Html:
     """Return where each role signs by hand, beside the fingerprint: above all that may need a second sheet."""
-    roles, heads = _roles(report)
-    return table(_READ, heads, [[""] * len(roles)], css="wide by-hand")
+    return element("div", *(element("span", head) for head in _roles(report)[1]), css="by-hand")
 
 
 def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
@@ -156,9 +155,12 @@ def front(report: Row) -> Iterator[Html]:
     yield element("h1", f"{ceremony['title']} ({ceremony['id']})")
     yield from _marks(report)
     yield _time_line(report)
-    stands_on = [("this report", _mark_of(report)), ("sealed by", _seal(report["transcripts"]))]
-    yield pair_table("What this page stands on", stands_on, css="facts")
-    yield signed_by_hand(report)
+    stands_on = [
+        ("this report", _mark_of(report)),
+        ("sealed by", _seal(report["transcripts"])),
+        (_READ, signed_by_hand(report)),
+    ]
+    yield pair_table("What this page stands on", stands_on, css="facts seal")
     yield element("h2", "What was asked, and what became of it")
     for number, step in enumerate(steps, start=1):
         if step["in_part"]:
