@@ -69,7 +69,8 @@ def rehearse(
     unattended = yes or not sys.stdin.isatty()
     if channel == "qr" and not unattended:
         raise UsageError(
-            "people rehearse by files: two cameras need two machines", do="add YES=1 for CHANNEL=qr: it runs unattended"
+            "people rehearse by files: two cameras need two machines",
+            do="give --yes: it runs unattended (make rehearse YES=1 CHANNEL=qr)",
         )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     if (folder / SECOND).exists():
