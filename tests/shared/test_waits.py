@@ -591,7 +591,9 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
     light = str(tmp_path / "pictures") if place == "pictures" else ""
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
-    assert line_of("offline", seal, exchange=place == "stick", light=light) != ""
+    before = line_of("offline", seal, exchange=place == "stick", light=light)
+    assert ("codes/now.html (signatures)" in before) is (place == "pictures")
+    assert 0 < len(before) <= 78
     new.touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     if place != "folder":

@@ -202,6 +202,8 @@ def await_outcome(lead: Lead, told: Course, stop: Stop) -> bool:
     def sees() -> str:
         if any(map(_has_come, (*_awaited(lead, told, new), *_here(lead, new)))):
             return "new requests are there; was it too late? Then type n"
+        if lead.light:  # sealing puts other pages in the place of the signatures
+            return "show codes/now.html (signatures) until the outcome"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
         place = place_of_other(crossing, told.half)
