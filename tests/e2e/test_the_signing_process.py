@@ -106,10 +106,10 @@ def test_what_comes_by_light_is_read_elsewhere_and_shown_as_a_page_here(desk: Bo
 
 
 WITHOUT_LANDLOCK = """
-from airlock_offline.confinement import landlock
+from airlock_offline.confinement import files
 def version():
     raise OSError(38, "Function not implemented")
-landlock.version = version
+files.version = version
 """
 
 
