@@ -130,12 +130,12 @@ def reading(command: Callable[..., None]) -> click.Command:
     """Return a read as a command with what every read has, which deployment and JSON: its function gets a ``VenueRead``."""
     own = vars(command).pop("__click_params__", [])
 
-    @click.option("--deployment", "name", help="The fetched deployment (default: the only one).")
+    @click.option("--deployment", help="The fetched deployment (default: the only one).")
     @json_option
     @click.pass_obj
     @wraps(command)
-    def asked(home: OnlineHome, /, name: str | None, as_json: bool, **given: Any) -> None:
-        command(VenueRead(home, name, as_json=as_json), **given)
+    def asked(home: OnlineHome, /, deployment: str | None, as_json: bool, **given: Any) -> None:
+        command(VenueRead(home, deployment, as_json=as_json), **given)
 
     vars(asked)["__click_params__"] += own
     return click.command(command.__name__)(asked)
