@@ -711,7 +711,7 @@ def test_a_plan_without_roles_misses_nobody_and_has_a_line_to_sign(desk: BothMac
     assert "No roles: nothing was witnessed" in ended.json()["missing"]
     html = (desk.path("evidence") / "report.html").read_text()
     assert "The plan names no roles." in html
-    assert '<span>signer: nobody</span>' in html
+    assert "<span>signer: nobody</span>" in html
 
 
 def test_hostile_names_and_reasons_are_text_on_the_page(desk: BothMachines, ledger: Ledger) -> None:
@@ -735,7 +735,7 @@ def test_hostile_names_and_reasons_are_text_on_the_page(desk: BothMachines, ledg
     assert "<img" not in html
     assert "<b>" not in html
     assert "&lt;img src=x onerror=alert(1)&gt;" in html
-    assert '<span>witness: &amp;amp;</span>' in html
+    assert "<span>witness: &amp;amp;</span>" in html
 
 
 def test_the_signing_machine_starts_a_browser_only_when_it_is_asked(desk: BothMachines) -> None:
