@@ -150,7 +150,7 @@ def _preflight(installed: Installed, *words: object) -> set[str]:
 def test_preflight_refuses_a_changed_installation_and_a_changed_kit(installed: Installed, kit: Kit) -> None:
     medium = ("--kit", kit.folder, "--fingerprint", kit.fingerprint)
     assert _preflight(installed, *medium) == set()
-    with changed(next((installed.folder / "lib").glob("*/site-packages/airlock_shared/text/fingerprint_words.py"))):
+    with changed(next((installed.folder / "lib").glob("*/site-packages/airlock_shared/text/words.py"))):
         assert _preflight(installed) == {"KIT-INSTALLED"}
     with changed(installed.folder / "share/airlock-offline/INSTALLED"):
         assert _preflight(installed) == {"KIT-MANIFEST"}

@@ -1,4 +1,4 @@
-"""Writes ``ledger/drawing/glyph_widths.py``: how wide each character is on a Ledger's screen, from the device's own fonts.
+"""Prints the typefaces of ``ledger/drawing.py``: how wide each character is on a Ledger's screen, from the device's own fonts.
 
 ``python make_glyph_widths.py FOLDER``: the folder ``lib_nbgl/include/fonts`` of the public device SDK
 (LedgerHQ/ledger-secure-sdk, Apache License 2.0), of the last commit that has it, 70bed26f's parent; since then the fonts
@@ -12,7 +12,6 @@ import sys
 import textwrap
 from pathlib import Path
 
-TARGET = Path(__file__).parents[2] / "offline/src/airlock_offline/ledger/drawing.py"
 FACES = {
     "OPEN_SANS_REGULAR_11": "open_sans_regular_11",
     "OPEN_SANS_EXTRABOLD_11": "open_sans_extrabold_11",
@@ -26,34 +25,6 @@ FACES = {
     "NANOTEXT_BOLD_18": "nanotext_bold_18_1bpp",
     "NANODISPLAY_SEMIBOLD_24": "nanodisplay_semibold_24_1bpp",
 }
-HEAD = '''"""How many pixels wide each character is in the typefaces of Ledgers' screens: the device's own figures.
-
-Written by ``tests/speculos/make_glyph_widths.py``. Source: the glyph tables of the public device SDK
-(LedgerHQ/ledger-secure-sdk, ``lib_nbgl/include/fonts``, Apache License 2.0, the parent of commit 70bed26f).
-"""
-
-from __future__ import annotations
-
-from typing import NamedTuple
-
-
-class Typeface(NamedTuple):
-    """A typeface in one size: the pixels from line to line, and the width of the characters from the space to ``~``."""
-
-    line_px: int
-    widths_px: tuple[int, ...]
-
-    def width_px(self, character: str) -> int:
-        """Return the width of a character; one without a glyph has none."""
-        place = ord(character) - 0x20
-        return self.widths_px[place] if 0 <= place < len(self.widths_px) else 0
-
-
-def _typeface(line_px: int, widths_px: str) -> Typeface:
-    return Typeface(line_px, tuple(map(int, widths_px.split())))
-
-
-'''
 
 
 def read(path: Path) -> tuple[int, list[int]]:
@@ -71,15 +42,13 @@ def read(path: Path) -> tuple[int, list[int]]:
 
 
 def main(folder: Path) -> None:
-    """Write the module."""
-    text = HEAD
+    """Print each typeface as it stands in the module."""
     for name, file in FACES.items():
         line_px, widths = read(folder / f"nbgl_font_{file}.inc")
         assert len(widths) == 95, (name, len(widths))
         rows = textwrap.wrap(" ".join(map(str, widths)), 120)
         body = "\n".join(rows)
-        text += f'{name} = _typeface({line_px}, """\n{body}\n""")\n'
-    TARGET.write_text(text)
+        print(f'{name} = _typeface({line_px}, """\n{body}\n""")')
 
 
 if __name__ == "__main__":

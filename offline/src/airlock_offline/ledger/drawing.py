@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 # ---- glyph widths ---------------------------------------------------------------------------------------------------
 # How many pixels wide each character is in the typefaces of Ledgers' screens: the device's own figures.
-# Written by ``tests/speculos/make_glyph_widths.py``. Source: the glyph tables of the public device SDK
+# Printed by ``tests/speculos/make_glyph_widths.py``. Source: the glyph tables of the public device SDK
 # (LedgerHQ/ledger-secure-sdk, ``lib_nbgl/include/fonts``, Apache License 2.0, the parent of commit 70bed26f).
 
 
