@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import NAMES, CoursePlace, Facts, Stop, course
@@ -33,6 +34,7 @@ from airlock_shared.cli.ceremony.waits import (
     other_machine,
 )
 from airlock_shared.errors import UsageError
+from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan
 from shared.test_course import PLAN
 
@@ -598,3 +600,22 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     if place != "folder":
         assert line_of("offline", seal, exchange=place == "stick", light=light) == said
+
+
+# ---- beside it ------------------------------------------------------------------------------------------------------
+
+
+def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both would ask the same people the same words, and record them twice."""
+    led: list[Path] = []
+    monkeypatch.setattr(run_module, "_walk", lambda lead: led.append(lead.folder))
+    (tmp_path / "plan.toml").write_text("")
+    folder = tmp_path / "plan.ceremony"
+    folder.mkdir()
+    words = [str(tmp_path / "plan.toml")]
+    with alone_in(folder):
+        ended = CliRunner().invoke(run_module.run_command(), words)
+    assert (led, isinstance(ended.exception, UsageError)) == ([], True)
+    assert "another terminal leads this ceremony" in str(ended.exception)
+    assert CliRunner().invoke(run_module.run_command(), words).exit_code == 0
+    assert led == [folder]

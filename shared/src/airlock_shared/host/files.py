@@ -307,7 +307,7 @@ class TranscriptFile:
         Another process that appends waits for its turn, so that the chain stays one. What this object has appended itself
         is not read again while the file is as it was left.
         """
-        with _alone(make_folder(self.path.parent)):
+        with alone_in(make_folder(self.path.parent)):
             return self._append(event, data, at_ms)
 
     def record_after(self, head: str, event: str, data: dict[str, Any], at_ms: int) -> Entry | None:
@@ -315,7 +315,7 @@ class TranscriptFile:
 
         What is said about a transcript as a whole is true of the one that was looked at, and of no later one.
         """
-        with _alone(make_folder(self.path.parent)):
+        with alone_in(make_folder(self.path.parent)):
             self._look()
             if head != (self._last.hash if self._last else GENESIS):
                 return None
@@ -343,8 +343,8 @@ def _mark(path: Path) -> tuple[int, int, int]:
     return status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _alone(folder: Path) -> AbstractContextManager[None]:
-    """Keep other processes out that do the same with this folder. Raises ``UsageError`` when it cannot be locked."""
+def alone_in(folder: Path, busy: Callable[[int], None] | None = None) -> AbstractContextManager[None]:
+    """Keep other processes out that do the same with this folder; ``busy`` and errors as for :func:`locked`."""
     with as_usage_error(f"{folder} cannot be opened", "check its permissions"):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    return locked(descriptor, folder)
+    return locked(descriptor, folder, busy)

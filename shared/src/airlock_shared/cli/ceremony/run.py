@@ -59,7 +59,7 @@ from airlock_shared.cli.terminal import (
     show_json,
 )
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
-from airlock_shared.host.files import make_folder
+from airlock_shared.host.files import alone_in, make_folder
 from airlock_shared.text.safe import safe
 
 _DEVICE = {"emulator_port": "--emulator", "ledger_path": "--ledger"}
@@ -119,11 +119,16 @@ def run_command() -> click.Command:
             _tell_course(lead, as_json=as_json)
             return
         make_folder(lead.folder)
-        _walk(lead)
+        with alone_in(lead.folder, _busy):
+            _walk(lead)
         if as_json:
             show_json({"ok": True, "folder": place.folder})
 
     return run
+
+
+def _busy(_descriptor: int) -> None:
+    raise UsageError("another terminal leads this ceremony here", do="go on there, or end it there by Ctrl-C")
 
 
 def own_program() -> tuple[str, ...]:
