@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.documents.transcript import read_entries
+from airlock_shared.report import model
 from airlock_shared.report.evidence.timeline import ROW_KINDS
 from airlock_shared.report.page.front import is_of_chain, outcome_transaction
 from airlock_shared.report.page.html import text
@@ -247,6 +248,17 @@ def test_what_was_confirmed_again_does_not_read_as_an_alteration() -> None:
     assert told[0].startswith("before it was made again: ")
     assert "\N{CHECK MARK}" in told[0]
     assert "does not count" not in " ".join(told)
+
+
+@pytest.mark.parametrize("after_ms", [-1, 1])
+def test_what_was_sent_after_the_seal_is_to_be_looked_at(monkeypatch: pytest.MonkeyPatch, after_ms: int) -> None:
+    """Nobody sealed what became of it; the time line alone would say so."""
+    value = close()
+    monkeypatch.setattr(model, "waivers", lambda _plan: ())
+    sealed_ms = max(row["seals"][-1]["at"]["ms"] for row in value["transcripts"] if row["seals"])
+    value["steps"][0]["outcome"]["sent_at"]["ms"] = sealed_ms + after_ms
+    looked = [line for line in model._look(None, value) if "sealed" in line]  # type: ignore[arg-type]
+    assert bool(looked) is (after_ms > 0)
 
 
 def test_the_fingerprint_stands_above_what_may_need_a_second_sheet() -> None:

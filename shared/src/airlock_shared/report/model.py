@@ -288,6 +288,9 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             station = f" at station {each['station']}" if each["station"] else ""
             said = f"{station}, said by the {each['by']} at {each['at']['utc']}"
             yield f"exception on the {row['machine']} machine{said}: {each['reason']}"
+    sealed_ms = max(
+        (row["seals"][-1]["at"]["ms"] for row in report["transcripts"] if row["given"] and row["seals"]), default=0
+    )
     for step in report["steps"]:
         for each in step["reviews"]:
             if each["declined"]:
@@ -295,6 +298,8 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
         for read in step["reads"][-1:]:
             yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in read_warnings(read))
         outcome = step["outcome"]
+        if outcome and outcome["sent_at"] and 0 < sealed_ms < outcome["sent_at"]["ms"]:
+            yield f"step {step['id']}: sent after the transcript was sealed, by the clocks of the two machines"
         if outcome and outcome["final"] and not outcome["done"]:
             yield f"step {step['id']} ended as {outcome['state']}: {outcome['meaning']}"
         for promise in outcome["read_back"] if outcome else ():
