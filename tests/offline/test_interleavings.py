@@ -60,7 +60,7 @@ def watch(scheduler: Scheduler, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(transcript_file, "append_line", append)
     monkeypatch.setattr(transcript_file.TranscriptFile, "entries", entries)
-    monkeypatch.setattr(transcript_file, "locked", partial(files.locked, busy=scheduler.lock))
+    monkeypatch.setattr(transcript_file, "alone_in", partial(files.alone_in, busy=scheduler.lock))
     monkeypatch.setattr(sign, "account_lock", partial(account_lock, wait=scheduler.lock))
     answer_with(monkeypatch, lambda question: pause(f"is asked: {question}"), lambda: Ledger(pause))
 
