@@ -12,7 +12,7 @@ import pytest
 
 from airlock_online.clients import pages as kept
 from airlock_online.clients.http import Http, NotSent, Timeouts
-from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.errors import ServiceError
 from online.loopback import closed_port
 from online.test_http import CA, server
 
@@ -201,18 +201,6 @@ def test_an_answer_that_is_no_plain_reply_is_refused_and_its_connection_is_not_u
         with pytest.raises(ServiceError, match=why):
             http.poll(f"http://127.0.0.1:{port}/a", {}, max_bytes=2000)
         assert number_of(http, port) == len(talk.questions) == 2
-
-
-def test_a_redirect_is_an_answer_and_not_followed() -> None:
-    talk = Talk(lambda _: b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n")
-    with server(talk) as port, Http(SOON) as http:
-        assert http.poll(f"http://127.0.0.1:{port}/a", {}).status == 302
-    assert len(talk.questions) == 1
-
-
-def test_plain_http_beyond_this_machine_is_refused() -> None:
-    with Http(SOON) as http, pytest.raises(UsageError, match="plain http"):
-        http.poll("http://venue.example/a", {})
 
 
 def test_a_command_that_ends_asks_nothing_more_and_waits_for_no_answer() -> None:

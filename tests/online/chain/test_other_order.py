@@ -20,7 +20,7 @@ from airlock_rehearsal.chain.evm import Reverted
 from airlock_shared.venue.profile import VENUE_FORMAT, venue_of
 from airlock_shared.venue.profile_words import resolve_profile, text_of
 from airlock_shared.venue.structs import CATALOGUE
-from online.chain.ground import NODE_MODULES, ROOT, STRANGER, Clock, Ground, chain, set_up, situation
+from online.chain.ground import NODE_MODULES, ROOT, STRANGER, Clock, EmbeddedEvm, Ground, set_up, situation
 from online.chain.test_compiled import SOURCES
 from online.chain.test_structs_settle import CHANGES, signed_by_ledger
 from online.delivering_machine import unsent
@@ -45,10 +45,10 @@ def exchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
     )
     (folder / "contracts.json").write_bytes(compiled.stdout)
     assert compiled.stdout.decode() != interface.ARTIFACTS.read_text()
-    with pytest.MonkeyPatch.context() as patch, chain("pyevm", clock) as evm:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(interface, "ARTIFACTS", folder / "contracts.json")
         interface.artifacts.cache_clear()
-        yield set_up(evm, clock, "pyevm")
+        yield set_up(EmbeddedEvm(clock), clock)
     interface.artifacts.cache_clear()
 
 

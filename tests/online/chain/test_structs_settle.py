@@ -21,7 +21,6 @@ from airlock_software_ledger.app import SoftwareLedger
 from online.chain.ground import (
     EXPIRY_S,
     ONE,
-    OPENED_S,
     STRANGER,
     USDC_ONE,
     Ground,
@@ -189,8 +188,3 @@ def _documents() -> list[dict[str, Any]]:
     from shared.world import good
 
     return [good(step) for step in STEPS]
-
-
-def test_the_positions_that_the_steps_close_are_the_seeded_ones(ground: Ground) -> None:
-    found = {(t["pairIndex"], t["index"]): t["timestamp"] for t in ground.venue.trades_of(TREASURY)}
-    assert found == OPENED_S
