@@ -24,10 +24,7 @@ Command = subprocess.Popen[bytes] | LoadedCommand
 Start = Callable[[list[str], dict[str, str], Path, Path], Command]
 """Starts a command: its words, its environment, the files of its two outputs."""
 CODES = {0, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 130}
-ENDS = {
-    ("batched-market", "success"): OrderState.FILLED,
-    ("batched-market", "declined"): OrderState.MARKET_DECLINED,
-}
+ENDS = {("batched-market", "success"): OrderState.FILLED, ("batched-market", "declined"): OrderState.MARKET_DECLINED}
 """The final state of each way and end, where it is not CONFIRMED and FAILED."""
 _UNTIL_S = 170
 _OURS = re.compile(r"airlock_\w+/(?!start\.py)")

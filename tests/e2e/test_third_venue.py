@@ -1,4 +1,4 @@
-"""A venue in the shapes of the public services, taken from plan to end by its files alone; and what it may not achieve.
+"""A venue in the shapes of the public services, by its files alone, and what it may not achieve.
 
 Its relayer takes transactions: the contract's own call with signature and intent. It tells no block, so that the operator's
 node proves what it says.
@@ -6,7 +6,6 @@ node proves what it says.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +15,7 @@ import pytest
 
 from e2e.conftest import Ledger, start_ledger, stop_ledger
 from e2e.test_second_venue import Desk, outcome
-from third_venue.venue import BUSY_WORD, PROFILE, REFERRAL, ROUTER, SERVICES, ThirdVenue, third_venue
+from third_venue.venue import BUSY_WORD, PROFILE, SERVICES, ThirdVenue, third_venue
 
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # the software Ledger's first account
 DELEGATE = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2"
@@ -63,65 +62,6 @@ def ledger() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-# ---- the whole way ---------------------------------------------------------------------------------------------------
-
-
-def test_a_delegate_is_registered_by_the_contract_s_own_call(desk: ThirdDesk, ledger: Ledger) -> None:
-    ended = desk.whole_way(ledger, "delegate", DELEGATION)
-    assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
-    assert set(desk.venue.delegates) == {DELEGATE}
-    (sent,) = desk.venue.posted("/relays")
-    assert (sent["wallet"], sent["txParams"]["to"]) == (TRADER, ROUTER)
-    assert sent["txParams"]["data"].startswith("0xf4ec01eb")
-    assert [each.path for each in desk.venue.asked].count("/v2/intents/delegate-set") == 1
-
-
-@pytest.mark.parametrize(
-    ("action", "fields", "selector"),
-    [
-        ("referral-set-code", CODE, "0x3e3c0e4d"),
-        ("referral-register", CODE.replace("referee", "referrer"), "0xe66c3515"),
-    ],
-)
-def test_a_code_is_adopted_and_registered(
-    desk: ThirdDesk, ledger: Ledger, action: str, fields: str, selector: str
-) -> None:
-    ended = desk.whole_way(ledger, action, fields)
-    assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
-    (sent,) = desk.venue.posted("/relays")
-    assert (sent["txParams"]["to"], sent["txParams"]["data"][:10]) == (REFERRAL, selector)
-    code = b"THIRD".ljust(32, b"\0")
-    assert (desk.venue.codes, desk.venue.owners) in (({TRADER: code}, {}), ({}, {code: TRADER}))
-
-
-def test_a_position_is_closed_at_the_market(desk: ThirdDesk, ledger: Ledger) -> None:
-    fields = (
-        f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\ncollateralToCloseUsdc = "100"\n'
-        'expectedPrice = { at_least = "63000", at_most = "65000" }\n'
-    )
-    ended = desk.whole_way(ledger, "close", fields)
-    assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
-
-
-def test_a_twap_is_opened_by_a_struct_of_the_venue_alone(desk: ThirdDesk, ledger: Ledger) -> None:
-    fields = f'struct = "TwapOpenOrder"\ntrader = "{TRADER}"\npairIndex = "0"\ncollateral = "250000000"\n'
-    ended = desk.whole_way(ledger, "custom", fields)
-    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-    (sent,) = desk.venue.posted("/twaps/open")
-    assert (sent["reserved1"], sent["pairIndex"], desk.venue.twaps["7"]["collateral"]) == ("0", 0, 250_000_000)
-
-
-def test_a_position_s_own_trigger_is_put_at_its_name(desk: ThirdDesk, ledger: Ledger) -> None:
-    fields = f'struct = "UpdateTpSlReq"\ntrader = "{TRADER}"\npairIndex = "0"\nindex = "0"\ntp = "700000000000000"\n'
-    ended = desk.whole_way(ledger, "custom", fields)
-    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-    assert desk.venue.triggers["e-2"]["tp"] == 700_000_000_000_000
-    assert len(desk.venue.posted(f"/price-triggers/global-tp-{TRADER}-0-0")) == 1
-
-
-# ---- what it may not achieve -----------------------------------------------------------------------------------------
-
-
 def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(desk: ThirdDesk, ledger: Ledger) -> None:
     """It was taken, and executed; before it is sent again the nonce is read, and it is not."""
     desk.signed(ledger)
@@ -135,12 +75,3 @@ def test_a_busy_word_that_is_a_lie_cannot_have_it_executed_twice(desk: ThirdDesk
     ended = desk.submit("--json")
     assert outcome(ended)["state"] == "CONFIRMED", ended.out + ended.err
     assert len(desk.venue.posted("/relays")) == 1
-
-
-def test_the_exported_call_is_the_one_that_the_relayer_gets(desk: ThirdDesk, ledger: Ledger) -> None:
-    desk.signed(ledger)
-    ended = desk.online("export", desk.path("signatures.json"), "-o", desk.path("export.json"))
-    assert ended.code == 0, ended.err
-    (item,) = json.loads(desk.path("export.json").read_text())["items"]
-    desk.venue.execute(item["call"]["to"], item["call"]["data"])
-    assert set(desk.venue.delegates) == {DELEGATE}

@@ -80,8 +80,7 @@ def test_a_post_that_is_told_to_wait_is_not_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["/v2/relay", "/v2/relay/", "/V2/Relay", "/v2/%72elay", "/v2/%2572elay", "/v3/relay", "/api%2Fv2%2Frelay"],
+    "path", ["/v2/relay", "/v2/relay/", "/V2/Relay", "/v2/%72elay", "/v2/%2572elay", "/v3/relay", "/api%2Fv2%2Frelay"]
 )
 def test_a_signed_transaction_is_never_sent_by_call(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str

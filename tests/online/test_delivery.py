@@ -222,10 +222,7 @@ def test_what_is_sent_again_is_kept_with_the_deployment_of_its_new_requests(desk
 
 
 @pytest.mark.parametrize("status", [400, 404, 408, 425, 429, 499])
-@pytest.mark.parametrize(
-    ("used", "state"),
-    [(True, OrderState.UNKNOWN), (False, OrderState.REJECTED), (None, None)],
-)
+@pytest.mark.parametrize(("used", "state"), [(True, OrderState.UNKNOWN), (False, OrderState.REJECTED), (None, None)])
 def test_a_4xx_of_the_market_is_a_rejection_once_the_nonce_was_read(
     desk: DeliveringMachine, status: int, used: bool | None, state: OrderState | None
 ) -> None:

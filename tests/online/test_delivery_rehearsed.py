@@ -151,13 +151,7 @@ def test_a_lost_order_ends_when_the_chains_time_is_after_its_deadline(desk: Deli
         assert follow_submission(delivery.digest, world).state is OrderState.EXPIRED_UNUSED
 
 
-@pytest.mark.parametrize(
-    ("faults", "state"),
-    [
-        ([], OrderState.CONFIRMED),
-        (["fail-terminal"], OrderState.FAILED),
-    ],
-)
+@pytest.mark.parametrize(("faults", "state"), [([], OrderState.CONFIRMED), (["fail-terminal"], OrderState.FAILED)])
 def test_a_relayed_intent_has_its_outcome_and_is_posted_once(
     services: RehearsalServices, desk: DeliveringMachine, faults: list[str], state: OrderState
 ) -> None:

@@ -59,14 +59,7 @@ def test_a_record_that_calls_the_pinned_token_otherwise_is_refused(machine: Onli
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b'"0x00"',
-        b"[" * 100_000,
-        list_of(b"\x04USDC"),
-        list_of(published()[0])[:-6] + b'"',
-    ],
+    "content", [b"", b'"0x00"', b"[" * 100_000, list_of(b"\x04USDC"), list_of(published()[0])[:-6] + b'"']
 )
 def test_what_is_no_file_of_records_is_refused_with_where_to_get_one(machine: OnlineCommand, content: bytes) -> None:
     ended = fetch(machine, content)

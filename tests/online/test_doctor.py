@@ -21,13 +21,7 @@ from airlock_rehearsal.scenarios import TRADER
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.files import (
-    FAULT,
-    LOOK,
-    OK,
-    Observed,
-    TranscriptFile,
-)
+from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
 from online.loopback import Answer, Wire, closed_port, http, reply
 
 ONLINE = Path(sys.executable).parent / "airlock-online"

@@ -122,14 +122,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(("scheme", "state"), [("https", OrderState.PREPARED), ("http", OrderState.UNKNOWN)])
-@pytest.mark.parametrize(
-    "way",
-    [
-        "batched-market",
-        "twap",
-        "relay",
-    ],
-)
+@pytest.mark.parametrize("way", ["batched-market", "twap", "relay"])
 def test_ctrl_c_between_claim_and_answer_is_a_recorded_state(
     tmp_path: Path, way: str, scheme: str, state: OrderState
 ) -> None:

@@ -16,15 +16,7 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import SUBMISSIONS
-from online.test_journal import (
-    DIGEST,
-    MAKER,
-    NOW,
-    RACER,
-    put,
-    record,
-    require_one_digest_a_step,
-)
+from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, require_one_digest_a_step
 
 
 @pytest.fixture

@@ -322,13 +322,7 @@ def entry(**changes: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    "document",
-    [
-        {},
-        {"events": {}},
-        {"events": [], "trackingId": "t-2"},
-        {"events": [], "trackingId": 1},
-    ],
+    "document", [{}, {"events": {}}, {"events": [], "trackingId": "t-2"}, {"events": [], "trackingId": 1}]
 )
 def test_a_status_of_another_shape_or_order_is_a_service_error(document: Any) -> None:
     with pytest.raises(ServiceError):

@@ -149,13 +149,7 @@ def test_a_delegate_that_was_removed_is_not_enabled(read: object, verdict: bool 
         (None, None),
     ],
 )
-@pytest.mark.parametrize(
-    ("action", "account"),
-    [
-        ("referral-set-code", "referee"),
-        ("referral-set-code-tx", "caller"),
-    ],
-)
+@pytest.mark.parametrize(("action", "account"), [("referral-set-code", "referee"), ("referral-set-code-tx", "caller")])
 def test_a_code_is_judged_by_its_bytes(action: str, account: str, code: object, verdict: bool | None) -> None:
     assert kept(judged(action, {account: TRADER, "code": "DESK"}, referral={"code": code})) == [verdict]
 
@@ -242,13 +236,7 @@ INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", 
         (ended(INCREASED), holding(trade(initialPosToken=None)), None),
     ],
 )
-@pytest.mark.parametrize(
-    "action",
-    [
-        "increase",
-        "increase-coin",
-    ],
-)
+@pytest.mark.parametrize("action", ["increase", "increase-coin"])
 def test_an_increase_is_judged_by_the_collateral(
     action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
 ) -> None:
@@ -274,13 +262,7 @@ OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSize
         (ended(EXECUTED), holding(trade(buy="true")), None),
     ],
 )
-@pytest.mark.parametrize(
-    "action",
-    [
-        "open",
-        "open-coin",
-    ],
-)
+@pytest.mark.parametrize("action", ["open", "open-coin"])
 def test_an_open_is_judged_by_the_slot_that_the_event_tells(
     action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
 ) -> None:

@@ -207,11 +207,7 @@ def test_a_delegation_is_judged_and_not_only_shown(
     ],
 )
 def test_the_operator_s_node_is_asked_of_a_delegate_too(
-    ask: Ask,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    expiry: int | None,
-    row: str,
+    ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, expiry: int | None, row: str
 ) -> None:
     names_nobody = told(LIVE, "/v2/reads/delegation")
     answer: object = Failure(3, "reverted", "0x") if expiry is None else f"0x{expiry:064x}"

@@ -56,13 +56,7 @@ def test_the_builder_s_read_tells_owner_pending_owner_and_privacy(client: Http) 
     assert by_builder(client, OWNED) == ReferralFacts("the builder", TREASURY, DESK, False)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "owner",
-        "pendingOwner",
-    ],
-)
+@pytest.mark.parametrize("name", ["owner", "pendingOwner"])
 @pytest.mark.parametrize(
     ("value", "told"),
     [

@@ -147,13 +147,7 @@ def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: DeliveringMac
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"twapId": 6},
-        {"twapId": None},
-        {"transactionHash": "0x1"},
-        {"blockNumber": "41"},
-    ],
+    "changes", [{"twapId": 6}, {"twapId": None}, {"transactionHash": "0x1"}, {"blockNumber": "41"}]
 )
 def test_an_answer_about_another_twap_or_without_its_transaction_decides_nothing(
     desk: DeliveringMachine, changes: dict[str, object]

@@ -148,8 +148,7 @@ def test_without_a_priority_fee_of_the_node_it_is_asked_for_by_hand(client: Http
 
 
 @pytest.mark.parametrize(
-    ("given", "asked"),
-    [({"priority_wei": 5}, ["eth_feeHistory"]), ({"most_wei": 9}, ["eth_maxPriorityFeePerGas"])],
+    ("given", "asked"), [({"priority_wei": 5}, ["eth_feeHistory"]), ({"most_wei": 9}, ["eth_maxPriorityFeePerGas"])]
 )
 def test_a_fee_by_hand_is_not_asked_for(client: Http, given: dict[str, int], asked: list[str]) -> None:
     with Node() as node:
@@ -303,8 +302,9 @@ def test_what_the_node_says_cannot_act_on_the_terminal(client: Http) -> None:
 
 
 def test_nothing_is_sent_where_nobody_listens(client: Http) -> None:
-    with pytest.raises(NotSent, match="nothing was sent"):
-        RpcClient(f"http://127.0.0.1:{closed_port()}", client).send_raw_transaction(RAW)
+    with pytest.raises(NotSent, match="nothing was sent") as caught:
+        RpcClient(f"http://127.0.0.1:{closed_port()}{SECRET}", client).send_raw_transaction(RAW)
+    assert "do-not-show-me" not in str(caught.value)
 
 
 def test_a_node_that_asks_to_wait_is_not_asked_again(client: Http) -> None:

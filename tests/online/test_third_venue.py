@@ -144,13 +144,7 @@ DONE = {"requestId": "r-1", "status": "Finalised"}
 RECEIPT = {"transactionHash": TX, "status": 1}
 
 
-@pytest.mark.parametrize(
-    "node",
-    [
-        False,
-        True,
-    ],
-)
+@pytest.mark.parametrize("node", [False, True])
 @pytest.mark.parametrize(
     "told",
     [
@@ -238,7 +232,7 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
 
 # ---- hostile files ---------------------------------------------------------------------------------------------------
 
-MUTATIONS = draws(120, 300)
+MUTATIONS = draws(60, 300)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
 VALUES: tuple[Any, ...] = (

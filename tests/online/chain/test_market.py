@@ -7,12 +7,7 @@ import pytest
 from airlock_rehearsal.chain.evm import Reverted
 from online.chain.bench import intent_of
 from online.chain.calls import CLOSE, sent
-from online.chain.ground import (
-    ONE,
-    OPENED_S,
-    USDC_ONE,
-    Ground,
-)
+from online.chain.ground import ONE, OPENED_S, USDC_ONE, Ground
 
 
 @pytest.mark.parametrize(

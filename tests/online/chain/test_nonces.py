@@ -7,11 +7,7 @@ import pytest
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE
 from online.chain.bench import Bench, intent_of, signature_by
-from online.chain.ground import (
-    DESK_SENDER,
-    TREASURY_SENDER,
-    Ground,
-)
+from online.chain.ground import DESK_SENDER, TREASURY_SENDER, Ground
 from shared.make_payloads import DESK, TREASURY
 
 

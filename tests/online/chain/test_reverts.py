@@ -9,13 +9,7 @@ import pytest
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import ROUTER, STORAGE, USDC, revert_name
 from online.chain.calls import COIN, LIMIT, opening, sent, update, word
-from online.chain.ground import (
-    ONE,
-    TREASURY_SENDER,
-    USDC_ONE,
-    Ground,
-    code,
-)
+from online.chain.ground import ONE, TREASURY_SENDER, USDC_ONE, Ground, code
 from shared.make_payloads import OTHER, TREASURY
 
 BAD: list[tuple[str, dict[str, Any], str]] = [

@@ -18,17 +18,7 @@ from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger
-from online.chain.ground import (
-    EXPIRY_S,
-    ONE,
-    STRANGER,
-    USDC_ONE,
-    Ground,
-    code,
-    document,
-    signer_of,
-    situation,
-)
+from online.chain.ground import EXPIRY_S, ONE, STRANGER, USDC_ONE, Ground, code, document, signer_of, situation
 from online.delivering_machine import unsent
 from shared.make_payloads import DESK, OTHER, TREASURY
 from shared.world import STEPS, request_of

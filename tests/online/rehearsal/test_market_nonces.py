@@ -9,13 +9,7 @@ from eth_account.signers.local import LocalAccount
 
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.orders import refused
-from online.rehearsal.services_client import (
-    DELEGATE,
-    PROMPT,
-    TRADER,
-    Json,
-    ServicesClient,
-)
+from online.rehearsal.services_client import DELEGATE, PROMPT, TRADER, Json, ServicesClient
 
 
 def test_a_consumed_nonce_is_refused_and_every_post_is_counted(desk: ServicesClient) -> None:

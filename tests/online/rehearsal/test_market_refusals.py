@@ -8,25 +8,10 @@ from typing import Any
 import pytest
 
 from online.rehearsal.orders import DEADLINE, ONE, coin_close, refused, trade
-from online.rehearsal.services_client import (
-    DELEGATE,
-    START_MS,
-    STRANGER,
-    Json,
-    ServicesClient,
-    handmade,
-)
+from online.rehearsal.services_client import DELEGATE, START_MS, STRANGER, Json, ServicesClient, handmade
 
 
-@pytest.mark.parametrize(
-    "order_type",
-    [
-        2,
-        -1,
-        "1",
-        None,
-    ],
-)
+@pytest.mark.parametrize("order_type", [2, -1, "1", None])
 def test_an_order_type_outside_the_table_is_refused(shared_desk: ServicesClient, order_type: Any) -> None:
     body = shared_desk.order(1, shared_desk.close_payload()) | {"orderType": order_type}
     refused(shared_desk, body, "unsupported orderType")
@@ -94,13 +79,7 @@ def test_a_signer_who_is_neither_trader_nor_delegate_is_refused(shared_desk: Ser
     refused(shared_desk, shared_desk.order(1, shared_desk.close_payload(), key), "may not sign for")
 
 
-@pytest.mark.parametrize(
-    ("order_type", "pair_index", "amount"),
-    [
-        (7, 0, "1000"),
-        (1, 3, "250"),
-    ],
-)
+@pytest.mark.parametrize(("order_type", "pair_index", "amount"), [(7, 0, "1000"), (1, 3, "250")])
 def test_a_pnl_order_type_on_another_pair_is_refused(
     shared_desk: ServicesClient, order_type: int, pair_index: int, amount: str
 ) -> None:

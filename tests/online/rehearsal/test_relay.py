@@ -11,14 +11,7 @@ from eth_utils.crypto import keccak
 from airlock_rehearsal.services import runtime as settings
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import DELEGATE, PROMPT, STRANGER, TRADER, Json, ServicesClient
-from online.rehearsal.wallet import (
-    node,
-    outcome,
-    relay,
-    relayed,
-    signed,
-    unsigned,
-)
+from online.rehearsal.wallet import node, outcome, relay, relayed, signed, unsigned
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address
 ONE, USDC_ONE = 10**10, 10**6

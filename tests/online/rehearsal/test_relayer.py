@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from online.rehearsal.conftest import OpenClient
-from online.rehearsal.services_client import (
-    DELEGATE,
-    PROMPT,
-    START_MS,
-    STRANGER,
-    TRADER,
-    Json,
-    ServicesClient,
-)
+from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Json, ServicesClient
 
 T, D = TRADER.address, DELEGATE.address
 NOW_S = START_MS // 1000

@@ -65,12 +65,7 @@ UNSHARED = ("sh", str(Path(__file__).parents[2] / "unshared.sh"))
 SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]
 
 
-@pytest.mark.parametrize(
-    "number",
-    [
-        signal.SIGTERM,
-    ],
-)
+@pytest.mark.parametrize("number", [signal.SIGTERM])
 def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.Signals) -> None:
     words = [
         *SERVE,
