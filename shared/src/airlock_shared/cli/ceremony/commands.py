@@ -30,7 +30,7 @@ from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.handover import carry, gather
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles, record_lines
-from airlock_shared.cli.ceremony.workflow import course_command
+from airlock_shared.cli.ceremony.workflow import workflow_command
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, rows, say, show_json
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input
@@ -207,7 +207,7 @@ def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, re
 
 
 CEREMONY_COMMANDS = (
-    course_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end,
+    workflow_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end,
 )  # fmt: skip
 
 

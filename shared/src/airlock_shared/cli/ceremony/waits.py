@@ -24,7 +24,7 @@ _DOES = {
     "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
     "seal": "the seal", LATE: "too late to sign",
 }  # fmt: skip
-"""What a machine is about at a stop, by the stop's name."""
+"""What a machine is about at a task, by the task's name."""
 _NOTE = re.compile(
     r"(online|offline)-at-([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})"
     rf"-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
@@ -44,13 +44,13 @@ def names_in(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
-def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now_ms: int) -> None:
-    """Say on the stick where this machine is: at which stop of how many, and about what; nothing where that cannot be.
+def leave_note(crossing: Path, half: Half, task: tuple[int, int], name: str, now_ms: int) -> None:
+    """Say on the stick where this machine is: at which task of how many, and about what; nothing where that cannot be.
 
-    ``name`` is a stop's, ``STOPPED``, ``OVER`` or ``LATE``.
+    ``name`` is a task's, ``STOPPED``, ``OVER`` or ``LATE``.
     """
     minutes = now_ms // 60_000 % 1440
-    note = f"{half}-at-{stop[0]}-of-{stop[1]}-{name}-{minutes // 60:02}{minutes % 60:02}"
+    note = f"{half}-at-{task[0]}-of-{task[1]}-{name}-{minutes // 60:02}{minutes % 60:02}"
     with suppress(OSError, UsageError):  # it is a help, and no document
         if not crossing.parent.is_dir():
             return
@@ -61,7 +61,7 @@ def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now
 
 
 def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
-    """Return at which stop of how many the other machine says on a stick that it is; None where it says nothing."""
+    """Return at which task of how many the other machine says on a stick that it is; None where it says nothing."""
     found = (_NOTE.fullmatch(name) for name in sorted(names_in(crossing)))
     return next(((int(each[2]), int(each[3])) for each in found if each and each[1] != half), None)
 
@@ -69,7 +69,7 @@ def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
 def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
     """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there.
 
-    ``asked`` is what its people have to do while it waits too, empty where the stop itself says it.
+    ``asked`` is what its people have to do while it waits too, empty where the task itself says it.
     """
     notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
     there = next((each for each in notes if each[0] != half), None)
