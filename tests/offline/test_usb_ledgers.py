@@ -395,7 +395,7 @@ def here(bus: UsbBus, tmp_path: Path) -> AtTheTable:
 
 def test_a_review_that_takes_a_quarter_of_an_hour_is_waited_for(here: AtTheTable) -> None:
     here.plugged.during_review = [lambda: None] * 900
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
     assert here.plugged.reads_during_review == 900
     assert here.table.events == ["signing", "signed"]
 
@@ -409,7 +409,7 @@ def test_unplugged_during_a_review_it_says_so_and_the_same_command_signs_afterwa
     assert "plug it in again" in caught.value.do
     assert here.table.kept() == []
     here.plugged = bus.plug(path=SECOND, seed=SEED)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus: UsbBus, here: AtTheTable) -> None:
@@ -419,7 +419,7 @@ def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus:
         other.close()
 
     here.table.station = here.table.station._replace(ask=beside)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_re
     assert here.table.events == []
     here.table.station = station
     bus.plug(seed=SEED)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, here: AtTheTable) -> None:
@@ -454,7 +454,7 @@ def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, 
     with pytest.raises(usb.Replugged, match="plugged in again, or an app was opened or closed"):
         here.sign()
     assert here.table.kept() == []
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 @pytest.mark.parametrize(
@@ -472,12 +472,12 @@ def test_locked_or_closed_during_a_review_nothing_was_signed(
     with pytest.raises(error, match=said):
         here.sign()
     assert here.table.events == ["signing", "not-signed"]
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 def test_refused_on_the_device_it_is_declined(here: AtTheTable) -> None:
     here.plugged.during_review = [lambda: here.plugged.answer_instead(0x5501)]
-    assert here.sign().signed.result == "declined"
+    assert here.sign().answer.result == "declined"
 
 
 def test_ctrl_c_during_a_review_ends_within_one_read_and_says_what_to_do(here: AtTheTable) -> None:

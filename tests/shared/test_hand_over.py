@@ -1,4 +1,4 @@
-"""What is handed over by light: a bad hand-over is refused, and only what is waited for is written."""
+"""What is handed over by QR codes: a bad hand-over is refused, and only what is waited for is written."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def test_codes_are_one_page_whose_documents_come_out_again(desk: Desk, tmp_path:
     assert parse_hand_over(Path(told["file"]).read_bytes()) == ("demo", {"requests.json": b"{}"})
 
 
-def test_the_commands_of_a_task_by_light_are_made_of_its_names_alone() -> None:
+def test_the_commands_of_a_task_by_qr_are_made_of_its_names_alone() -> None:
     place, task = WorkflowPlace("/c/plan.toml", "/c/plan.ceremony"), Task("hand", (), "", False, brings=("a.json",))
     assert showing(task, place) == (
         *("ceremony", "codes", "/c/plan.ceremony/a.json", "--plan", "/c/plan.toml"),

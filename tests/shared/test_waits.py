@@ -177,10 +177,10 @@ def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "at_a_terminal", lambda: True)
 
 
-def lead_at(folder: Path, *, exchange: bool = True, light: str = "") -> Lead:
+def lead_at(folder: Path, *, exchange: bool = True, pictures: str = "") -> Lead:
     (folder / "c").mkdir(exist_ok=True)
-    stick = folder / "stick" if exchange and not light else None
-    return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, light=light)
+    stick = folder / "stick" if exchange and not pictures else None
+    return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, pictures=pictures)
 
 
 def answering(asked: list[str], typed: str) -> Callable[..., str]:
@@ -392,7 +392,7 @@ def test_the_line_at_every_wait_for_files_or_pictures_that_people_bring(
     place = f"pictures/{document.partition('.')[0]}"
     place = place if len(place) <= 26 else f"…{place[-25:]}"
     said = f"waiting: put photos of its page into {place} (0 s)"
-    assert line_of(half, task, light=str(tmp_path / "pictures")) == said
+    assert line_of(half, task, pictures=str(tmp_path / "pictures")) == said
 
 
 @pytest.mark.parametrize("way", ["stick", "pictures", "camera"])
@@ -401,11 +401,11 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, task: Task, way: str
 ) -> None:
     """A camera that is absent, busy or unreadable, pictures that are not whole, another document of this name."""
-    light = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
-    lead, asked = lead_at(tmp_path, light=light), list[str]()
+    pictures = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
+    lead, asked = lead_at(tmp_path, pictures=pictures), list[str]()
     places = [
         tmp_path / "stick" / CROSSING,
-        *(Path(light) / task.brings[0].partition(".")[0] for _ in range(way == "pictures")),
+        *(Path(pictures) / task.brings[0].partition(".")[0] for _ in range(way == "pictures")),
     ]
     for place in places:
         place.mkdir(parents=True)
@@ -502,7 +502,7 @@ def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
 def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too_late: list[tuple[str, ...]], typed: str, command: str
 ) -> None:
-    lead, asked = lead_at(tmp_path, light="camera"), list[str]()
+    lead, asked = lead_at(tmp_path, pictures="camera"), list[str]()
     monkeypatch.setattr(crossing_module, "ask", answering(asked, typed))
     assert _do(lead, told_by(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
     assert [words[0] for words in too_late] == [command]
@@ -592,16 +592,16 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
         "folder": tmp_path / "c/requests.json",
     }[place]
     new.parent.mkdir(parents=True, exist_ok=True)
-    light = str(tmp_path / "pictures") if place == "pictures" else ""
+    pictures = str(tmp_path / "pictures") if place == "pictures" else ""
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
-    before = line_of("offline", seal, exchange=place == "stick", light=light)
+    before = line_of("offline", seal, exchange=place == "stick", pictures=pictures)
     assert ("codes/now.html (signatures)" in before) is (place == "pictures")
     assert 0 < len(before) <= 78
     new.touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     if place != "folder":
-        assert line_of("offline", seal, exchange=place == "stick", light=light) == said
+        assert line_of("offline", seal, exchange=place == "stick", pictures=pictures) == said
 
 
 # ---- beside it ------------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from airlock_shared.venue.pinned_structs import with_pins
 from airlock_shared.wire.strict_json import parse_json
 
 if TYPE_CHECKING:
-    from airlock_shared.documents.signatures import Signed
+    from airlock_shared.documents.signatures import Answer
 
 
 SETTINGS_FILE = "config.toml"
@@ -145,7 +145,7 @@ class OfflineHome:
     def _signed_path(self, digest: str) -> Path:
         return self.home / "signed" / f"{digest.removeprefix('0x')}.json"
 
-    def signed(self, digest: str) -> Signed | None:
+    def kept_signature(self, digest: str) -> Answer | None:
         """Return the signature that was made over a digest before, or None."""
         path = self._signed_path(digest)
         if not path.exists():
@@ -154,11 +154,11 @@ class OfflineHome:
 
         return read_signature(parse_json(read_input(path)), "signature kept")
 
-    def keep_signed(self, signed: Signed) -> None:
+    def keep_signature(self, answer: Answer) -> None:
         """Keep a signature, so that a ceremony that is interrupted does not ask for it again."""
-        path = self._signed_path(signed.digest)
+        path = self._signed_path(answer.digest)
         make_folder(path.parent)
-        write_new(path, json.dumps(signed.as_json()).encode())
+        write_new(path, json.dumps(answer.as_json()).encode())
 
 
 def _newest(pins: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from airlock_shared.report.page.html import beside_fields, drawn, without_buttons
+from airlock_shared.report.page.html import drawn, screens_of_fields, without_buttons
 from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
@@ -26,13 +26,13 @@ def fields(*names: str) -> list[Row]:
 
 
 def beside(pages: list[list[str]], *names: str) -> list[tuple[list[list[str]], list[str]]]:
-    return [(screens, [row["field"] for row in rows]) for screens, rows in beside_fields(pages, fields(*names))]
+    return [(screens, [row["field"] for row in rows]) for screens, rows in screens_of_fields(pages, fields(*names))]
 
 
 def test_every_screen_of_a_nano_stands_beside_its_field() -> None:
     step = step_of(DELEGATE)
     assert step["device"]["model"] == "nanosp"
-    first, *rest = beside_fields(step["device"]["pages"], step["request"]["decided"])
+    first, *rest = screens_of_fields(step["device"]["pages"], step["request"]["decided"])
     assert (len(first[0]), first[1]) == (8, [])  # warning, review, two structs, four members of the domain
     told = [([screen[0] for screen in screens], [row["field"] for row in rows]) for screens, rows in rest]
     assert told == [
@@ -49,7 +49,8 @@ def test_a_touch_screen_stands_beside_all_fields_that_begin_on_it() -> None:
     step = step_of(played())
     assert step["device"]["model"] == "flex"
     told = [
-        [row["field"] for row in rows] for _, rows in beside_fields(step["device"]["pages"], step["request"]["decided"])
+        [row["field"] for row in rows]
+        for _, rows in screens_of_fields(step["device"]["pages"], step["request"]["decided"])
     ]
     assert told == [
         [],

@@ -599,8 +599,8 @@ def test_the_place_of_the_first_difference_is_named(got: Any, expected: Any, whe
 
 def test_withheld_signatures_are_read_back_as_they_were_written() -> None:
     answers = parse_withheld(withhold(signatures_bytes(), {digests()[0]}))
-    assert [bool(a.signed.signature) for a in answers.items] == [True, *[False] * 13]
-    assert withheld_steps(answers) == [a.signed.step for a in answers.items[1:]]
+    assert [bool(a.item.signature) for a in answers.items] == [True, *[False] * 13]
+    assert withheld_steps(answers) == [a.item.step for a in answers.items[1:]]
     whole = parse_withheld(withhold(signatures_bytes(), digests()))
     assert (withheld_steps(whole), whole.fingerprint) == ([], parse_signatures(signatures_bytes())[2])
 

@@ -8,7 +8,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.handover import BY_LIGHT
+from airlock_shared.cli.ceremony.handover import BY_QR
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.transcript import Entry
 
@@ -34,4 +34,4 @@ def _place(home: OfflineHome) -> CeremonyMachine:
     )
 
 
-ceremony = ceremony_group(_place, BY_LIGHT, which_ledger)
+ceremony = ceremony_group(_place, BY_QR, which_ledger)

@@ -22,7 +22,7 @@ from airlock_shared.cli.explain import explain_command, of_checks, of_exit_codes
 from airlock_shared.cli.kept_signatures import (
     KeptCopy,
     ceremony_option,
-    copies_by_light,
+    copies_by_qr,
     copies_in_codes,
     remove_copies,
 )
@@ -223,7 +223,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
 def _copies(state: OfflineHome, entries: Sequence[Entry], uses: Sequence[Use]) -> Iterator[KeptCopy]:
     for path in sorted((state.home / "signed").glob("*.json")):
         yield KeptCopy(path, ["0x" + path.stem])
-    for copy in copies_by_light(state.home):
+    for copy in copies_by_qr(state.home):
         yield copy if copy.digests is not None else copy._replace(digests=_shown_in(copy.path, entries, uses))
 
 

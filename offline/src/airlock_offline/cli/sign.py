@@ -47,7 +47,7 @@ from airlock_shared.checks.model import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.qr.file_or_light import incoming, keep_file, qr_option, require_output, restart_option
+from airlock_shared.cli.qr.file_or_qr import incoming, keep_file, qr_option, require_output, restart_option
 from airlock_shared.cli.terminal import (
     PATH_TYPE,
     ask_yes,
@@ -148,7 +148,7 @@ def sign(
     pages = (
         ReviewPages(ask) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
-    around = pages.beside if pages else lambda it: it
+    around = pages.with_list if pages else lambda it: it
     with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
         app = isolation.guarded(device.app)
         desk = _desk(state, entries, device, app, ask, pages)
@@ -171,7 +171,7 @@ def sign(
             lambda digests: desk.record(PAGE_CONFIRMED, {**document, "digests": digests}),
         )
         results, stopped = _sign_all(examined, situation, desk, groups)
-    signed = any(result.signed.result == "signed" for result in results)
+    signed = any(result.answer.result == "signed" for result in results)
     if stopped is not None:
         if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
             raise stopped
@@ -205,7 +205,7 @@ def _hand_over(
 
     What ``stopped`` the command ends it, after what was signed before is handed over.
     """
-    data = write_signatures(header, [result.signed for result in results])
+    data = write_signatures(header, [result.answer for result in results])
     fingerprint = fingerprint_of(parse_json(data))
     if output is None:
         output = keep_file(state.home, SIGNATURES, fingerprint, data)
@@ -263,11 +263,11 @@ def _desk(
             told.append(setting)
             say(setting)
 
-    def beside(examined: Examined) -> None:
+    def list_pages(examined: Examined) -> None:
         pages, _ = _told_of_the_ledger(examined.case, device.listed)
         listed = review.screen_lines(pages, device.listed, device.version, each=not on_screen)
         if on_screen:
-            on_screen.show_beside(examined.received.request.step, list(listed))
+            on_screen.set_list(examined.received.request.step, list(listed))
         else:
             say_all(listed)
 
@@ -294,7 +294,7 @@ def _desk(
     proofs, tell = proved(state.transcript.entries()), on_screen.tell if on_screen else say
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
     return SigningDesk(
-        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, beside=beside
+        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, list_pages=list_pages
     )
 
 
@@ -312,7 +312,7 @@ def _sign_all(
     """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
     items = {"0x" + each.digest.hex(): each.received.request for each in examined}
-    kept = sum(digest in groups.answers and bool(desk.state.signed(digest)) for digest in items)
+    kept = sum(digest in groups.answers and bool(desk.state.kept_signature(digest)) for digest in items)
     if kept:
         say(f"{kept} of {len(examined)} steps were signed before; their kept signatures are used again.")
     for each in examined:
@@ -323,7 +323,7 @@ def _sign_all(
             return to_sign(judged(items[other], fresh, desk), desk.state) is not None
 
         try:
-            before = desk.state.signed(digest) if groups.answers.get(digest) else None
+            before = desk.state.kept_signature(digest) if groups.answers.get(digest) else None
             groups.come_to(digest, waiting)
             results.append(sign_item(item, fresh, desk, groups.answers))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
@@ -331,12 +331,12 @@ def _sign_all(
                 desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
             return results, signing_error(error, item.step)
-        if results[-1].signed.result == "signed" and groups.answers.get(digest):
+        if results[-1].answer.result == "signed" and groups.answers.get(digest):
             if before is None:
                 left = groups.signed(len(examined) - len(results))
                 say(f"Signed: {item.step}, {len(results)} of {len(examined)}{left}")
-        elif results[-1].signed.result == "signed":
-            signer = results[-1].signed.signer
+        elif results[-1].answer.result == "signed":
+            signer = results[-1].answer.signer
             say(
                 "Signed."
                 if led()
@@ -374,12 +374,12 @@ def sections_of(
 
 def _say_results(results: list[ItemResult]) -> None:
     whole = len(results) <= _RESULTS_AT_MOST
-    for result in results if whole else [each for each in results if each.signed.result != "signed"]:
-        outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
-        say(f"  {result.signed.step:<24} {outcome}")
+    for result in results if whole else [each for each in results if each.answer.result != "signed"]:
+        outcome = result.answer.result + (f" ({result.answer.why})" if result.answer.why else "")
+        say(f"  {result.answer.step:<24} {outcome}")
     if not whole:
-        say(f"  {sum(each.signed.result == 'signed' for each in results)} of {len(results)} steps are signed")
+        say(f"  {sum(each.answer.result == 'signed' for each in results)} of {len(results)} steps are signed")
 
 
 def _steps(results: list[ItemResult]) -> list[dict[str, str]]:
-    return [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
+    return [{"step": r.answer.step, "result": r.answer.result, "why": r.answer.why} for r in results]

@@ -106,15 +106,15 @@ class VenueRead:
         columns: Iterable[Column],
         read: object,
         *,
-        beside: Iterable[ToldValue] = (),
+        others: Iterable[ToldValue] = (),
         judged: Mapping[str, tuple[bool | None, str]] = {},
     ) -> None:
         """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word.
 
-        ``read`` is the reply in Airlock's own words; ``beside`` is what others tell of it; ``judged`` is what follows, with
-        the reason where it is no, or not known.
+        ``read`` is the reply in Airlock's own words; ``others`` is what other sources say of it; ``judged`` is what
+        follows, with the reason where it is no, or not known.
         """
-        told = [*builder_reads.told_values(read, columns), *beside]
+        told = [*builder_reads.told_values(read, columns), *others]
         if self.as_json:
             why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
             shown = {"ok": True, "told": builder_reads.as_json(told), "reply": reply}
@@ -318,8 +318,8 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     _compare("delegation read", reply, fields)
     told = delegation_told(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
-    beside = at.on_chain(fields)
-    at.show_one(heading, reply, DELEGATION_COLUMNS, told, beside=beside, judged=able_now(told, now_ms()))
+    on_chain = at.on_chain(fields)
+    at.show_one(heading, reply, DELEGATION_COLUMNS, told, others=on_chain, judged=able_now(told, now_ms()))
 
 
 @reading

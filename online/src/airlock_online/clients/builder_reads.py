@@ -150,7 +150,7 @@ def _number_text(digits: str, unit: Unit) -> str:
     return f"{to_human(int(digits), unit)} {unit.name} (raw {digits})" if unit.is_amount else digits
 
 
-# ---- the pair catalogue ----------------------------------------------------------------------------------------------
+# ---- the pair catalogue ---------------------------------------------------------------------------------------------
 
 
 class PairRow(NamedTuple):
@@ -208,15 +208,15 @@ def question_of(account: str, nonce: str, space: str, speech: Speech) -> dict[st
     The specification names no such member, and what it does not name is sent to nobody who has not said so.
     """
     named_there = f"{PLACEHOLDER}space" in speech.request("nonce").values()
-    return {"trader": account, "check": nonce} | (_beside_trading(space) if named_there else {})
+    return {"trader": account, "check": nonce} | (_space_member(space) if named_there else {})
 
 
 def to_name(nonce: str, space: str) -> dict[str, str]:
     """Return what a reply must name: the nonce and, of another contract than the trading one, the space."""
-    return {"nonce": nonce} | _beside_trading(space)
+    return {"nonce": nonce} | _space_member(space)
 
 
-def _beside_trading(space: str) -> dict[str, str]:
+def _space_member(space: str) -> dict[str, str]:
     return {"space": space} if space == "referral" else {}
 
 
@@ -233,8 +233,8 @@ def used_in(
     compared where it is named. What ships is read beside the venue's own places; where two of them contradict each other,
     nothing is told.
     """
-    beside = (reply_names(reply, trader=account), reply_names(reply, space=space))
-    if reply_names(reply, **to_name(nonce, space)) is not True or False in beside:
+    named = (reply_names(reply, trader=account), reply_names(reply, space=space))
+    if reply_names(reply, **to_name(nonce, space)) is not True or False in named:
         return None
     return flag_told(reply, places)
 

@@ -50,7 +50,7 @@ def deployment_document(
         "units": told.part("units", lambda table: one_spelling(_table(table)), meta),
         "defaults": {
             "intentDeadlineMs": told.part("intent_deadline_ms", _integer, meta),
-            **(told.part("slippage_percent", _slippage, meta, find=_beside) or {}),
+            **(told.part("slippage_percent", _slippage, meta, find=_optional) or {}),
         },
         "pairs": _pairs(pairs, told),
         "base_urls": dict(urls),
@@ -180,7 +180,7 @@ def _table(value: Any) -> dict[str, Any]:
     return value
 
 
-def _beside(document: Any, path: str) -> Any:
+def _optional(document: Any, path: str) -> Any:
     """Return what stands at a place whose table is there; None where the venue does not tell it."""
     table, _, name = path.rpartition(".")
     return value_at(_at(document, table) if table else document, name)

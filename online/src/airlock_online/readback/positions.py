@@ -119,8 +119,8 @@ def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | 
     if trades is None:
         return [failed_read(place.name, promised, read.data)]
     mine = place.among(trades)
-    beside, kept = judge(mine)
-    return read.judged([Expectation(place.name, promised, trade_text(mine) + beside, kept)])
+    note, kept = judge(mine)
+    return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
 
 
 def _as_told(mine: Trade, told: int | None) -> _Judged:

@@ -76,7 +76,7 @@ def _answer(evidence: Evidence) -> bool:
     if requests is None or answers is None:
         return False
     header = answers.header
-    told = (header.requests, header.ceremony, header.rehearsal, [answer.signed.step for answer in answers.items])
+    told = (header.requests, header.ceremony, header.rehearsal, [answer.item.step for answer in answers.items])
     steps = [item.step for item in requests.items]
     return told == (requests.fingerprint, evidence.plan.id, requests.header.rehearsal, steps)
 
@@ -89,7 +89,7 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
 
     pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
     yield "the offline transcript pinned this deployment", _when(entries, pinned)
-    if answers is not None and any(answer.signed.shown == ELSEWHERE for answer in answers.items):
+    if answers is not None and any(answer.item.shown == ELSEWHERE for answer in answers.items):
         yield "the offline transcript has the signing", f"signed {ELSEWHERE}"
         return
     header = answers.header if answers else _NOTHING

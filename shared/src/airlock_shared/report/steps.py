@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airlock_shared.checks.model import CallCase, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
@@ -319,7 +319,7 @@ def _device(judged: Judged, screens: Screens | None) -> Row | None:
     return {"shown": signed.shown, "app": signed.app, "model": model, "pages": pages}
 
 
-def _signature(judged: Judged, signed: Signed, sha256: str) -> Row:
+def _signature(judged: Judged, signed: Answer, sha256: str) -> Row:
     row: Row = {"result": signed.result, "why": signed.why, "at": moment(judged.entry.at_ms) if judged.entry else None}
     if not judged.signed:
         return row

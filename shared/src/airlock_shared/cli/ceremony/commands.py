@@ -213,12 +213,12 @@ CEREMONY_COMMANDS = (
 
 def ceremony_group(
     place_of: Callable[[Any], CeremonyMachine],
-    by_light: tuple[click.Command, ...],
+    by_qr: tuple[click.Command, ...],
     device_options: Callable[[click.Command], click.Command] = lambda it: it,
 ) -> click.Group:
     """Return the group of a half; ``place_of`` makes of its folder what the commands stand on.
 
-    ``by_light`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its stations talk to,
+    ``by_qr`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its stations talk to,
     on the half that has one.
     """
 
@@ -228,6 +228,6 @@ def ceremony_group(
         """Lead people through a ceremony; record who holds which role, and what they confirm at each station."""
         context.obj = place_of(context.obj)
 
-    for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_light):
+    for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_qr):
         ceremony.add_command(command)
     return ceremony

@@ -54,7 +54,7 @@ _CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """Hand over what a task brings; False where it did not cross, and has to be tried again."""
     crossing = lead.crossing(state)
-    if lead.light:
+    if lead.pictures:
         crossed = _crosses(lead, showing(task, lead.place))
     elif crossing is None:
         _hand_over_by_hand(lead, task)
@@ -124,7 +124,7 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
             return ""
         if crossing is None:
             place = short(Path(*awaited[0].parts[-2:]))
-            return f"put photos of its page into {place}" if lead.light else f"bring {place} here"
+            return f"put photos of its page into {place}" if lead.pictures else f"bring {place} here"
         return cannot_cross(crossing.parent, None) or other_machine(crossing, state.half, asked)
 
     sign_by_ms = state.sign_by_ms if signatures else 0
@@ -133,7 +133,7 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
         return False
     if new_here():
         return False
-    if lead.light:
+    if lead.pictures:
         return _crosses(lead, scanning(task, lead.place, pictures_source(lead, task)))
     return crossing is None or _crosses(lead, carrying(task, str(crossing), lead.place.folder))
 
@@ -145,8 +145,8 @@ def _here(lead: Lead, task: Task) -> list[Path]:
 
 def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
     """Return what appears when the documents of a task have come; nothing before a camera."""
-    if lead.light:
-        return [] if _CAMERA.fullmatch(lead.light) else [Path(pictures_source(lead, task))]
+    if lead.pictures:
+        return [] if _CAMERA.fullmatch(lead.pictures) else [Path(pictures_source(lead, task))]
     return [(lead.crossing(state) or lead.folder) / name for name in task.brings]
 
 
@@ -157,9 +157,9 @@ def _has_come(path: Path) -> bool:
 
 def pictures_source(lead: Lead, task: Task) -> str:
     """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures."""
-    if _CAMERA.fullmatch(lead.light):
-        return lead.light
-    return str(Path(lead.light).absolute() / task.brings[0].partition(".")[0])
+    if _CAMERA.fullmatch(lead.pictures):
+        return lead.pictures
+    return str(Path(lead.pictures).absolute() / task.brings[0].partition(".")[0])
 
 
 # ---- too late -------------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     def sees() -> str:
         if any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new)))):
             return "new requests are there; was it too late? Then type n"
-        if lead.light:  # sealing puts other pages in the place of the signatures
+        if lead.pictures:  # sealing puts other pages in the place of the signatures
             return "show codes/now.html (signatures) until the outcome"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"

@@ -152,7 +152,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
                          do="show the other machine's newest page, and take pictures of other pages away")  # fmt: skip
 
 
-BY_LIGHT = (codes, scan_hand_over)
+BY_QR = (codes, scan_hand_over)
 
 # ---- carry ----------------------------------------------------------------------------------------------------------
 # ``ceremony gather`` and ``ceremony carry``: what the other machine needs, put together, and copied across.

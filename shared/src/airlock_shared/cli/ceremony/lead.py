@@ -45,14 +45,14 @@ class WorkflowState(NamedTuple):
 class Lead(NamedTuple):
     """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any.
 
-    ``light`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
+    ``pictures`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
     """
 
     program: tuple[str, ...]
     place: WorkflowPlace
     exchange: Path | None
     to_stderr: bool
-    light: str = ""
+    pictures: str = ""
 
     @property
     def folder(self) -> Path:

@@ -73,7 +73,7 @@ def run_command() -> click.Command:
     @click.option(
         "--exchange", type=FOLDER_TYPE, help="The folder or stick through which documents cross, on each machine."
     )
-    @click.option("--qr", "light", metavar="SOURCE",
+    @click.option("--qr", "pictures", metavar="SOURCE",
                   help="Cross by QR codes: camera, camera:N, or a folder for pictures.")  # fmt: skip
     @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
     @json_option
@@ -83,7 +83,7 @@ def run_command() -> click.Command:
         /,
         plan_file: Path,
         exchange: Path | None,
-        light: str | None,
+        pictures: str | None,
         dry_run: bool,
         as_json: bool,
         **device: Any,
@@ -100,7 +100,7 @@ def run_command() -> click.Command:
         Example:
           PROGRAM ceremony run plan.toml --exchange /media/stick
         """
-        if exchange is not None and light:
+        if exchange is not None and pictures:
             raise UsageError("documents cross by --exchange or by --qr", do="give one of them")
         given = context.get_parameter_source("model")
         model = (
@@ -114,7 +114,7 @@ def run_command() -> click.Command:
         place = WorkflowPlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
         program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
-        lead = Lead(program, place, exchange and exchange.absolute(), as_json, light or "")
+        lead = Lead(program, place, exchange and exchange.absolute(), as_json, pictures or "")
         if dry_run:
             _show_tasks(lead, as_json=as_json)
             return
@@ -208,7 +208,7 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
         return take(lead, state, task)
     if task.name == "hand":
         crossed = hand_over(lead, state, task)
-        if crossed and lead.light:
+        if crossed and lead.pictures:
             _show_window(lead, shown)
         return crossed
     if task.name == "seal" and at_a_terminal() and (over := f"outcome of {state.made_here}") not in shown:
@@ -271,7 +271,7 @@ def _show_tasks(lead: Lead, *, as_json: bool) -> None:
 
 def _command(lead: Lead, state: WorkflowState, task: Task) -> list[str]:
     """Return the words of a task's command, as a person would give them after the program's name."""
-    if lead.light and task.name in ("take", "hand"):
+    if lead.pictures and task.name in ("take", "hand"):
         return list(
             showing(task, lead.place)
             if task.name == "hand"

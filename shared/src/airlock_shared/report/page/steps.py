@@ -10,13 +10,13 @@ from airlock_shared.report.page.html import (
     Fact,
     Html,
     bad,
-    beside_fields,
     drawn,
     element,
     hexes,
     joined,
     listed,
     pair_table,
+    screens_of_fields,
     table,
     told,
 )
@@ -106,7 +106,7 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
     ])  # fmt: skip
     under = [joined(element("strong", row["name"]), element("p", row["value"])) for row in request["under"]]
     pages = device["pages"] if device else []
-    first, *groups = beside_fields(pages, request["decided"])
+    first, *groups = screens_of_fields(pages, request["decided"])
     rows = [(drawn(first[0]), joined(*under, *map(_decided, first[1])))]
     rows += [(drawn(screens), joined(*map(_decided, fields))) for screens, fields in groups]
     caption = f"What is signed: {request['title']}; {_of_device(device)}"
