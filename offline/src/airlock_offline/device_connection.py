@@ -81,12 +81,12 @@ def require_ledger(emulator_port: int | None, deployment: Deployment) -> None:
             expected="the software Ledger",
             do="give --emulator PORT; for what is real, fetch the deployment without --test-network",
         )
-    if emulator_port is not None and not deployment.by_software_ledger:
+    if emulator_port is not None and not deployment.worth_nothing:
         raise Refusal(
             "PIN-REHEARSAL",
-            "a software Ledger signs in a rehearsal only",
+            "a software Ledger signs only what is worth nothing",
             got="a production deployment",
-            expected="a rehearsal deployment",
+            expected="a rehearsal or a test network",
             do="plug in the Ledger and leave --emulator out",
         )
 
@@ -134,7 +134,7 @@ class Device:
         """
         if self._app is None:
             self._transport = self._logging(self._open())
-            app = open_app(self._around(self._transport), rehearsal=self._emulator_port is not None)
+            app = open_app(self._around(self._transport), any_build=self._emulator_port is not None)
             if self._emulator_port is not None:
                 self._require_model(model_of_product(app.simulated_product()))
             if self.version not in ("", app.version):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
-from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
+from airlock_shared.documents.deployment import Deployment, nothing_of_worth, parse_deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
 from airlock_shared.host.settings import read_settings
@@ -62,9 +62,9 @@ class OfflineHome:
         """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
         return [parse_deployment(read_input(path)) for path in current(self.home / "pins")]
 
-    def rehearses(self) -> bool:
-        """Tell whether nothing but rehearsals are pinned: a pipe may then answer what only compares."""
-        return only_rehearsals(self.pins())
+    def nothing_of_worth(self) -> bool:
+        """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""
+        return nothing_of_worth(self.pins())
 
     def require_pinned(self, name: str) -> Deployment:
         """Return the pinned deployment of this name. Raises ``UsageError`` when there is none that is in force."""

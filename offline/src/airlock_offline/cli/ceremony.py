@@ -29,7 +29,7 @@ def _place(home: OfflineHome) -> CeremonyMachine:
         home.transcript,
         now_ms,
         lambda name: home.require_pinned(name).fingerprint,
-        home.rehearses,
+        home.nothing_of_worth,
         shows=_shown,
     )
 

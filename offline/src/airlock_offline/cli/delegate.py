@@ -109,7 +109,7 @@ def prove_command(
         say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
         pages = review_pages(MESSAGE_REVIEW, message_fields(challenge.text(), device.listed), device.listed)
         say_all(("", *screen_lines(pages, device.listed, device.version)))
-        ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
+        ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.nothing_at_stake())
         state.record_unenforced(now_ms())
         require_ready(app(), need)
         signature = app().sign_personal_message(path, challenge.text()).rsv

@@ -14,7 +14,7 @@ from airlock_offline.installation import Installation, examine_installation
 from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, holders, may_open, plugged_ledgers, port_of
 from airlock_offline.preflight.isolation import kernel_lines
 from airlock_offline.preflight.ledger import RULE, udev_lines, udev_rule
-from airlock_offline.preflight.page import TRUST, as_rehearsal, installation_lines, system_libraries
+from airlock_offline.preflight.page import TRUST, as_notes, installation_lines, system_libraries
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.nonces import Use, spent_by
 from airlock_shared.checks.times import clock_of, time_advice
@@ -123,7 +123,7 @@ def health_lines(
     yield from installation_lines(installation)
     yield home_line(state.home)
     yield disk_line(state.home, world)
-    yield from as_rehearsal(kernel_lines(state.confinement))  # nothing is signed here
+    yield from as_notes(kernel_lines(state.confinement))  # nothing is signed here
     yield offline_config_line(state.settings_file)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)
@@ -217,7 +217,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
     found = {each.use.digest: each for each in standings(uses, states, now, clock.uncertainty_ms or 0)}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(state.home, [*_copies(state, entries, uses), *in_codes], found, state.transcript, clock.now_ms,
-           piped=state.rehearses(), as_json=as_json)  # fmt: skip
+           piped=state.nothing_of_worth(), as_json=as_json)  # fmt: skip
 
 
 def _copies(state: OfflineHome, entries: Sequence[Entry], uses: Sequence[Use]) -> Iterator[KeptCopy]:

@@ -287,7 +287,7 @@ def _ask_time(state: OfflineHome, stated: str | None) -> str:
         raise UsageError("the time is given already", do="leave out --time, or --watch")
     question = "UTC on your watch, such as 2026-11-21T02:43:00Z: "  # with the answer no wider than the screen
     while True:
-        typed = ask(question, piped=state.rehearses()).strip()
+        typed = ask(question, piped=state.nothing_of_worth()).strip()
         try:
             read_time(typed)
         except UsageError:

@@ -144,7 +144,7 @@ def sign(
     _check_document([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
-    ask = partial(ask_yes, piped=isolation.is_rehearsal())
+    ask = partial(ask_yes, piped=isolation.nothing_at_stake())
     pages = (
         ReviewPages(ask) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
@@ -158,7 +158,10 @@ def sign(
         if was_begun(entries, plan, fingerprint):
             say("These requests were compared on this machine before; their fingerprint is the same.")
         elif not qr and not compared:  # by QR codes, it was asked when it came
-            ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
+            ask_yes(
+                ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT,
+                piped=state.nothing_of_worth(),
+            )
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
         examined = [judged(item, situation, desk) for item in items]

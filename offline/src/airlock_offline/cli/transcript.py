@@ -93,7 +93,7 @@ def seal_transcript(
     signer = choose_signer(plan, signer_name)
     with opened(emulator_port, ledger_path, ToldTransport, told_for=model or "") as device:
         app = isolation.guarded(device.app)
-        while (entry := _seal_once(state, plan, signer, device, app, piped=isolation.is_rehearsal())) is None:
+        while (entry := _seal_once(state, plan, signer, device, app, piped=isolation.nothing_at_stake())) is None:
             pass
     if as_json:
         data = entry.data

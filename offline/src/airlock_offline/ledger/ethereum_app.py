@@ -64,8 +64,8 @@ _FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK = 0x01, 0x10
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
 
 
-def open_app(transport: Transport, *, rehearsal: bool = False) -> EthereumApp:
-    """Return a client when the Ethereum app is open, 1.22.0 or newer, and a release; a ``rehearsal`` takes any build.
+def open_app(transport: Transport, *, any_build: bool = False) -> EthereumApp:
+    """Return a client when the Ethereum app is open, 1.22.0 or newer, and a release; with ``any_build`` any.
 
     A version with a suffix, such as ``1.22.0-dev``, is no release: that build was seen to hash arrays of arrays wrongly.
     Raises ``WrongApp``, ``AppClosed``, ``AppTooOld``, ``NotReleased``, ``Locked``, or another ``DeviceError``.
@@ -81,7 +81,7 @@ def open_app(transport: Transport, *, rehearsal: bool = False) -> EthereumApp:
             f"the Ethereum app is {found.version!r}; we sign with {MINIMUM} or newer",
             do="update it with Ledger Wallet on another machine, then verify its address again",
         )
-    if "-" in found.version and not rehearsal:
+    if "-" in found.version and not any_build:
         raise NotReleased(
             f"the Ethereum app is {found.version!r}, a development build; we sign with releases",
             do="install the released app with Ledger Wallet on another machine, then verify its address again",

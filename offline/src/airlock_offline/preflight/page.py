@@ -162,7 +162,7 @@ def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world
     production = damaged or is_production(pins, software_ledger=told.software_ledger)
     airgap = [*airgap_lines(world), *kernel_lines(told.kernel)]
     lines = [
-        *(airgap if production else as_rehearsal(airgap)),
+        *(airgap if production else as_notes(airgap)),
         *clock_lines(told.now_ms, told.statement, told.valid_ms),
         home_line(home),
         disk_line(home, world),
@@ -191,8 +191,8 @@ def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world
     return PreflightResult(lines, report, production)
 
 
-def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
-    """Return lines as a rehearsal judges them: what would be refused about the air gap is to be looked at."""
+def as_notes(lines: Iterable[Observed]) -> list[Observed]:
+    """Return lines as judged where nothing is at stake: what would be refused about the air gap is to be looked at."""
     return [line._replace(verdict=LOOK, do=f"production refuses this; {line.do}")
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 

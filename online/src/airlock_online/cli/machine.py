@@ -204,4 +204,4 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
         found = {each.use.digest: each for each in standings_of(journal, now_ms())}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(home.folder, [*copies_by_qr(home.folder), *in_codes], found, home.transcript, now_ms(),
-           piped=home.rehearses(), as_json=as_json)  # fmt: skip
+           piped=home.nothing_of_worth(), as_json=as_json)  # fmt: skip

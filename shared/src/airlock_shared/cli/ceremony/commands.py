@@ -84,7 +84,7 @@ def begin(
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
         if people_file is None and not typed:
-            ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
+            ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.nothing_of_worth())
         place.record(CEREMONY_BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
         if not led():
             say("Begun.")
@@ -137,7 +137,7 @@ def confirm(
         say("confirmed by")
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
-        ask_yes("Has each of them compared it, and is it correct?", piped=place.rehearses())
+        ask_yes("Has each of them compared it, and is it correct?", piped=place.nothing_of_worth())
         place.record(
             CHECKPOINT_CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record}
         )
