@@ -45,7 +45,7 @@ def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UsbBus]:
 
 def told(path: str | None = None, model: str = "") -> AirlockError:
     """Open a Ledger and return what is wrong with it."""
-    device = Device(None, path, told_for=model)
+    device = Device(None, path, named_model=model)
     try:
         with pytest.raises(AirlockError) as caught:
             device.app()
@@ -91,14 +91,14 @@ def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbB
     assert type(found) is status.DeviceNotFound
     assert all(part in found.what for part in ("more than one", FIRST, SECOND))
     assert "--ledger" in found.do
-    device = Device(None, SECOND, told_for="flex")
+    device = Device(None, SECOND, named_model="flex")
     device.app()
     device.close()
     assert (first.apdus, bool(second.apdus), device.model) == ([], True, "flex")
 
 
 @pytest.mark.parametrize(
-    ("product_id", "told_for", "said", "do"),
+    ("product_id", "named_model", "said", "do"),
     [
         (0x7011, "nanosp", "is a Flex, and --model, or [ledger] model of config.toml, says Nano S Plus", "leave the"),
         (0x0007, "nanosp", "is a Flex", "it is read from the Ledger"),
@@ -108,20 +108,20 @@ def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbB
     ],
 )
 def test_a_ledger_of_another_model_than_the_one_named_is_asked_for_nothing(
-    bus: UsbBus, product_id: int, told_for: str, said: str, do: str
+    bus: UsbBus, product_id: int, named_model: str, said: str, do: str
 ) -> None:
     plugged = bus.plug(product_id)
-    found = told(model=told_for)
+    found = told(model=named_model)
     assert (type(found), said in found.what, do in found.do) == (status.WrongModel, True, True)
     assert plugged.apdus == []
 
 
-@pytest.mark.parametrize(("product_id", "told_for"), [(0x5011, "nanosp"), (0xA011, "nanosp"), (0x5011, "")])
+@pytest.mark.parametrize(("product_id", "named_model"), [(0x5011, "nanosp"), (0xA011, "nanosp"), (0x5011, "")])
 def test_the_model_that_is_named_and_one_that_nobody_knows_are_used(
-    bus: UsbBus, product_id: int, told_for: str
+    bus: UsbBus, product_id: int, named_model: str
 ) -> None:
     bus.plug(product_id)
-    device = Device(None, None, told_for=told_for)
+    device = Device(None, None, named_model=named_model)
     device.app()
     device.close()
 
@@ -184,7 +184,7 @@ def test_a_ledger_that_is_still_open_is_looked_at_anew(bus: UsbBus) -> None:
 
 def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbBus) -> None:
     bus.plug(0xA011, seed=SEED)
-    device = Device(None, None, told_for="nanosp")
+    device = Device(None, None, named_model="nanosp")
     look(device)
     assert (device.model, device.listed) == ("nanosp", "nanosp")
 

@@ -197,7 +197,7 @@ def answering(asked: list[str], typed: str) -> Callable[..., str]:
 PREPARE = Task("prepare", (), "", done=True, attempt=2)
 
 
-def told_by(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *tasks: Task) -> WorkflowState:
+def reply_members(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *tasks: Task) -> WorkflowState:
     return WorkflowState(half, CROSSING, {}, [PREPARE, *tasks], sign_by_ms, unsent=False, there=names_in(lead.folder))
 
 
@@ -208,13 +208,13 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
     for exchange, said in ((True, "stick is not there: plug in the stick"), (False, "bring c/requests.json here")):
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
-            _do(lead, told_by(lead), TAKE, set())
+            _do(lead, reply_members(lead), TAKE, set())
 
 
 def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lead = lead_at(tmp_path)
     (tmp_path / "stick").mkdir()
-    told = told_by(lead)
+    told = reply_members(lead)
     slept: list[float] = []
 
     def bring(seconds: float) -> None:
@@ -236,7 +236,7 @@ def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(Lead, "child", lambda *_: 5)
     monkeypatch.setattr(run_module, "await_outcome", lambda *_: True)
     task = Task(name, ("signer",), "", done=False, of="first", brings=("requests.json",))
-    assert _do(lead, told_by(lead, "offline"), task, set()) is False
+    assert _do(lead, reply_members(lead, "offline"), task, set()) is False
     assert len(asked) == 1
     assert "Ledger" in asked[0]
 
@@ -277,7 +277,7 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
         return 0
 
     monkeypatch.setattr(Lead, "child", child)
-    assert _do(lead, told_by(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
+    assert _do(lead, reply_members(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
     late = "waiting: too late to sign; signed ones still count; Enter prepares them again"
     begin = "waiting: start ceremony run on the air-gapped machine"
     assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
@@ -336,7 +336,7 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
             for name in task.brings:
                 (lead.folder / name).touch()
         with pytest.raises(Stands):
-            _do(lead, told_by(lead, half, 0, task), task, set())
+            _do(lead, reply_members(lead, half, 0, task), task, set())
         assert len(lines[-1]) <= 78, lines[-1]
         return lines[-1]
 
@@ -418,7 +418,7 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     for code in (2, 4, 8):
         monkeypatch.setattr(Lead, "child", lambda _lead, _words, code=code: code)
-        assert _do(lead, told_by(lead, half, 0, task), task, set()) is False
+        assert _do(lead, reply_members(lead, half, 0, task), task, set()) is False
     assert asked == ["Put this right, then press Enter: it goes on here. Ctrl-C stops. "] * 3
     assert not (lead.folder / "handed-over").exists()
 
@@ -431,7 +431,7 @@ def test_signatures_that_were_made_again_under_the_next_name_are_taken(
     assert line_of("online", SIGNATURES).startswith("waiting: ")
     (crossing / "signatures-2.json").touch()
     lead = lead_at(tmp_path)
-    assert _do(lead, told_by(lead), SIGNATURES, set()) is False  # where it stands is asked anew
+    assert _do(lead, reply_members(lead), SIGNATURES, set()) is False  # where it stands is asked anew
     facts = Facts(brought=frozenset({"signatures-2.json"}))
     assert ("signatures-2.json",) in [
         task.brings for task in workflow_tasks(PLAN, "online", (), facts) if task.name == "take"
@@ -474,7 +474,7 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
 
     monkeypatch.setattr(crossing_module, "_progress", lines.append)
     monkeypatch.setattr(crossing_module, "sleep", prepare_again)
-    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
+    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
     assert lines == ["waiting: press Enter on the online machine: it prepares them again (0 s)", ""]
     assert "It is too late to sign these." in capsys.readouterr().err
     taken = ("ceremony", "carry", f"{crossing}/requests-2.json", "-o", str(lead.folder))
@@ -485,7 +485,7 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
 def test_what_was_signed_in_time_goes_on(tmp_path: Path, too_late: list[tuple[str, ...]]) -> None:
     lead = lead_at(tmp_path)
     (lead.folder / "signatures.json").touch()
-    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
+    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
     assert len(too_late) == 1
 
 
@@ -494,7 +494,7 @@ def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
 ) -> None:
     lead = lead_at(tmp_path)
     with pytest.raises(click.exceptions.Exit) as ended:
-        _do(lead, told_by(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
+        _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
     assert (ended.value.exit_code, len(too_late)) == (7, 1)
 
 
@@ -504,10 +504,10 @@ def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still
 ) -> None:
     lead, asked = lead_at(tmp_path, pictures="camera"), list[str]()
     monkeypatch.setattr(crossing_module, "ask", answering(asked, typed))
-    assert _do(lead, told_by(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
+    assert _do(lead, reply_members(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
     assert [words[0] for words in too_late] == [command]
     assert len(asked) == 1
-    assert _do(lead, told_by(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
+    assert _do(lead, reply_members(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
     assert len(asked) == 1
 
 
@@ -529,7 +529,7 @@ def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     monkeypatch.setattr(Lead, "child", child)
-    told = told_by(lead, "online", NOW_MS, SUBMIT)
+    told = reply_members(lead, "online", NOW_MS, SUBMIT)
     monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(unsent=unsent))
     if unsent:
         assert _do(lead, told, SUBMIT, set()) is False
@@ -573,7 +573,7 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
 
     monkeypatch.setattr(Lead, "child", child)
     (lead.folder / "requests.json").touch()
-    told = told_by(lead, "offline", 0, SEAL)
+    told = reply_members(lead, "offline", 0, SEAL)
     monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(tasks=[*told.tasks[:1], SEAL]))
     assert _do(lead, told, SEAL, set()) is (not typed)
     assert lines[:2] == [f"waiting: {seen}; Enter seals"] * 2

@@ -17,9 +17,9 @@ def _shown(station: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]
     """Yield the page of the last preflight, or what is not in order there, for the station at which people agree to it."""
     reports = [entry.data for entry in entries if entry.event == "preflight"]
     if station == "preflight" and reports:
-        from airlock_offline.preflight.page import preflight_verdict_lines, told_lines
+        from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 
-        yield from told_lines(reports[-1], kit=False, whole=whole)
+        yield from report_lines(reports[-1], kit=False, whole=whole)
         yield from preflight_verdict_lines(reports[-1], whole=whole)
 
 

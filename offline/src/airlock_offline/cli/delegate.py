@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.device_waits import ToldTransport
+from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
@@ -102,7 +102,7 @@ def prove_command(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))
-    with opened(emulator_port, ledger_path, ToldTransport, told_for=model or "") as device:
+    with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         device.look(app, need)
         say("The delegate key signs this text:")

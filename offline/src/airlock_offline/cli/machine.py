@@ -51,7 +51,7 @@ from airlock_shared.host.machine import (
     program_line,
 )
 from airlock_shared.report.evidence.timeline import parse_transcript
-from airlock_shared.report.facts import outcomes_told, standings
+from airlock_shared.report.facts import outcomes_recorded, standings
 from airlock_shared.text.safe import safe
 
 # ---- config ---------------------------------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
         say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {time_advice()}")
     states = {}
     if online_transcript is not None:
-        states = outcomes_told(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))
+        states = outcomes_recorded(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))
         say("The outcomes are what the online machine says; compare its transcript's head with its screen.")
     uses, _ = spent_by(entries)
     now = None if clock.uncertainty_ms is None else clock.now_ms

@@ -85,7 +85,7 @@ class ReviewPages:
         self._page: list[list[str]] = []
         self._sections: list[list[str]] = []
         self._ledger: list[str] = []
-        self._told: list[str] = []
+        self._said_before: list[str] = []
         self.opened: set[str] = set()
 
     def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
@@ -94,7 +94,7 @@ class ReviewPages:
         It has what nobody compared, what stands out, and ``five`` lines. Of what cannot be signed there are none: each
         section is shown, until the last one was turned. ``ledger`` is the list that stands beside the Ledger.
         """
-        self._ledger, self._told, self.opened = ledger, [], set()
+        self._ledger, self._said_before, self.opened = ledger, [], set()
         if five:
             if led() and not self._page:  # what was said before is not pushed away unread
                 with SingleKeys() as keys, key_line():
@@ -160,7 +160,7 @@ class ReviewPages:
 
     def tell(self, text: str) -> None:
         """Say what stands above the question, also after a section was opened."""
-        self._told.append(text)
+        self._said_before.append(text)
         say(text)
 
     def ask(self, question: str) -> None:
@@ -182,7 +182,7 @@ class ReviewPages:
         self._turn_all([section])
         self.opened.add(_called(section))
         self._show_page()
-        say_all(self._told)
+        say_all(self._said_before)
         self._say_sections()
 
     def with_list(self, transport: Transport) -> Transport:

@@ -149,7 +149,7 @@ def sign(
         ReviewPages(ask) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
     around = pages.with_list if pages else lambda it: it
-    with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
+    with opened(emulator_port, ledger_path, around, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         desk = _desk(state, entries, device, app, ask, pages)
         if (first := first_to_sign(items, situation, desk)) is not None:
@@ -167,7 +167,7 @@ def sign(
         examined = [judged(item, situation, desk) for item in items]
         document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
         groups = GroupPages(
-            groups_of(examined, desk.used, lambda case: _told_of_the_ledger(case, device.listed)[1]),
+            groups_of(examined, desk.used, lambda case: _listed_pages(case, device.listed)[1]),
             confirmed_on_pages(entries, plan, fingerprint),
             pages,
             ask,
@@ -267,7 +267,7 @@ def _desk(
             say(setting)
 
     def list_pages(examined: Examined) -> None:
-        pages, _ = _told_of_the_ledger(examined.case, device.listed)
+        pages, _ = _listed_pages(examined.case, device.listed)
         listed = review.screen_lines(pages, device.listed, device.version, each=not on_screen)
         if on_screen:
             on_screen.set_list(examined.received.request.step, list(listed))
@@ -276,7 +276,7 @@ def _desk(
 
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.blocks_signing() else examined.case
-        pages, notes = _told_of_the_ledger(to_sign(examined, state), device.listed)
+        pages, notes = _listed_pages(to_sign(examined, state), device.listed)
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
         if case is not None:
             mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
@@ -348,7 +348,7 @@ def _sign_all(
     return results, None
 
 
-def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
+def _listed_pages(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
     """Return the device's pages of what it will be asked to sign, and the notes on what they do not show in full."""
     if case is None:
         return [], []

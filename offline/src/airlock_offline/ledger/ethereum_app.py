@@ -136,15 +136,17 @@ class EthereumApp:
         reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
         return account_in(reply, doing)
 
-    def sign_typed_data(self, path: str, typed_data: TypedData, told: FilteredMessage | None = None) -> DeviceSignature:
+    def sign_typed_data(
+        self, path: str, typed_data: TypedData, filtered: FilteredMessage | None = None
+    ) -> DeviceSignature:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages.
 
-        What it is ``told`` of the message says what it shows instead, and needs Raw messages off.
+        With ``filtered`` it shows what that says in the place of the raw values, and needs Raw messages off.
         """
         doing = "sign the typed data"
         self.may_have_signed = False
         require_no_fault(typed_data)
-        flow = told.flow(path, typed_data) if told else fields_flow(path, typed_data)
+        flow = filtered.flow(path, typed_data) if filtered else fields_flow(path, typed_data)
         first, *rest = flow.definitions
         reply, sw = self.exchange(first)
         if sw == SW_PARAMETER:  # a flow was left half-way, and is forgotten now: once more
@@ -154,7 +156,7 @@ class EthereumApp:
             self.require_silence(*self.exchange(apdu), doing)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
             reply, sw = self.exchange(apdu, person=True)
-            if told is None or not told.takes(apdu, reply, sw):
+            if filtered is None or not filtered.takes(apdu, reply, sw):
                 self.require_silence(reply, sw, doing)
         return self.ask_to_sign(flow.sign, doing, RAW_MESSAGES)
 

@@ -265,7 +265,7 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
         return
     if case.call.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
-    told = case.told_token
+    told = case.token_for_device
     if not told:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
     if case.call.call.name == "approve":

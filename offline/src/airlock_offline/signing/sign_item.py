@@ -287,7 +287,7 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     if not isinstance(case, IntentCase):
         if filled is None:
             return app.sign_authorization(signer.path, for_ledger(case.request.payload)), "authorization"
-        if token := case.told_token:
+        if token := case.token_for_device:
             app.provide_token(token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":

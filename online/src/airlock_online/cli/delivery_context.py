@@ -57,7 +57,7 @@ from airlock_shared.venue.services import TWAP
 _SHOWN = 20
 
 
-class ToldOutcome(NamedTuple):
+class OutcomeSummary(NamedTuple):
     """What was told of an order: its step, its state (empty where an error was told), its anomalies, its exit code."""
 
     step: str
@@ -66,7 +66,7 @@ class ToldOutcome(NamedTuple):
     code: ExitCode
 
 
-def tally_lines(told: Sequence[ToldOutcome]) -> Iterator[str]:
+def tally_lines(told: Sequence[OutcomeSummary]) -> Iterator[str]:
     """Yield how many ended how, and each that needs a person; nothing for one order, which stands just above."""
     if len(told) < 2:
         return
@@ -111,7 +111,7 @@ class Desk:
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
-        self._told: list[ToldOutcome] = []
+        self._summaries: list[OutcomeSummary] = []
         self._last: dict[str, list[str]] = {}
         self._requests: dict[str, dict[str, Request]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
@@ -191,7 +191,7 @@ class Desk:
                 self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
-                self._told.append(ToldOutcome(step, "", 0, error.exit_code))
+                self._summaries.append(OutcomeSummary(step, "", 0, error.exit_code))
             return error.exit_code
         self._sleep(0)  # after an interrupt nothing is told: the journal has it
         expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
@@ -200,7 +200,7 @@ class Desk:
             self._tell(step, outcome, expectations, failure)
             self.journal.tell(digest, outcome.state)
             code = failure.exit_code if failure else ExitCode.DONE
-            self._told.append(ToldOutcome(step, outcome.state.value, len(outcome.anomalies), code))
+            self._summaries.append(OutcomeSummary(step, outcome.state.value, len(outcome.anomalies), code))
         return code
 
     def show_last(self) -> None:
@@ -220,7 +220,7 @@ class Desk:
 
     def tally(self) -> None:
         """Say, after several orders, how many ended how, and which of them need a person."""
-        for line in tally_lines(self._told):
+        for line in tally_lines(self._summaries):
             say(line)
 
     def _tell(

@@ -277,11 +277,11 @@ def _look_before(
             continue
         seen = read_referral(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
-        told_first = [f"step {step}: referral code {safe(code_text(wish.code))}"]
-        told_first += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
+        first_lines = [f"step {step}: referral code {safe(code_text(wish.code))}"]
+        first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
         for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
-            told_first += rows("    WARNING: ", warning)
-        show_by_screens(told_first)  # before anything has a deadline
+            first_lines += rows("    WARNING: ", warning)
+        show_by_screens(first_lines)  # before anything has a deadline
         facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
         told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
         home.transcript.record("referral-read", facts | told, now_ms())

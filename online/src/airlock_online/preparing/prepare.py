@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_told, pnl_of, reply_names, require_named, whole
+from airlock_online.clients.reply_values import delegation_read, pnl_of, reply_names, require_named, whole
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
@@ -389,7 +389,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
     read = sources.answered(partial(sources.builder.read, "delegation", fields))
-    read = delegation_told(read, sources.config.speech.replies["delegation"])
+    read = delegation_read(read, sources.config.speech.replies["delegation"])
     if type(read) is not dict or type(read.get("isEnabled")) is not bool:
         raise ServiceError(
             "the answer about the delegate has an unknown shape", do="set [paths] delegation in the services file"

@@ -192,7 +192,7 @@ def read_deployment(value: Any) -> Deployment:
         {"intentDeadlineMs": int},
         dict.fromkeys(("slippagePercent", "executionFeeWei"), str),
     )
-    token, filters = _told_to_a_ledger(value, contracts)
+    token, filters = _device_metadata(value, contracts)
     signed = to_json(value["signed"]).decode()
     deployment = Deployment(
         name=read_matching(value["name"], "name", NAME, "a name in lower case"),
@@ -263,7 +263,7 @@ def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentEr
     return error
 
 
-def _told_to_a_ledger(
+def _device_metadata(
     value: dict[str, Any], contracts: dict[str, bytes]
 ) -> tuple[TokenMetadata | None, Mapping[str, MessageFilters]]:
     told, filters = dict(value.get("device_metadata", {})), {}

@@ -29,10 +29,10 @@ def judge(evidence: Evidence) -> list[Judged]:
     if requests is None:
         return []
     entries = evidence.transcripts.get("offline", [])
-    begun = [entry.seq for entry in evidence.told("offline", SIGN_BEGUN, requests=requests.fingerprint)]
+    begun = [entry.seq for entry in evidence.events("offline", SIGN_BEGUN, requests=requests.fingerprint)]
     pins = [
         {name: value for name, value in entry.data.items() if name not in ("deployment", "replaced")}
-        for entry in evidence.told("offline", "struct-pinned", deployment=evidence.deployment.name)
+        for entry in evidence.events("offline", "struct-pinned", deployment=evidence.deployment.name)
         if not begun or entry.seq < begun[-1]  # what was pinned later was not signed under
     ]
     deployment = evidence.deployment._replace(structs=with_pins(evidence.deployment.structs, pins))

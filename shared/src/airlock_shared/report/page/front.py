@@ -21,8 +21,8 @@ from airlock_shared.report.page.html import (
     joined,
     listed,
     pair_table,
+    sentence,
     table,
-    told,
     words,
 )
 from airlock_shared.report.page.labels import label
@@ -345,7 +345,7 @@ def _read(promises: Sequence[Row], outcome: Row) -> object:
 def _promise(promise: Row) -> Html:
     kept = f" ({_KEPT[promise['kept']]})"
     promised = "" if promise["promised"] == promise["found"] else f"; promised: {promise['promised']}"
-    return joined(told(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
+    return joined(sentence(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
 
 
 def outcome_transaction(outcome: Row) -> str:

@@ -40,7 +40,7 @@ def text(value: object) -> str:
     return value if isinstance(value, Html) else _held_together(escaped(value))
 
 
-def told(value: object) -> Html:
+def sentence(value: object) -> Html:
     """Return a sentence of ours as :func:`text` does, but for backslashes: parts of it may have been made safe before."""
     return Html(_held_together(escape(safe_again(str(value), limit=LONGEST), quote=True)))
 
