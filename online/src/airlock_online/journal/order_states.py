@@ -151,8 +151,8 @@ CONTRADICTIONS = frozenset({"not-what-was-signed", "not-as-before", "other-track
 class KnownOrder(NamedTuple):
     """All that is known of one order.
 
-    ``signed`` are the members of its events that the signed message decides, as :func:`order_members` gives them: ``type`` is
-    the initiation event of its kind of order. ``contradicted`` is whether an event told of another order.
+    ``signed`` are the members of its events that the signed message decides, as :func:`order_members` gives them: ``type``
+    is the initiation event of its kind of order. ``contradicted`` is whether an event told of another order.
     """
 
     signed: Mapping[str, object] = {}

@@ -33,7 +33,7 @@ _NOTE = re.compile(
 _CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
 _NAMES_AT_MOST = 1000
 _PATH_AT_MOST = 26
-_SPARE_BYTES = 64 << 10  # beside what is handed over: a file system has its own needs
+_SPARE_BYTES = 64 << 10  # beyond what is handed over: a file system has its own needs
 
 
 def names_in(folder: Path) -> frozenset[str]:
@@ -84,8 +84,8 @@ def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
         if name == "take":
             return asked or f"{machine} waits, {at}: carry the stick"
         return f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
-    beside = names_in(crossing.parent) - {crossing.name}
-    others = [found[1] for name in beside if (found := _CROSSING.fullmatch(name))]
+    other = names_in(crossing.parent) - {crossing.name}
+    others = [found[1] for name in other if (found := _CROSSING.fullmatch(name))]
     if crossing.name[:-17] in others:
         return "another plan of this id is there; compare it with paper"
     return f"is it this stick? Start run on {machine}" if others else f"start ceremony run on {machine}"
