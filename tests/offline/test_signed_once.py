@@ -409,7 +409,7 @@ def test_a_signature_that_is_on_record_and_cannot_be_kept_is_told_as_signed(
 
     table = Table(tmp_path, ledger())
     with monkeypatch.context() as patches:
-        patches.setattr(OfflineHome, "keep_signed", full)
+        patches.setattr(OfflineHome, "keep_signature", full)
         with pytest.raises(UsageError, match="the Ledger has signed step desk-key, but"):
             sign(table, case())
     assert (table.events, table.kept()) == (["signing", "signed"], [])

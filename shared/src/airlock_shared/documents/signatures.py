@@ -44,10 +44,11 @@ class SignaturesHeader(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """One item: ``result`` is ``signed``, ``refused`` (``why`` is a check id) or ``declined`` (``why`` says by whom).
+    """What became of one request: ``result`` is ``signed``, ``refused`` or ``declined`` (``why`` says by whom).
 
-    ``digest`` is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is ``fields``,
-    ``hashes`` or ``transaction`` on the Ledger, or ``by another wallet``.
+    Of a refused one ``why`` is a check's id, or the error that ended the command before or while it was signed. ``digest``
+    is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is what the Ledger showed (``fields``,
+    ``filters``, ``hashes``, ``transaction`` or ``authorization``), or ``by another wallet``.
     """
 
     step: str
