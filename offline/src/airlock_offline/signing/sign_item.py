@@ -292,8 +292,8 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
-    told = filtered_message(case)
-    return app.sign_typed_data(signer.path, typed_data_of(case), told), "filters" if told else "fields"
+    filtered = filtered_message(case)
+    return app.sign_typed_data(signer.path, typed_data_of(case), filtered), "filters" if filtered else "fields"
 
 
 # ---- stopped --------------------------------------------------------------------------------------------------------
