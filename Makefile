@@ -27,7 +27,7 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs mutate differential clean \
+.PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs vectors mutate differential clean \
         speculos offline-kit online-bundle left-out
 
 help: ## Show this list
@@ -125,6 +125,9 @@ bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded picture
 
 docs: $(VENVS)/dev/.done $(VENVS)/offline/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
+
+vectors: $(VENVS)/dev/.done ## Write the good test vectors anew, by other libraries: after a change of a struct
+	@for name in deployments payloads transactions; do PYTHONPATH=tests $(VENVS)/dev/bin/python tests/shared/make_$$name.py || exit 1; done
 
 .PHONY: qemu
 qemu:

@@ -212,6 +212,8 @@ def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any)
         node[last] = operation["set"]
     elif "drop" in operation:
         del node[last]
+    elif "count" in operation:  # of a list of the document
+        node[last] = len(document[operation["count"]])
     elif "insert" in operation:
         node.insert(last, operation["insert"])
     elif "copy" in operation:
