@@ -126,7 +126,11 @@ bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded picture
 docs: $(VENVS)/dev/.done $(VENVS)/offline/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
 
-vectors: $(VENVS)/dev/.done ## Write the good test vectors anew, by other libraries: after a change of a struct
+CONTRACTS := online/rehearsal/src/airlock_rehearsal/contracts
+
+vectors: $(VENVS)/dev/.done $(NODE)/.done ## Write the good test vectors and the rehearsal's contracts anew: after a change of a struct
+	@test ! -d $(NODE)/node_modules/solc || { mkdir -p .tools && NODE_PATH=$(CURDIR)/$(NODE)/node_modules \
+		node tests/node/compile.mjs $(CONTRACTS) > .tools/contracts.json && cp .tools/contracts.json $(CONTRACTS)/; }
 	@for name in deployments payloads transactions; do PYTHONPATH=tests $(VENVS)/dev/bin/python tests/shared/make_$$name.py || exit 1; done
 
 .PHONY: qemu
