@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_online.cli.delivery_context import ToldOutcome, tally_lines
+from airlock_online.cli.delivery_context import OutcomeSummary, tally_lines
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import ExitCode
 from online.online_command import CLOSE, CODE, OnlineCommand
@@ -12,10 +12,10 @@ DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
 
 def test_what_is_open_wrong_or_odd_is_named() -> None:
     told = [
-        ToldOutcome("a", "FILLED", 1, DONE),
-        ToldOutcome("b", "UNKNOWN", 0, UNKNOWN),
-        ToldOutcome("c\x1b[2J", "", 0, ExitCode.SERVICE),
-        ToldOutcome("d", "FILLED", 0, DONE),
+        OutcomeSummary("a", "FILLED", 1, DONE),
+        OutcomeSummary("b", "UNKNOWN", 0, UNKNOWN),
+        OutcomeSummary("c\x1b[2J", "", 0, ExitCode.SERVICE),
+        OutcomeSummary("d", "FILLED", 0, DONE),
     ]
     first, second, *rest = tally_lines(told)
     assert first == "4 orders: 2 FILLED, 1 UNKNOWN, 1 stopped by an error."
@@ -26,7 +26,7 @@ def test_what_is_open_wrong_or_odd_is_named() -> None:
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
-    lines = list(tally_lines([ToldOutcome(f"s{number}", "UNKNOWN", 0, UNKNOWN) for number in range(25)]))
+    lines = list(tally_lines([OutcomeSummary(f"s{number}", "UNKNOWN", 0, UNKNOWN) for number in range(25)]))
     assert (len(lines), lines[-1]) == (23, "  and 5 more: airlock-online status")
 
 
