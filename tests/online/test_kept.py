@@ -160,21 +160,6 @@ def test_an_answer_that_does_not_end_has_an_end(said: bytes) -> None:
     assert talk.connections == 2
 
 
-def test_an_answer_that_drips_has_an_end() -> None:
-    def drip(connection: socket.socket) -> None:
-        connection.recv(4096)
-        connection.sendall(PLAIN)
-        for _ in range(60):
-            connection.sendall(b"x: y\r\n")
-            time.sleep(0.1)
-
-    with server(drip) as port, Http(SOON) as http:
-        began = time.monotonic()
-        with pytest.raises(ServiceError, match="did not end in time"):
-            number_of(http, port)
-        assert time.monotonic() - began < 3
-
-
 @pytest.mark.parametrize(
     ("said", "why"),
     [

@@ -14,10 +14,8 @@ from online.chain.ground import ONE, OPENED_S, USDC_ONE, Ground
     ("step", "member", "opened_s"),
     [
         ("close", "_openTimestamp", OPENED_S[0, 2] + 1),
-        ("close", "_openTimestamp", 0),
         ("close-coin", "_openTimestamp", OPENED_S[7, 0] - 1),
         ("take-profit", "timestamp", OPENED_S[0, 1] + 1),
-        ("stop-loss", "timestamp", 0),
     ],
 )
 def test_a_signed_intent_for_an_earlier_position_in_the_slot_is_rejected(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from online.rehearsal.conftest import OpenClient
-from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, STRANGER, TRADER, Json, ServicesClient
+from online.rehearsal.services_client import DELEGATE, PROMPT, START_MS, TRADER, Json, ServicesClient
 
 T, D = TRADER.address, DELEGATE.address
 NOW_S = START_MS // 1000
@@ -13,10 +13,6 @@ NOW_S = START_MS // 1000
 
 def delegate_payload(desk: ServicesClient, **fields: Any) -> Json:
     return desk.build("delegate", **({"trader": T, "delegate": D, "expirySeconds": NOW_S + 60} | fields))
-
-
-def code_payload(desk: ServicesClient, **fields: Any) -> Json:
-    return desk.build("referral-set-code", **({"referee": T, "code": "TREASURY"} | fields))
 
 
 def settled(desk: ServicesClient, payload: Json, key: Any = TRADER) -> Json:
@@ -41,15 +37,6 @@ def test_a_delegation_begins_and_ends(desk: ServicesClient) -> None:
     assert desk.read("/v2/delegation", trader=T, delegate=D)["isEnabled"] is False
 
 
-def test_the_two_nonce_spaces_do_not_meet(desk: ServicesClient) -> None:
-    assert settled(desk, code_payload(desk, nonce="7"))["status"] == "confirmed"
-    assert desk.read("/v2/reads/nonce", trader=T, check="7", space="referral")["used"] is True
-    assert desk.read("/v2/reads/nonce", trader=T, check="7")["used"] is False
-    assert settled(desk, delegate_payload(desk, nonce="7"))["status"] == "confirmed"
-    assert desk.read("/v2/reads/nonce", trader=T, check="7")["used"] is True
-    assert desk.services.posts["relayer"] == {"7": 2}
-
-
 def test_an_intent_is_pending_until_it_settles(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(pacing_s=60))
     payload = delegate_payload(desk)
@@ -71,14 +58,3 @@ def refused(desk: ServicesClient, payload: Json, words: str, key: Any = TRADER, 
 
 def test_a_batched_intent_is_refused(shared_desk: ServicesClient) -> None:
     refused(shared_desk, shared_desk.close_payload(), "does not take CloseTradeReq")
-
-
-def test_a_used_nonce_is_refused(desk: ServicesClient) -> None:
-    payload = delegate_payload(desk)
-    settled(desk, payload)
-    refused(desk, payload, "nonce is consumed")
-
-
-def test_a_delegate_may_not_register_a_delegate(desk: ServicesClient) -> None:
-    desk.register_delegate()
-    refused(desk, delegate_payload(desk, delegate=STRANGER.address), "may not sign for", DELEGATE)
