@@ -153,12 +153,16 @@ class Desk:
         return self.submit("--json")
 
 
-@pytest.fixture(
-    params=[(USUAL, SecondVenue), (OTHER, SecondVenue), (TYPES, OtherSpeech)],
-    ids=["usual-types", "by-profile", "by-services"],
-)
+VENUES = {
+    "usual-types": (USUAL, SecondVenue),
+    "by-profile": (OTHER, SecondVenue),  # it goes the whole way of transactions below, too
+    "by-services": (TYPES, OtherSpeech),
+}
+
+
+@pytest.fixture(params=every_nth([*VENUES], 3))
 def venue(request: pytest.FixtureRequest) -> Iterator[SecondVenue]:
-    types, speaking = request.param
+    types, speaking = VENUES[request.param]
     with second_venue(TRADER, types=types, speaking=speaking) as running:
         yield running
 
