@@ -141,7 +141,7 @@ def _iso_s(value: object) -> int | None:
 def _word_at(data: Mapping[str, Any], words: Mapping[str, str], place: str, within: str) -> StatusWord:
     value, where = value_at(data, place), f"{within}{place}"
     if type(value) is str and value in KNOWN:
-        return StatusWord(KNOWN[value], value, False)
+        return StatusWord(value, value, False)
     if type(value) is str and value in words:
         told = f"the reply says {safe(value, limit=100)!r} at {where}, which the services file calls {words[value]}"
         return StatusWord(words[value], told, False, value)

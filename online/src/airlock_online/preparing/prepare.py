@@ -21,7 +21,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.forms import split_decimals
-from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech, part_name
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -47,10 +47,7 @@ def own_fields(step: Step, situation: Situation, members: Mapping[str, str]) -> 
 
     Raises ``UsageError`` for a leaf of which the plan says nothing, and for one that is no number where decimals are wanted.
     """
-    return {
-        member: _value(step, situation, *split_decimals(source[len(PLACEHOLDER) :]))
-        for member, source in members.items()
-    }
+    return {member: _value(step, situation, *split_decimals(source)) for member, source in members.items()}
 
 
 def _value(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
@@ -247,7 +244,7 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
         )
     at, members = speech.paths[build_name(step)], request_members(step, speech)
     if step.action.name == CUSTOM:
-        leaves = {member: source for member, source in members.items() if is_part(source)}
+        leaves = {member: part for member, source in members.items() if (part := part_name(source)) is not None}
         rest = {member: source for member, source in members.items() if member not in leaves}
         return BuildRequest(at, own_fields(step, situation, leaves), members=rest)
     fields = fields_to_send(step, situation)
