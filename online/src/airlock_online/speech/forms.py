@@ -256,8 +256,6 @@ def _in_source(member: str, source: Any, known: Collection[str] | None) -> Itera
         yield from _constant(member, source, known or ())
     elif part == NOT_SENT and member not in (known or ()):
         yield f"{member} = {source!r}: it is not sent anyway"
-    elif part in (NOT_SENT, ACCOUNT):
-        return
     elif known is None:
         leaf, decimals = split_decimals(part)
         if _place(leaf) or decimals > _DECIMALS_AT_MOST:
@@ -265,7 +263,7 @@ def _in_source(member: str, source: Any, known: Collection[str] | None) -> Itera
     elif "page" in known and part.startswith(NEXT):
         if wrong := _place(part.removeprefix(NEXT)):
             yield f"{member} = {source!r}: {wrong}"
-    elif part not in known:
+    elif part not in {*known, NOT_SENT, ACCOUNT}:
         yield f"{member} = {source!r} is sent nowhere; {meant(part, known)}"
 
 

@@ -162,8 +162,8 @@ class Speech(NamedTuple):
         return self.replies.get(f"{route}-{struct}", self.replies[route])
 
     def request(self, name: str) -> dict[str, Any]:
-        """Return what differs of a request to the builder: what holds for all, and for the one of this name."""
-        return {**self.requests.get(ALL, {}), **self.requests.get(name, {})}
+        """Return what differs of a request to the builder: what holds for all that ship, and for the one of this name."""
+        return {**(self.requests.get(ALL, {}) if name in PATHS else {}), **self.requests.get(name, {})}
 
     @property
     def rows(self) -> dict[tuple[str, str], Any]:
