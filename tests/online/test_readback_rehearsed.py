@@ -13,7 +13,7 @@ from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderState
-from airlock_online.readback.expectations import Expectation
+from airlock_online.readback.expectations import Expectation, Scene
 from airlock_online.readback.read_back import read_back
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
@@ -71,7 +71,7 @@ def built(action: str, services: RehearsalServices, client: Http) -> Request:
 
 def promises_of(request: Request, services: RehearsalServices, desk: DeliveringMachine) -> list[Expectation]:
     builder = BuilderClient(services.builder_url, desk.world.http)
-    return read_back(request, desk.events, builder, OnlineConfig(), desk.now_ms)
+    return read_back(Scene(request, desk.events, builder, OnlineConfig(), desk.now_ms))
 
 
 def kept(promises: list[Expectation]) -> set[bool | None]:
