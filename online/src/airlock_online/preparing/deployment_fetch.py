@@ -165,7 +165,7 @@ def _table(value: Any) -> dict[str, Any]:
     return value
 
 
-def _beside(document: Any, path: str) -> Any:
+def _optional(document: Any, path: str) -> Any:
     """Return what stands at a place whose table is there; None where the venue does not tell it."""
     table, _, name = path.rpartition(".")
     return value_at(_at(document, table) if table else document, name)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_told, pnl_of, reply_names, require_named, whole
+from airlock_online.clients.reply_values import delegation_read, pnl_of, reply_names, require_named, whole
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
@@ -69,7 +69,7 @@ def with_decimals(text: str, decimals: int, where: str) -> str:
     return to_human(int(text), Unit(where, decimals))
 
 
-# ---- beside ---------------------------------------------------------------------------------------------------------
+# ---- extra members --------------------------------------------------------------------------------------------------
 # What a builder sends beside the members of a payload that the specification lists: named to people, and not carried.
 # What is hashed is made of the listed members alone: ``domain``, ``types`` and ``message`` of an intent, which stay
 # word for word and are judged as strictly as ever, and four members of a transaction. So a further member beside them
@@ -106,11 +106,11 @@ def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> tuple[dict[st
     return carried, beside
 
 
-def beside_lines(step: str, beside: Mapping[str, Any]) -> list[str]:
+def extra_lines(step: str, extra: Mapping[str, Any]) -> list[str]:
     """Return what stood beside a step's payload, for people: each name with its value, safe to show."""
-    if not beside:
+    if not extra:
         return []
-    shown = [f"  {safe(name, limit=80)} = {safe(json.dumps(value), limit=_SHOWN)}" for name, value in beside.items()]
+    shown = [f"  {safe(name, limit=80)} = {safe(json.dumps(value), limit=_SHOWN)}" for name, value in extra.items()]
     more = [f"  and {len(shown) - _COUNTED} more"] if len(shown) > _COUNTED else []
     head = f"NOTE step {step}: the builder also sent what the specification does not have. It is not signed and not carried:"
     return [head, *shown[:_COUNTED], *more]
@@ -161,7 +161,7 @@ class Prepared(NamedTuple):
 
     request: Request
     verdicts: Verdicts
-    beside: Mapping[str, Any] = MappingProxyType({})
+    extra: Mapping[str, Any] = MappingProxyType({})
 
 
 def prepare_step(
