@@ -35,7 +35,7 @@ from airlock_online.clients.builder_reads import (
 )
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_told, hash_named, reply_names, require_named, status_word
+from airlock_online.clients.reply_values import delegation_read, hash_named, reply_names, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, whole
-from airlock_online.preparing.meta_forms import enums_of, missing, named_contracts, one_spelling, told_address
+from airlock_online.preparing.meta_forms import checksummed, enums_of, missing, named_contracts, one_spelling
 from airlock_shared.documents.deployment import CONTRACT_OF_DOMAIN, DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -33,7 +33,7 @@ def deployment_document(
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
-    told = _Told(meta, replies, {}, "meta", meta)
+    told = _VenueParts(meta, replies, {}, "meta", meta)
     document: dict[str, Any] = {
         "format": DEPLOYMENT_FORMAT,
         "name": name,
@@ -46,7 +46,7 @@ def deployment_document(
         "units": told.part("units", _table, one_spelling),
         "defaults": {
             "intentDeadlineMs": told.part("intent_deadline_ms", _integer),
-            **(told.part("slippage_percent", _slippage, find=_beside) or {}),
+            **(told.part("slippage_percent", _slippage, find=_optional) or {}),
         },
         "pairs": [_pair(pair, told) for pair in pairs],
         "base_urls": dict(urls),
@@ -66,7 +66,7 @@ def _at(document: Any, path: str) -> Any:
     return value
 
 
-class _Told(NamedTuple):
+class _VenueParts(NamedTuple):
     """What a venue told, read part by part; what is not where the configuration says is kept, and told at once.
 
     ``document`` is what is read: the meta document, or an entry of the catalogue, and ``reply`` its name in the
@@ -185,11 +185,11 @@ def _domain(value: Any) -> dict[str, Any]:
 
 
 _DOMAIN: dict[str, Callable[[Any], Any]] = {
-    "name": str, "version": str, "chainId": _integer, "verifyingContract": told_address,
+    "name": str, "version": str, "chainId": _integer, "verifyingContract": checksummed,
 }  # fmt: skip
 
 
-def _pair(pair: Any, told: _Told) -> dict[str, Any]:
+def _pair(pair: Any, told: _VenueParts) -> dict[str, Any]:
     """Return an entry of the catalogue; one that does not say whether it is a PnL pair is asked about, and not guessed."""
     told = told._replace(reply="pairs", document=pair)
     index, name, pnl = told.part("id", _integer), told.part("name", str), told.part("pnl", find=_flag)

@@ -97,13 +97,13 @@ _COUNTED = 20
 
 
 def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return a builder's payload as it is carried, and the members beside the listed ones; a ``meta`` of null is none."""
-    carried, beside = dict[str, Any](), dict[str, Any]()
+    """Return a builder's payload as it is carried, and its extra members; a ``meta`` of null is none."""
+    carried, extra = dict[str, Any](), dict[str, Any]()
     for name, value in payload.items():
         listed = name in (_TRANSACTION if transaction else _INTENT) and not (name == "meta" and value is None)
         decides = transaction and name.replace("_", "").lower() in _OF_A_TRANSACTION
-        (carried if listed or decides else beside)[name] = value
-    return carried, beside
+        (carried if listed or decides else extra)[name] = value
+    return carried, extra
 
 
 def extra_lines(step: str, extra: Mapping[str, Any]) -> list[str]:
@@ -203,7 +203,7 @@ def examine(
 
     Raises ``ServiceError`` for a payload in another form than the specification's, or when the node fails.
     """
-    carried, beside = set_aside(payload, transaction=bool(step.action.call))
+    carried, extra = set_aside(payload, transaction=bool(step.action.call))
     filling = Transaction(0, LEAST_GAS, 1, 0) if step.action.call else None  # a stand-in, until all else is judged
     route, order = RELAY, _NO_ORDER
     if filling is None:
@@ -225,7 +225,7 @@ def examine(
 
         fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
         request = request._replace(transaction=sources.answered(fill))
-    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, beside)
+    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, extra)
 
 
 def build_name(step: Step) -> str:
@@ -379,7 +379,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
     read = sources.answered(partial(sources.builder.read, "delegation", fields))
-    read = delegation_told(read, sources.config.speech.replies["delegation"])
+    read = delegation_read(read, sources.config.speech.replies["delegation"])
     names = ("isEnabled", "canSignIntents", "canDelegatedAction")
     flags = {name: flag for name in names if type(flag := value_at(read, name)) is bool}
     if "isEnabled" not in flags:

@@ -35,7 +35,7 @@ def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the pr
         raise DocumentError(error.check, what, do=do) from error
 
 
-def _told(error: DocumentError) -> str:
+def _mistake(error: DocumentError) -> str:
     what = f"{error.what}: {error.got}; expected {error.expected}" if error.expected else error.what
     meant_by = "".join(f"; {meant(name, error.known)}" for name in error.unknown if error.known)
     return f"{error.where}: {what}{meant_by}".removeprefix(": ")

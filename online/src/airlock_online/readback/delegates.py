@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_told, whole
+from airlock_online.clients.reply_values import delegation_read, whole
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read
 from airlock_shared.documents.deployment import Deployment
@@ -92,7 +92,7 @@ def _judged(
         found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
         on_chain = [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
     read = scene.ask_about("delegation", fields)
-    told = delegation_told(read.data, scene.config.speech.replies["delegation"])
+    told = delegation_read(read.data, scene.config.speech.replies["delegation"])
     if type(enabled := value_at(told, "isEnabled")) is not bool:
         return [failed_read(what, promised, told), *on_chain]
     return [*read.judged(judge(what, told, enabled)), *on_chain]

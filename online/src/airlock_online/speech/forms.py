@@ -311,7 +311,7 @@ def resolve_services(table: Mapping[str, Any], file: str = "services", text: str
     if mistakes := [*_mistakes(table)]:
         found = places(text)
         raise UsageError(
-            told_at_once(file, [f"{_where(found, section, name)}{told}" for section, name, told in mistakes]),
+            mistakes_text(file, [f"{_where(found, section, name)}{told}" for section, name, told in mistakes]),
             do="correct the file; docs/reference/venue-services.md has its members and meanings",
         )
     whole = {section: {**ships, **table.get(section, {})} for section, ships in SHIPPED._asdict().items()}

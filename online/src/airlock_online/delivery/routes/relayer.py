@@ -63,7 +63,7 @@ def _answer(told: StatusRead, _: Record, tracker: Tracker, context: DeliveryCont
     if by_word := by_word_alone(status, names=names):
         return by_word
     if status.meaning not in _ENDS:
-        return PollAnswer(status.told, False, status.unknown)
+        return PollAnswer(status.text, False, status.unknown)
     tx_hash = hash_named(data, places["transaction"])
     if not is_hash(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
