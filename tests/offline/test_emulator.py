@@ -28,7 +28,7 @@ from airlock_offline.ledger.status import (
 )
 from airlock_offline.ledger.status_words import AppTooOld, Locked, NotSupported, PathNotAllowed
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import Page, coming_screens
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_shared.errors import DeviceError, UsageError
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import FAULTS, AppSettings
@@ -89,7 +89,7 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     except (TooLargeForDevice, NoSuchWidth, SignedOtherwise):
         reject()
     assert recovered(signature, hashes.digest) == SIGNER
-    assert shown == coming_screens(values, hashes, DEFAULT_MODEL, by_hashes=False)
+    assert shown == typed_data_pages(values, hashes, DEFAULT_MODEL, by_hashes=False)
 
 
 def sign(ledger: SoftwareLedger) -> DeviceSignature:

@@ -12,7 +12,7 @@ from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.status import NoSuchWidth, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import FiltersMissing, Locked, NotSupported
-from airlock_offline.ledger.typed_data_screens import Page, coming_screens
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters, read_token_metadata
 from airlock_shared.ethereum.eip712 import read_typed_data
@@ -146,7 +146,7 @@ def test_with_raw_messages_on_the_app_heeds_no_filter_and_shows_every_member(mod
     desk = Desk(model, raw_messages=True)
     sign(desk, PERMIT)
     typed_data, hashes = read_typed_data(typed(PERMIT))
-    assert desk.shown == coming_screens(typed_data, hashes, model, by_hashes=False)
+    assert desk.shown == typed_data_pages(typed_data, hashes, model, by_hashes=False)
     assert desk.shown != told_of(PERMIT).pages(typed_data, model)
 
 

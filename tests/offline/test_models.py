@@ -15,7 +15,7 @@ from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product, shown_models
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import coming_screens, not_shown_in_full, review_pages
+from airlock_offline.ledger.typed_data_screens import not_shown_in_full, review_pages, typed_data_pages
 from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.errors import UsageError
@@ -64,10 +64,10 @@ def run(*words: object) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.usefixtures("added")
 def test_its_pages_follow_from_its_record() -> None:
-    pages = coming_screens(TYPED_DATA, HASHES, NAME, by_hashes=False)
+    pages = typed_data_pages(TYPED_DATA, HASHES, NAME, by_hashes=False)
     assert pages[0] == ["Danger"]
     assert next(page for page in pages if "text" in page)[-4:-2] == [pages[-2][-4], "More"]
-    assert pages != coming_screens(TYPED_DATA, HASHES, "flex", by_hashes=False)
+    assert pages != typed_data_pages(TYPED_DATA, HASHES, "flex", by_hashes=False)
     [note] = not_shown_in_full(TYPED_DATA, NAME)
     assert "behind More" in note
     assert not_shown_in_full(TYPED_DATA, "flex") == []
@@ -93,7 +93,7 @@ def test_the_software_ledger_plays_it() -> None:
     assert app.app_and_version().version == "1.23.4"
     assert app.configuration().version == (1, 23, 4)
     app.sign_typed_data("m/44'/60'/0'/0/0", TYPED_DATA)
-    assert seen == [coming_screens(TYPED_DATA, HASHES, NAME, by_hashes=False)]
+    assert seen == [typed_data_pages(TYPED_DATA, HASHES, NAME, by_hashes=False)]
 
 
 @pytest.mark.usefixtures("added")

@@ -127,9 +127,10 @@ _OWN = {
 LEAF_KINDS: dict[str, Kind] = {
     name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in _PLANNED.items()
 } | _OWN
-"""Every kind: by the plan's member that decides it, and those that no member of that name does.
+"""Every kind by its name, most often the plan's member that decides it, such as ``leverage``; not those of ``_OWN``.
 
-A leaf of the last, whose parameter is its own path, is decided by the plan's raw value.
+``opened-ms`` is decided by ``openTimestamp``, ``zero`` by nobody. A ``raw`` leaf at ``_t.note`` is decided by the plan's
+member ``_t.note``, as it is signed.
 """
 
 MAY_BE_LEFT_OUT = frozenset({_TERMS, ZERO})
@@ -148,7 +149,7 @@ def field(path: str, kind: str, meaning: str = "") -> Field:
 
 
 def leaf(message: dict[str, object], path: str) -> object:
-    """Return the value at a leaf's path (``_t.trader``) of a canonical message."""
+    """Return the value at a leaf's path (``_t.trader``) of a canonical message. Raises ``KeyError`` where there is none."""
     if path in message:  # a member's name has no dot
         return message[path]
     struct, _, name = path.partition(".")
