@@ -31,7 +31,7 @@ NARROW = FLEX._replace(
     wording=FLEX.wording._replace(warning=("Danger",), transaction_hash="Hash", delegated_network="Where"),
     app_version="1.23.4",
 )
-APEX = Model(NAME, "Apex P", 0x90, "look twice", NARROW)
+APEX = Model(NAME, "Apex P", 0xFE, "look twice", NARROW)
 TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 TYPED_DATA, HASHES = read_typed_data({
     "types": {"EIP712Domain": [{"name": "name", "type": "string"}], "Note": [{"name": "text", "type": "string"}]},
@@ -43,7 +43,7 @@ ADDED = f"""
 import sys
 from airlock_offline.ledger import models
 flex = models.MODELS["flex"]
-models.MODELS["{NAME}"] = flex._replace(name="{NAME}", product="Apex P", usb_product=0x90, advice="look twice")
+models.MODELS["{NAME}"] = flex._replace(name="{NAME}", product="Apex P", usb_product=0xFE, advice="look twice")
 from airlock_offline.cli.main import main
 sys.argv[0] = "airlock-offline"
 main()
@@ -98,9 +98,9 @@ def test_the_software_ledger_plays_it() -> None:
 
 @pytest.mark.usefixtures("added")
 def test_usb_names_it_and_preflight_advises(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0x9011, "interface_number": 0}
+    entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0xFE11, "interface_number": 0}
     monkeypatch.setattr(hidapi(), "enumerate", lambda _vendor, _product: [entry])
-    assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME, 0x9011)]
+    assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME, 0xFE11)]
     report: dict[str, Any] = {
         "app": "Ethereum",
         "version": "1.23.4",
@@ -145,7 +145,7 @@ def test_a_model_is_known_by_its_product_alone() -> None:
     products = {model.usb_product: name for name, model in MODELS.items() if model.offered}
     assert len(products) == sum(model.offered for model in MODELS.values())
     assert {product: model_of_product(product << 8 | 0x11) for product in products} == products
-    assert model_of_product(0xA011) == ""
+    assert model_of_product(0xFD11) == ""
 
 
 @pytest.mark.parametrize("model", ["nanosp", "nanox"])

@@ -116,7 +116,7 @@ def test_a_ledger_of_another_model_than_the_one_named_is_asked_for_nothing(
     assert plugged.apdus == []
 
 
-@pytest.mark.parametrize(("product_id", "named_model"), [(0x5011, "nanosp"), (0xA011, "nanosp"), (0x5011, "")])
+@pytest.mark.parametrize(("product_id", "named_model"), [(0x5011, "nanosp"), (0xFD11, "nanosp"), (0x5011, "")])
 def test_the_model_that_is_named_and_one_that_nobody_knows_are_used(
     bus: UsbBus, product_id: int, named_model: str
 ) -> None:
@@ -161,7 +161,7 @@ def test_the_model_is_read_from_usb_and_the_ledger_is_let_go_of(
 @pytest.mark.parametrize(
     ("product_id", "error", "said", "do"),
     [
-        (0xA011, status.WrongModel, "does not say which model", "--model"),
+        (0xFD11, status.WrongModel, "does not say which model", "--model"),
         (0x1015, status.WrongModel, "of a Nano S", ""),
     ],
 )
@@ -183,7 +183,7 @@ def test_a_ledger_that_is_still_open_is_looked_at_anew(bus: UsbBus) -> None:
 
 
 def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbBus) -> None:
-    bus.plug(0xA011, seed=SEED)
+    bus.plug(0xFD11, seed=SEED)
     device = Device(None, None, named_model="nanosp")
     look(device)
     assert (device.model, device.listed) == ("nanosp", "nanosp")
@@ -305,7 +305,7 @@ def test_what_keeps_a_ledger_from_signing_is_told_before_people_read(
     ("product_id", "ledger_of_another", "error", "said"),
     [
         (0x7011, {"model": "flex"}, status.WrongModel, "is a Flex, and the pages were listed for a Nano S Plus"),
-        (0xA011, {}, status.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
+        (0xFD11, {}, status.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
         (
             0x5011,
             {"version": "1.23.0"},
@@ -328,7 +328,7 @@ def test_what_was_looked_at_is_what_is_asked_to_sign(
     device.close()
     assert said in caught.value.what
     assert "the same command again" in caught.value.do
-    if product_id == 0xA011:
+    if product_id == 0xFD11:
         return
     look(device)  # as before another step, whose signer may have another Ledger
     device.app()
@@ -364,7 +364,7 @@ def test_every_product_id_of_a_model_is_known_legacy_ones_too(name: str) -> None
     assert {model_of_product(high << 8 | low) for low in range(256)} == {name}
 
 
-@pytest.mark.parametrize("product_id", [0x0000, 0x0002, 0x0003, 0x0009, 0x00FF, 0x2011, 0x9011, 0xFFFF])
+@pytest.mark.parametrize("product_id", [0x0000, 0x0002, 0x0003, 0x00FD, 0x00FF, 0x2011, 0xFE11, 0xFFFF])
 def test_another_product_id_is_of_no_model(product_id: int) -> None:
     assert model_of_product(product_id) == ""
     assert set(PRODUCTS) == {model.name for model in MODELS.values() if model.offered}

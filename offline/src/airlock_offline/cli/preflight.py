@@ -151,8 +151,7 @@ def _digits(release: str) -> str:
 
 # ---- stated time ----------------------------------------------------------------------------------------------------
 # The time as a person states it from a watch: the only thing that can vouch for the clock of a machine without
-# network.
-# For how long it vouches is in :mod:`airlock_shared.checks.times`, which judges by it.
+# network. For how long it vouches is in :mod:`airlock_shared.checks.times`, which judges by it.
 
 
 UNCERTAINTY_AT_MOST_S = 300

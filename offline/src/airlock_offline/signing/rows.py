@@ -114,8 +114,7 @@ def mark_of(decision: Decision) -> str:
 
 # ---- delegate rows --------------------------------------------------------------------------------------------------
 # What a delegate key can and cannot do, for the review screen: read off the catalogue, which is what the checks keep
-# to.
-# That a delegate never withdraws, approves USDC or names delegates is the venue's promise (specification,
+# to. That a delegate never withdraws, approves USDC or names delegates is the venue's promise (specification,
 # "Authentication", 4); which structs and calls it may sign is our own table, and nothing else of it is ever signed
 # here.
 

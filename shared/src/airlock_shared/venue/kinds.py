@@ -1,8 +1,8 @@
 """The closed list of what a leaf of a struct or a call can be: its unit, its meaning, and who decides it.
 
 The shipped catalogue and a venue's profile choose from it: a leaf is of the kind of the plan's member that decides it, or
-of one of the few that no such member decides. What a kind means for the checks is code, and no file changes it: a price is
-never the builder's, an amount never unscaled. Source: the builder's specification, "Common request-field conventions" and
+of one of the few that no such member decides. What a kind means for the checks is code, and no file changes it: a price is the
+plan's, or within its bounds, an amount never unscaled. Source: the builder's specification, "Common request-field conventions" and
 "Intent message structs".
 """
 
@@ -100,7 +100,7 @@ _PLANNED = {
     "minLeverage": _planned(LEVERAGE, "the lowest leverage accepted at the fill"),
     "maxLeverage": _planned(LEVERAGE, "the highest leverage accepted at the fill"),
     "openPrice": _planned(PRICE, "the price that slippage is measured from"),
-    "expectedPrice": _planned(PRICE, "the price expected; a worse one is declined"),
+    "expectedPrice": _planned(PRICE, "the price expected; a worse one is declined"),  # ``_wantedPrice`` in the contract
     "price": _planned(PRICE, "the trigger price; 0 with a percentage", "plan-or-zero"),
     "takeProfit": _planned(PRICE, "take profit; 0 is none", "plan-or-zero"),
     "stopLoss": _planned(PRICE, "stop loss; 0 is none", "plan-or-zero"),
