@@ -1,9 +1,9 @@
 """The closed list of what a leaf of a struct or a call can be: its unit, its meaning, and who decides it.
 
-The shipped catalogue and a venue's profile choose from it: a leaf is of the kind of the plan's member that decides it, or
-of one of the few that no such member decides. What a kind means for the checks is code, and no file changes it: a price is the
-plan's, or within its bounds, an amount never unscaled. Source: the builder's specification, "Common request-field conventions" and
-"Intent message structs".
+The shipped catalogue and a venue's profile choose from it: a leaf is of the kind of the plan's member that decides it,
+or of one of the few that no such member decides. What a kind means for the checks is code, and no file changes it: a
+price is the plan's, or within its bounds, an amount never unscaled. Source: the builder's specification, "Common
+request-field conventions" and "Intent message structs".
 """
 
 from __future__ import annotations
