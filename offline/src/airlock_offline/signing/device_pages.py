@@ -51,8 +51,8 @@ def need_of(case: Case) -> Need:
 def device_pages(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages of a model, up to the one that signs."""
     if isinstance(case, IntentCase):
-        if told := filtered_message(case):
-            return told.pages(typed_data_of(case), model)
+        if filtered := filtered_message(case):
+            return filtered.pages(typed_data_of(case), model)
         return typed_data_pages(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
     if case.request.transaction is None:
         return authorization_pages(case.request.payload, case.step.signer.address, model)
