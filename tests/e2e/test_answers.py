@@ -226,13 +226,6 @@ def test_a_pipe_signs_nothing_beside_a_production_deployment(desk: BothMachines,
     assert _events(desk) == before
 
 
-def test_without_a_ledger_nobody_is_asked_anything(desk: BothMachines) -> None:
-    plan, requests = desk.prepare("delegate-key")
-    ended = desk.offline("sign", requests, "--plan", plan, "-o", desk.path("out.json"), typed="Yes\n" * 3)
-    assert (ended.code, "no Ledger is plugged in" in ended.err, "Type Yes" in ended.err) == (5, True, False)
-    assert "sign-begun" not in _events(desk)
-
-
 def test_an_answer_is_read_past_pythons_own_buffer() -> None:
     """One module reads answers: a second would keep what was typed ahead. A child that prints reads its parent's pipe."""
     root = Path(__file__).parents[2]

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import signal
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from commands import FinishedCommand
-from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger
+from e2e.conftest import BothMachines, Ledger
 
 PEOPLE = (
     "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
@@ -146,17 +138,6 @@ def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(
         assert all("witness" in line for line in _ceremony(run, "show", "--json", plan=plan).json()["missing"])
 
 
-def test_signed_again_after_it_was_confirmed_the_signatures_are_confirmed_again(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    plan, _ = _work(desk, ledger)
-    assert _ceremony(desk.offline, "confirm", "signatures", *EVERYBODY, plan=plan).code == 0
-    requests = desk.path("requests.json")
-    words = ("--plan", plan, "-o", desk.path("again.json"), "--emulator", ledger.port)
-    assert desk.offline("sign", requests, *words, typed=_YES).code == 0
-    assert "the record changed since: confirm again" in _ceremony(desk.offline, "show", plan=plan).out
-
-
 BEFORE: list[tuple[tuple[str, ...], str]] = [
     (("begin", *PEOPLE[:4], "--role", "witness=ada  LOVELACE"), "ROLE-SAME"),
     (("begin", *PEOPLE, "--role", "auditor=Eve"), "ROLE-KNOWN"),
@@ -166,18 +147,6 @@ BEFORE: list[tuple[tuple[str, ...], str]] = [
     (("exception", "--by", "signer", "--reason", "x"), "ROLE-OPEN"),
     (("end",), "ROLE-OPEN"),
 ]
-
-
-@pytest.mark.parametrize("half", ["online", "offline"])
-def test_what_is_refused_before_a_ceremony_began_records_nothing(desk: BothMachines, half: str) -> None:
-    plan, transcript = _write_plan(desk), desk.path(f"{half}-home/transcript.jsonl")
-    for words, check in BEFORE:
-        ended = _ceremony(getattr(desk, half), *words, "--json", plan=plan)
-        assert (ended.code, ended.json()["error"]["check"]) == (3, check), words
-        assert check in ended.err
-        assert "\x1b" not in ended.err
-        assert "\u202e" not in ended.err
-        assert not transcript.exists() or b"ceremony" not in transcript.read_bytes()
 
 
 WHILE: list[tuple[tuple[str, ...], int, str]] = [
@@ -191,110 +160,3 @@ WHILE: list[tuple[tuple[str, ...], int, str]] = [
     (("exception", "--by", "witness", "--reason", "a\nb"), 3, "ROLE-TEXT"),
     (("begin", *PEOPLE[:4], "--role", "witness=Eve"), 3, "ROLE-OPEN"),
 ]
-
-
-def test_what_is_refused_while_a_ceremony_is_open_records_nothing(desk: BothMachines) -> None:
-    plan, transcript = _write_plan(desk), desk.path("offline-home/transcript.jsonl")
-    _begin(desk, plan)
-    before = transcript.read_bytes()
-    for words, code, said in WHILE:
-        ended = _ceremony(desk.offline, *words, plan=plan)
-        assert (ended.code, said in ended.err) == (code, True), ended.err
-        assert transcript.read_bytes() == before
-
-
-def test_a_ceremony_belongs_to_its_plan(desk: BothMachines) -> None:
-    plan, other = _write_plan(desk), desk.path("other.toml")
-    _begin(desk, plan)
-    other.write_text(plan.read_text().replace('title = "', 'title = "Changed: ', 1))
-    ended = _ceremony(desk.offline, "confirm", "plan", *EVERYBODY, plan=other)
-    assert (ended.code, "ROLE-OPEN" in ended.err) == (3, True)
-    assert _ceremony(desk.offline, "begin", *PEOPLE, plan=other).code == 0
-    ended = _ceremony(desk.offline, "confirm", "plan", *EVERYBODY, plan=plan)
-    assert (ended.code, "another plan" in ended.err) == (3, True)
-
-
-def test_after_the_end_nothing_is_confirmed_and_the_end_is_repeated(desk: BothMachines) -> None:
-    plan = _write_plan(desk)
-    _begin(desk, plan)
-    assert _ceremony(desk.offline, "end", plan=plan).code == 3
-    ended = _ceremony(desk.offline, "confirm", "plan", *EVERYBODY, plan=plan)
-    assert (ended.code, "ROLE-OPEN" in ended.err) == (3, True)
-    again = _ceremony(desk.offline, "end", plan=plan, typed="")
-    assert (again.code, "nothing to do" in again.err) == (3, True)
-    assert _ceremony(desk.offline, "begin", *PEOPLE, plan=plan).code == 0
-
-
-def test_sign_notes_that_nobody_began(desk: BothMachines, ledger: Ledger) -> None:
-    plan, requests = _write_plan(desk), desk.path("requests.json")
-    assert desk.online("prepare", plan, "-o", requests).code == 0
-    words = ("--plan", plan, "-o", desk.path("signatures.json"), "--emulator", ledger.port)
-    assert "NOTE: the plan names roles" in desk.offline("sign", requests, *words, typed=_YES).err
-    _begin(desk, plan)
-    words = ("--plan", plan, "-o", desk.path("again.json"), "--emulator", ledger.port)
-    assert "NOTE: the plan names roles" not in desk.offline("sign", requests, *words, typed=_YES).err
-
-
-# ---- at a terminal --------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def _at_a_terminal(program: Path, home: Path, plan: Path) -> Iterator[tuple[subprocess.Popen[str], int]]:
-    """Start ``ceremony begin`` with a terminal to type at; give the process and the terminal's other end."""
-    ours, theirs = pty.openpty()
-    asked = ("ceremony", "begin", "--plan", plan, "--role", "signer=Ada Lovelace")
-    words = [str(word) for word in (program, "--home", home, *asked)]
-    interruptible = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a job in the background ignores it
-    with subprocess.Popen(
-        words, stdin=theirs, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, preexec_fn=interruptible
-    ) as process:
-        try:
-            yield process, ours
-        finally:
-            process.kill()
-            os.close(theirs)
-            os.close(ours)
-
-
-def _talk(process: subprocess.Popen[str], until: str) -> str:
-    """Return what the command says, up to a text."""
-    assert process.stderr is not None
-    said = ""
-    while not said.endswith(until):
-        character = process.stderr.read(1)
-        assert character, said
-        said += character
-    return said
-
-
-@pytest.mark.parametrize(("program", "half"), [(ONLINE, "online"), (OFFLINE, "offline")])
-def test_at_a_terminal_it_asks_for_each_role_that_was_not_given(desk: BothMachines, program: Path, half: str) -> None:
-    plan, home = _write_plan(desk), desk.path(f"{half}-home")
-    with _at_a_terminal(program, home, plan) as (process, terminal):
-        for question, answer in (("Who is the facilitator?", ""), ("Who is the witness?", "Mary Somerville")):
-            assert question in _talk(process, "(empty: nobody) ")
-            os.write(terminal, f"{answer}\n".encode())
-        assert "Mary Somerville" in _talk(process, "to stop: ")
-        os.write(terminal, b"Yes\n")
-        process.communicate(timeout=60)
-    assert process.returncode == 0
-    roles = _ceremony(getattr(desk, half), "show", "--json", plan=plan).json()["roles"]
-    assert roles == {"signer": "Ada Lovelace", "facilitator": "", "witness": "Mary Somerville"}
-
-
-def test_interrupted_while_it_asks_it_records_nothing(desk: BothMachines) -> None:
-    plan, home = _write_plan(desk), desk.path("offline-home")
-    before = (home / "transcript.jsonl").read_bytes()
-    with _at_a_terminal(OFFLINE, home, plan) as (process, _):
-        _talk(process, "(empty: nobody) ")
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert (home / "transcript.jsonl").read_bytes() == before
-
-
-def test_without_a_terminal_it_says_how_to_name_each_role(desk: BothMachines) -> None:
-    ended = _ceremony(desk.offline, "begin", "--role", "signer=Ada", plan=_write_plan(desk))
-    assert ended.code == 2
-    assert "nobody is named as facilitator, witness" in ended.err
-    assert "--role ROLE=NAME" in ended.err

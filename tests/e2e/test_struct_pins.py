@@ -43,13 +43,6 @@ def test_a_struct_is_shown_in_the_words_of_a_profile_with_its_type_hash(desk: Bo
         assert words in said
 
 
-def test_the_same_pin_again_is_nothing_to_do(desk: BothMachines) -> None:
-    assert _trust(desk).code == 0
-    again = _trust(desk, typed="")
-    assert (again.code, again.json()["pinned_already"], "nothing to do" in again.err) == (0, True, True)
-    assert len(_pins(desk)) == len(_recorded(desk)) == 1
-
-
 CHANGES = [
     ({"domain": "referral"}, "signed under the trading domain", "signed under the referral domain"),
     ({"signer_rule": "trader-or-delegate"}, "domain, trader-only,", "domain, trader-or-delegate,"),
@@ -146,37 +139,6 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     by_hashes = PLAN.replace("\n[[steps]]", 'show = "hashes"\n\n[[steps]]')
     assert _check(desk, by_hashes).code == 0
     assert _check(desk, PLAN.replace('"MoveReq"', '"OtherReq"')).code == 0
-
-
-def test_a_struct_that_the_ledger_signs_over_another_hash_is_not_pinned(desk: BothMachines) -> None:
-    held = ",".join(f"uint256 m{number}" for number in range(16))
-    ended = _trust(desk, f"MoveReq(address trader,uint256 until,uint256 nonce,Held held)Held({held})")
-    assert (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err) == (3, True, True), ended.err
-    assert not (desk.path("offline-home") / "structs").exists()
-
-
-def test_widths_that_the_ledger_takes_are_not_told(desk: BothMachines) -> None:
-    ended = _trust(desk, TEXT.replace(")", ",uint24 a,int16 b,uint96 c,int64 d,uint248 e,int256 f)"))
-    assert (ended.code, ended.json()["refused_by_ledger"], "NOTE: the Ethereum app" in ended.err) == (0, [], False)
-    six = ", ".join(f'{name} = "1"' for name in "abcdef")
-    assert _check(desk, PLAN.replace('fee = "1", tick = "-1"', six)).code == 0
-
-
-@pytest.mark.parametrize(
-    ("fields", "check", "said"),
-    [
-        ('fee = "1", tick = "2", more = "1"', "PLAN-FIELD", "the struct has no such field"),
-        ('fee = "1", tick = "2", "to.more" = "1"', "PLAN-FIELD", "the struct has no such field"),
-        ('fee = "1"', "PLAN-UNDECIDED", "no rule decides this field"),
-    ],
-)
-def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once(
-    desk: BothMachines, fields: str, check: str, said: str
-) -> None:
-    assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
-    checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
-    [mistake] = checked.json()["mistakes"]
-    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 19, said)
 
 
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------

@@ -85,10 +85,6 @@ def test_no_text_leaves_its_column(text: str, label: str) -> None:
     require_rows([first, *rest])
 
 
-def test_what_is_safe_already_stays_as_it_is() -> None:
-    assert list(beside("  ", "a \\u{a} b \\\\ c")) == ["  a \\u{a} b \\\\ c"]
-
-
 # ---- the terminal --------------------------------------------------------------------------------------------------------
 
 

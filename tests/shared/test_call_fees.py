@@ -13,13 +13,12 @@ from hexbytes import HexBytes
 
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.checks.second_opinion import opinion_question
-from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
-from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash, value_wei
+from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.profile_words import profile_words, resolve_profile
+from airlock_shared.venue.profile_words import resolve_profile
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 
@@ -135,11 +134,6 @@ def test_a_library_that_is_asked_about_another_value_disagrees() -> None:
     assert refused.value.check == "TX-DISAGREE"
 
 
-@pytest.mark.parametrize("text", ["0X1", "0x1 ", "1e3", "0x١", "0xg", "0x" + 65 * "1", "١"])
-def test_a_value_that_is_no_quantity_is_none(text: str) -> None:
-    assert value_wei({"value": text}) is None
-
-
 # ---- the plan -------------------------------------------------------------------------------------------------------
 
 
@@ -159,28 +153,7 @@ def test_a_limit_that_is_no_amount_is_refused(limit: str, check: str) -> None:
     assert "native_fee_at_most" in refused.value.where
 
 
-def test_the_plan_s_lines_and_its_fingerprint_have_the_limit() -> None:
-    without, with_limit = parse_plan(_plan_text(None)), parse_plan(_plan_text('"0.0005"'))
-    assert without.fingerprint != with_limit.fingerprint
-    assert "  native fee at most  0.0005 of the native currency" in list(plan_lines(with_limit))
-    assert not any("native fee" in line for line in plan_lines(without))
-
-
 # ---- the profile ----------------------------------------------------------------------------------------------------
-
-
-def test_people_who_pin_it_read_that_the_call_takes_a_fee() -> None:
-    lines = list(profile_words(_deployed().signed))
-    assert lines == [f"call {CALL}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"]
-
-
-@pytest.mark.parametrize("word", ["", "any", "Fee", "0x1", "fee "])
-def test_there_is_no_other_word_for_what_is_sent(word: str) -> None:
-    profile = copy.deepcopy(FEES)
-    profile["calls"][CALL]["value"] = word
-    with pytest.raises(DocumentError) as refused:
-        resolve_profile(profile)
-    assert (refused.value.check, refused.value.where) == ("DOC-VENUE", f"calls.{CALL}.value")
 
 
 def test_no_fee_goes_with_the_token_s_approval() -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import (
-    ATTEMPTS,
     DEPLOYMENT,
     EVIDENCE_FILES,
     NAMES,
@@ -22,14 +21,11 @@ from airlock_shared.ceremony.workflow import (
     carrying,
     command_of,
     course,
-    newest,
     next_stop,
-    numbered,
     read_stop,
     stop_as_json,
     workflow_part,
 )
-from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.model import Plan
@@ -215,46 +211,6 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == ""
 
 
-@pytest.mark.parametrize("half", ["online", "offline"])
-def test_every_comparison_of_the_table_is_a_stop_on_the_machine_that_has_to_make_it(half: Half) -> None:
-    stops = {stop.of: stop.by for stop in Machine(half).stops() if stop.name == "compare"}
-    assert stops == {name: each.needs(half, PLAN) for name, each in CHECKPOINTS.items() if each.needs(half, PLAN)}
-
-
-def test_one_role_that_did_not_answer_is_asked() -> None:
-    here = Machine("online")
-    here.begin()
-    here.have("requests.json", "signatures.json", signatures=S)
-    compared = next(stop for stop in here.stops() if stop.of == "signatures")
-    assert not compared.done
-    here.confirm("signatures", S, "facilitator")
-    assert not next(stop for stop in here.stops() if stop.of == "signatures").done
-    here.confirm("signatures", "ff" * 32, "witness")  # of another document
-    assert not next(stop for stop in here.stops() if stop.of == "signatures").done
-    here.confirm("signatures", S, "witness")
-    assert next(stop for stop in here.stops() if stop.of == "signatures").done
-
-
-def test_a_page_that_refused_something_is_looked_at_again() -> None:
-    here = Machine("offline")
-    here.begin()
-    here.have(clock_stated=True)
-    for told in ({"refused": ["AIRGAP-ROUTE"], "device": {}}, {"refused": [], "device": {"error": "locked"}}):
-        here.record("preflight", **told)
-        assert not next(stop for stop in here.stops() if stop.name == "preflight").done
-    here.record("preflight", refused=[], device={})
-    assert next(stop for stop in here.stops() if stop.name == "preflight").done
-
-
-def test_what_was_declined_is_signed_into_a_file_of_another_name() -> None:
-    here = Machine("offline")
-    here.begin()
-    here.have("requests.json", "signatures.json", requests=R, signatures=S)  # nothing in it is signed
-    sign = next(stop for stop in here.stops() if stop.name == "sign")
-    assert (sign.done, sign.attempt) == (False, 2)
-    assert command_of(sign, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
-
-
 def test_a_document_that_was_written_and_not_recorded_is_made_again_under_another_name() -> None:
     online, offline = Machine("online"), Machine("offline")
     for here in (online, offline):
@@ -267,14 +223,6 @@ def test_a_document_that_was_written_and_not_recorded_is_made_again_under_anothe
     offline.record("signatures-written", requests=R, signatures=S)
     assert next(stop for stop in online.stops() if stop.name == "prepare").done
     assert next(stop for stop in offline.stops() if stop.name == "sign").done
-
-
-def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:
-    here = Machine("offline")
-    here.begin()
-    here.have("requests.json", requests=R, brought=frozenset({"requests-2.json"}))
-    taken = next(stop for stop in here.stops() if stop.name == "take" and stop.brings[0].startswith("requests"))
-    assert (taken.done, taken.brings) == (False, ("requests-2.json",))
 
 
 def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() -> None:
@@ -308,41 +256,6 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
     assert signs() == (True, ("requests-2.json",), 2)
 
 
-def test_signatures_that_came_after_requests_were_prepared_again_are_submitted() -> None:
-    here = Machine("online")
-    here.begin()
-    here.have(DEPLOYMENT, PEOPLE, READY, "requests-2.json", "signatures.json", deployment=D, names=NAMES_HELD)
-    here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
-    here.have(requests="a2" * 32, signatures=S, digests=("0x1",), answers=R)
-    for mark in (R, "a2" * 32):
-        here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=mark)
-    here.confirm("signatures", S)
-    assert here.next() == "submit signatures.json"
-    here.record("submit-begun", ceremony="demo", requests=R, signatures=S)
-    assert here.next() == "submit signatures.json"
-
-
-def test_words_are_shown_as_long_as_the_other_machine_may_ask_for_them() -> None:
-    online, offline = Machine("online"), Machine("offline")
-    for here in (online, offline):
-        here.begin()
-        here.have("requests.json", requests=R)
-    assert made_here("online", online.facts, online.stops()) == {"requests": R}
-    for here in (online, offline):
-        here.have("signatures.json", signatures=S, answers=R)
-    assert made_here("online", online.facts, online.stops()) == {}  # who has signed has compared them
-    online.have("requests-2.json", requests="a2" * 32)  # and nobody waits for them
-    assert made_here("online", online.facts, online.stops()) == {}
-    assert made_here("offline", offline.facts, offline.stops()) == {"signatures": S}
-
-
-def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:
-    names = [stop.name for stop in Machine("offline", make_plan("referral-set-code")).stops()]
-    assert "proof" not in names
-    other = Machine("offline", make_plan("referral-set-code", '"officer"'))
-    assert {stop.by for stop in other.stops() if stop.name == "compare"} == {("officer",)}
-
-
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
     here = Machine(half)
@@ -355,15 +268,6 @@ def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
     assert here.next().startswith("begin")
     here.begin()
     assert not next(stop for stop in here.stops() if stop.name == "compare").done  # what was confirmed before is void
-
-
-@pytest.mark.parametrize("half", ["online", "offline"])
-def test_one_that_has_signatures_does_not_begin_anew_by_itself(half: Half) -> None:
-    here = Machine(half)
-    here.have(DEPLOYMENT, PEOPLE, "signatures.json", deployment=D, names=NAMES_HELD, signatures=S)
-    here.begin()
-    here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
-    assert not here.next().startswith("begin")
 
 
 def test_what_belongs_to_another_plan_is_not_done() -> None:
@@ -382,17 +286,6 @@ def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> Non
         assert stop.name in NAMES
         words = carrying(stop, "/a", "/b") if stop.name in ("hand", "take") else command_of(stop, PLACE)
         assert all(words)
-
-
-def test_the_ledger_and_its_model_are_named_where_they_are_needed() -> None:
-    def words(name: str, **told: Any) -> tuple[str, ...]:
-        return command_of(Stop(name, (), "", False, **told), PLACE)
-
-    assert words("sign", brings=("requests.json",))[-4:] == ("--model", "flex", "--emulator", "9")
-    assert words("seal", of="first")[-4:] == ("--model", "flex", "--emulator", "9")
-    assert words("preflight") == ("preflight", "--watch", "--emulator", "9")
-    assert words("address", of="first")[-3:] == ("--confirm", "--emulator", "9")
-    assert "--emulator" not in words("trust")
 
 
 GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("requests-2.json",)))
@@ -424,14 +317,6 @@ def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, An
     assert read_stop(GOOD).brings == ("requests-2.json",)
     with pytest.raises(DocumentError):
         read_stop(GOOD | wrong)
-
-
-def test_attempts_are_counted_by_their_names() -> None:
-    assert [numbered("requests", attempt) for attempt in (1, 2, ATTEMPTS)] == [
-        "requests.json", "requests-2.json", "requests-99.json",
-    ]  # fmt: skip
-    assert newest("requests", ["requests.json", "requests-3.json", "requests-x.json", "signatures-9.json"]) == 3
-    assert newest("requests", []) == 0
 
 
 # ---- the parts of the day -------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import cbor2
@@ -22,7 +21,6 @@ from airlock_shared.wire.strict_json import (
     parse_json,
     read_batch,
     to_cbor,
-    to_json,
 )
 
 
@@ -111,18 +109,6 @@ def test_a_file_of_another_kind_says_so_and_not_that_it_is_damaged() -> None:
     assert _check_of(read_batch, _batch("", 0), format_name="f", list_name="signatures") == "DOC-FORMAT"
 
 
-@pytest.mark.parametrize(
-    "value", [{"a": [1]}, {"": [None]}, [1], {"a": [], "b": [{}]}, {"a": [1], "b": 2}, {}, [], "x"]
-)
-def test_what_is_written_is_json_that_reads_back(value: Any) -> None:
-    assert parse_json(to_json(value)) == value
-
-
-def test_a_written_list_has_one_item_a_line() -> None:
-    text = to_json({"format": "f", "requests": [{"a": 1}, {"b": "é"}]}).decode()
-    assert text.splitlines()[1:3] == ['{"a": 1},', '{"b": "é"}']
-
-
 # ---- CBOR -----------------------------------------------------------------------------------------------------------
 
 
@@ -180,11 +166,6 @@ def test_what_json_cannot_say_is_refused(value: Any) -> None:
     assert _check_of(from_cbor, cbor2.dumps(value, canonical=True), max_items=1000) in {"QR-CBOR", "DOC-CBOR"}
 
 
-@pytest.mark.parametrize("data", ["d81c81d81d00", "d81ca16161d81d00"])
-def test_a_value_that_holds_itself_is_refused(data: str) -> None:
-    assert _check_of(from_cbor, bytes.fromhex(data), max_items=1000) in {"QR-CBOR", "DOC-CBOR"}
-
-
 @pytest.mark.parametrize("head", ["81", "a16161", "c1", "d9d9f7"])
 def test_deep_cbor_is_refused(head: str) -> None:
     assert _check_of(from_cbor, bytes.fromhex(head) * 100_000 + b"\x01", max_items=1 << 20) == "QR-CBOR"
@@ -212,14 +193,6 @@ def test_rare_numbers_have_their_shortest_form(value: float, form: str) -> None:
 @pytest.mark.parametrize("value", ["\ud800", {"\udfff": 1}, [{"a": "\ud800"}]])
 def test_a_lone_surrogate_has_no_fingerprint(value: Any) -> None:
     assert _check_of(to_cbor, value) == "DOC-UTF8"
-
-
-def test_bad_vectors_outnumber_good_ones_by_far() -> None:
-    folder = Path(__file__).resolve().parents[1] / "vectors"
-    kinds = ("requests", "typed-data", "documents", "plans", "deployments", "signatures")
-    good = sum(len(list((folder / kind / "good").glob("*"))) for kind in kinds)
-    bad = sum(len(list((folder / kind / "bad").glob("*.json"))) for kind in kinds)
-    assert bad > 10 * good
 
 
 def test_a_batch_of_too_many_items_is_refused() -> None:

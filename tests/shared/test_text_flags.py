@@ -12,16 +12,14 @@ from airlock_shared.cli.terminal import explain_error, rows
 from airlock_shared.errors import AirlockError, Refusal, ServiceError, UsageError
 from airlock_shared.text.safe import (
     WIDTH,
-    code_points,
     columns,
     flags,
     is_visible,
     looks_like,
     safe,
-    safe_again,
     wrapped,
 )
-from airlock_shared.venue.referral_code import code_bytes, code_letters, is_plain_code
+from airlock_shared.venue.referral_code import code_letters, is_plain_code
 from draws import repeatable
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
@@ -77,15 +75,6 @@ def test_what_a_reader_may_miss_is_flagged(text: str, said: str) -> None:
 
 @repeatable
 @given(ANY_TEXT)
-def test_a_flag_is_short_plain_ascii_whatever_the_text(text: str) -> None:
-    for flag in flags(text * 20):
-        assert flag.isascii()
-        assert flag.isprintable()
-        assert len(flag) < 400
-
-
-@repeatable
-@given(ANY_TEXT)
 def test_whatever_is_escaped_on_the_screen_is_flagged_too(text: str) -> None:
     hidden = [c for c in text if not is_visible(c) and c not in "\n\t"]
     assert any("the screen does not show" in flag for flag in flags(text)) == bool(hidden)
@@ -96,10 +85,6 @@ def test_whatever_is_escaped_on_the_screen_is_flagged_too(text: str) -> None:
 )
 def test_look_alikes_are_replaced_by_what_they_look_like(word: str, plain: str) -> None:
     assert looks_like(word) == plain
-
-
-def test_code_points_are_named_in_order() -> None:
-    assert code_points("Tе") == "U+0054 U+0435"
 
 
 # ---- lines ----------------------------------------------------------------------------------------------------------
@@ -138,16 +123,7 @@ def test_an_error_that_quotes_hostile_text_is_harmless(error: AirlockError) -> N
     assert not any(line.startswith("  do:       type") for line in text.splitlines())
 
 
-def test_a_text_that_was_made_safe_is_not_escaped_again() -> None:
-    assert safe_again(safe("\x1b[2J")) == safe("\x1b[2J")
-
-
 # ---- referral codes -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("code", ["A", "TREASURY", "Desk-7!!", "x" * 31, "~"])
-def test_a_plain_code_is_plain(code: str) -> None:
-    assert is_plain_code(code_bytes(code))
 
 
 @pytest.mark.parametrize(

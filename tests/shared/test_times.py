@@ -45,12 +45,6 @@ def test_a_deadline_that_the_plan_fixes_keeps_the_plans_own_limit(minutes_before
     assert ("TIME-HORIZON" in judge(good("stop-twap"), earlier)) is not ok
 
 
-def test_without_a_limit_the_plans_own_deadline_stands() -> None:
-    limits = situation().plan.limits._replace(deadline_at_most_ms=None)
-    alone = situation()._replace(plan=situation().plan._replace(limits=limits))
-    assert "TIME-HORIZON" not in judge(good("stop-twap"), alone)
-
-
 @pytest.mark.parametrize("step", ["open", "close", "increase", "referral", "desk-key", "stop-twap"])
 @pytest.mark.parametrize("minutes", [13, 15, 60 * 24, 60 * 24 * 365 * 100])
 def test_a_payload_that_was_good_is_refused_when_its_time_is_over(step: str, minutes: int) -> None:

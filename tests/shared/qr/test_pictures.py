@@ -10,8 +10,8 @@ from PIL import Image
 
 from airlock_shared.errors import UsageError
 from airlock_shared.host.picture_sources import file_frames
-from airlock_shared.qr.documents import Transfer, cycle_texts, ideal_count
-from airlock_shared.qr.pictures import pictures, sheet, write_gif, write_sequence, write_sheet
+from airlock_shared.qr.documents import Transfer, ideal_count
+from airlock_shared.qr.pictures import sheet, write_gif, write_sequence, write_sheet
 from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import batch, one_intent, whole_plan
@@ -63,18 +63,6 @@ def test_a_printed_sheet_carries_a_document(tmp_path: Path, transfer: Transfer, 
     assert scanned(folder) == transfer.cbor
 
 
-def test_a_sheet_of_many_frames_has_many_pages_each_frame_once() -> None:
-    count, pages = ideal_count(whole_plan(), 10), sheet(whole_plan(), 10)
-    assert count > len(pages) > 1
-    assert {page.size for page in pages} == {(1240, 1754)}
-
-
-def test_the_frames_of_a_cycle_have_one_size() -> None:
-    made = pictures(cycle_texts(whole_plan(), 15), 15)
-    assert len({each.size for each in made}) == 1
-    assert made[0].size[0] >= 600
-
-
 @pytest.mark.parametrize("name", ["frames", "transfer.gif", "sheet.pdf", "sheet.png"])
 def test_nothing_is_written_over_what_is_there(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -91,20 +79,6 @@ def write(name: str, path: Path) -> None:
         write_gif(one_intent(), path, 20, pause_ms=200)
     else:
         write_sheet(one_intent(), path, 20)
-
-
-def test_a_later_page_that_is_there_already_stops_the_sheet_before_its_first_page(tmp_path: Path) -> None:
-    (tmp_path / "sheet-2.png").write_bytes(b"precious")
-    with pytest.raises(UsageError, match=r"sheet-2\.png exists already"):
-        write_sheet(whole_plan(), tmp_path / "sheet.png", 10)
-    assert [path.name for path in tmp_path.iterdir()] == ["sheet-2.png"]
-
-
-@pytest.mark.parametrize("name", ["sheet", "sheet.jpg", "sheet.txt"])
-def test_a_sheet_of_another_kind_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match=r"\.pdf or a \.png"):
-        write_sheet(one_intent(), tmp_path / name, 20)
-    assert not list(tmp_path.iterdir())
 
 
 def test_untrusted_names_on_a_sheet_are_made_safe() -> None:
