@@ -125,6 +125,17 @@ def test_a_transaction_signature_with_another_parity_is_an_error(v: int) -> None
         answering(bytes((v,)) + bytes(64)).sign_transaction(PATH, TRANSACTION)
 
 
+def test_data_where_none_is_due_is_an_error() -> None:
+    with pytest.raises(WrongAnswer, match="instead of none"):
+        answering(b"\x1b" + bytes(64)).sign_typed_data(PATH, typed({"a": "bool"}, {"a": True}))
+
+
+@pytest.mark.parametrize("length", [0, 3, 5])
+def test_a_configuration_of_another_length_is_an_error(length: int) -> None:
+    with pytest.raises(WrongAnswer):
+        answering(bytes(length)).configuration()
+
+
 def test_an_address_that_is_not_its_public_keys_is_an_error() -> None:
     answer = recorded("address", "address")[0].exchanges[0].data
     assert answering(answer).address(PATH).public_key == answer[1:66]

@@ -138,6 +138,11 @@ def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], er
         opened.exchange(APDU, person=False)
 
 
+def test_a_device_that_takes_no_data_is_lost() -> None:
+    with pytest.raises(DeviceLost):
+        opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)
+
+
 @pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
 def test_an_unplugged_device_is_lost(failure: Exception) -> None:
     class Failed(FakeHid):

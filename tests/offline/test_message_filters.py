@@ -10,6 +10,7 @@ import pytest
 from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
+from airlock_offline.ledger.status import WrongAnswer
 from airlock_offline.ledger.status_words import FiltersMissing
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
@@ -242,3 +243,10 @@ class Answers:
 
     def close(self) -> None:
         pass
+
+
+@pytest.mark.parametrize(("ins", "data"), [(Ins.EIP712_FILTER, b"\0"), (Ins.TOKEN, b""), (Ins.TOKEN, b"\0\0")])
+def test_an_answer_that_is_none_is_named(ins: Ins, data: bytes) -> None:
+    typed_data, _ = read_typed_data(typed(PERMIT))
+    with pytest.raises(WrongAnswer, match="how to show the message"):
+        EthereumApp(Answers(ins, data)).sign_typed_data(PATH, typed_data, told_of(PERMIT))

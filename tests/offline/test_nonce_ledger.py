@@ -13,6 +13,7 @@ import pytest
 from airlock_offline.cli.preflight import (
     Statement,
     compare_clocks,
+    read_time,
 )
 from airlock_offline.home import OfflineHome
 from airlock_offline.signing.guards import account_lock
@@ -22,7 +23,7 @@ from airlock_shared.checks.model import Case, Verdict
 from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
 from airlock_shared.checks.times import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.documents.transcript import Entry, next_entry
-from airlock_shared.errors import ExitCode, Expired, Refusal
+from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
 from shared.world import VECTORS, case_of, good, good_challenges, situation
@@ -189,6 +190,16 @@ def test_a_clock_that_differs_by_more_is_refused_with_its_id(off_ms: int) -> Non
         compare_clocks(Statement(NOW_MS, 60), NOW_MS + off_ms)
     assert error.value.exit_code == 7
     assert ("fast" if off_ms > 0 else "slow") in error.value.what
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "now", "2026-09-21T14:13:20", "14:13:20Z", "2026-09-21", "1790000000", "1790000000000", "2026-13-01T00:00:00Z",
+     "2026-09-21T25:00:00Z", "21.09.2026 14:13Z", "\x1b[2J"],
+)  # fmt: skip
+def test_a_time_without_a_zone_or_form_is_a_mistake(text: str) -> None:
+    with pytest.raises(UsageError):
+        read_time(text)
 
 
 def _entries(*events: tuple[str, int]) -> list[Entry]:

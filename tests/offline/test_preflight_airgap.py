@@ -8,6 +8,7 @@ import pytest
 
 from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
 from airlock_shared.host.files import (
+    LOOK,
     OK,
     REFUSED,
     MachineProbes,
@@ -193,3 +194,10 @@ def test_a_switch_that_cannot_be_read_is_refused(tmp_path: Path, part: str, text
         file.write_text(text)
     [line] = radio_lines(world)
     assert (line.verdict, line.check, "unknown" in line.found) == (REFUSED, "AIRGAP-RADIO", True)
+
+
+@pytest.mark.parametrize("kind", ["gps", "fm"])
+def test_a_radio_that_only_receives_is_to_be_looked_at(tmp_path: Path, kind: str) -> None:
+    world = machine(tmp_path)
+    radio(world, kind, "receiver")
+    assert verdicts(list(radio_lines(world))) == {(LOOK, "")}

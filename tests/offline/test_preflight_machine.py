@@ -82,6 +82,14 @@ def test_a_disk_that_is_full_or_read_only_is_a_fault(
     assert (line.verdict, said in line.found, asked) == (verdict, True, [tmp_path])
 
 
+def test_a_disk_that_cannot_be_asked_is_not_called_good(tmp_path: Path) -> None:
+    def disk(path: Path) -> os.statvfs_result:
+        raise PermissionError(13, "Permission denied")
+
+    line = disk_line(tmp_path, MachineProbes(disk=disk))
+    assert (line.verdict, line.found) == (LOOK, "unknown: Permission denied")
+
+
 # ---- libraries, camera ----------------------------------------------------------------------------------------------
 
 

@@ -135,6 +135,12 @@ def test_another_form_of_the_name_is_refused(name: object) -> None:
         pinned(test_network=name)
 
 
+def test_a_rehearsal_has_no_such_name() -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_deployment(REHEARSAL | {"test_network": NETWORK})
+    assert (caught.value.check, caught.value.where) == ("DOC-DEPLOYMENT", "test_network")
+
+
 def test_one_real_deployment_beside_it_makes_the_machine_a_real_one() -> None:
     testing, production = read_deployment(TESTING), read_deployment(PRODUCTION)
     assert is_production([testing], software_ledger=True) is False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status import SettingOff, TokenRefused
+from airlock_offline.ledger.status import SettingOff, TokenRefused, WrongAnswer
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.documents.ledger_metadata import TokenMetadata, read_token_metadata
@@ -112,3 +112,15 @@ def test_a_record_with_one_other_bit_is_refused(at: int) -> None:
     with pytest.raises(TokenRefused, match="does not accept the pinned record"):
         desk.app.provide_token(USDC._replace(record=record))
     assert not desk.app.may_have_signed
+
+
+def test_an_answer_that_is_no_place_is_named() -> None:
+    class Silent:
+        def exchange(self, _apdu: bytes, *, person: bool) -> tuple[bytes, int]:
+            return b"", 0x9000
+
+        def close(self) -> None:
+            pass
+
+    with pytest.raises(WrongAnswer, match="0 bytes instead of 1"):
+        EthereumApp(Silent()).provide_token(USDC)

@@ -217,6 +217,12 @@ def test_signatures_that_do_not_answer_what_was_asked_are_refused(signed: list[S
     assert refused.value.check == check
 
 
+@pytest.mark.parametrize("result", ["declined", "refused"])
+def test_what_was_not_signed_has_no_answer(result: str) -> None:
+    with pytest.raises(UsageError, match=f"not signed: {result}"):
+        answer_of(ASKED, HEADER, [Signed("desk-key", result, "why")])
+
+
 def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: Path) -> None:
     state = OfflineHome(tmp_path)
     keep_request(state, FINGERPRINT, ASKED)

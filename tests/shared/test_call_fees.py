@@ -156,6 +156,15 @@ def test_a_limit_that_is_no_amount_is_refused(limit: str, check: str) -> None:
 # ---- the profile ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("word", ["", "any", "Fee", "0x1", "fee "])
+def test_there_is_no_other_word_for_what_is_sent(word: str) -> None:
+    profile = copy.deepcopy(FEES)
+    profile["calls"][CALL]["value"] = word
+    with pytest.raises(DocumentError) as refused:
+        resolve_profile(profile)
+    assert (refused.value.check, refused.value.where) == ("DOC-VENUE", f"calls.{CALL}.value")
+
+
 def test_no_fee_goes_with_the_token_s_approval() -> None:
     approve = CALLS["approve"]
     leaves = {each.path: each.kind for each in approve.fields}

@@ -14,11 +14,13 @@ from typing import Any
 import pytest
 
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry
+from airlock_shared.cli import terminal as keyboard
+from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import by_screens as typed_module
 from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST
 from airlock_shared.cli.ceremony.compare import BY_TYPING
-from airlock_shared.cli.terminal import advice
+from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
@@ -237,6 +239,33 @@ def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(t
     assert wrong.exception.check == "DOC-FORMAT"
 
 
+def test_what_is_carried_is_whole_and_never_over_another(table: Table, tmp_path: Path) -> None:
+    source, stick = tmp_path / "a.json", tmp_path / "stick"
+    stick.mkdir()
+    source.write_text("one")
+    for _ in range(2):
+        table.carried(source, stick)
+        assert (stick / "a.json").read_text() == "one"
+    source.write_text("two")
+    with pytest.raises(UsageError):
+        table.carried(source, stick)
+    assert (stick / "a.json").read_text() == "one"
+    (tmp_path / "b.json").symlink_to(source)
+    with pytest.raises(DocumentError):
+        table.carried(tmp_path / "b.json", stick)
+
+
+# ---- what costs little, and what people read ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("typed", ["yes", "", " "])
+def test_who_only_slips_does_not_get_through(table: Table, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    table.record("preflight", network_up=[])
+    questions = typing(monkeypatch, lambda _question: typed)
+    assert isinstance(table.run("compare", "preflight").exception, Declined)
+    assert (len(questions), confirmations(table)) == (4, [])
+
+
 # ---- the paper ------------------------------------------------------------------------------------------------------
 
 
@@ -317,6 +346,13 @@ def test_the_kit_is_compared_with_its_paper_where_there_is_one(table: Table, mon
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "paper")]
 
 
+def test_a_program_from_source_has_no_paper_and_says_so(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.record("preflight", installed={"kit": "", "fingerprint": ""})
+    typing(monkeypatch, partial(_always, "Yes"))
+    table.done("compare", "preflight")
+    assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "no-paper")]
+
+
 def test_confirm_takes_a_file_for_documents_alone(table: Table, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text("{}")
@@ -326,3 +362,52 @@ def test_confirm_takes_a_file_for_documents_alone(table: Table, tmp_path: Path) 
     early = table.run("confirm", "requests", *by).exception
     assert isinstance(early, Refusal)
     assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
+
+
+class _Keys(SingleKeys):
+    """Keys that were pressed beforehand; after the last one the terminal is gone."""
+
+    def __init__(self, pressed: list[str]) -> None:
+        self._pressed = pressed
+
+    def __enter__(self) -> _Keys:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave everything as it is."""
+
+    def forget(self) -> None:
+        """Forget nothing: it was pressed for this."""
+
+    def key(self, until: int | None = None) -> str:
+        return self._pressed.pop(0) if self._pressed else ENDED
+
+
+def _led_screen(monkeypatch: pytest.MonkeyPatch, pressed: list[str]) -> None:
+    monkeypatch.setattr(by_screens, "led", lambda: True)
+    monkeypatch.setattr(keyboard, "screen_rows", lambda: 24)
+    monkeypatch.setattr(by_screens, "SingleKeys", lambda: _Keys(pressed))
+
+
+def test_where_it_is_led_no_line_scrolls_away_before_somebody_pressed_enter(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _led_screen(monkeypatch, [FORWARD, NONE, FORWARD, BACK, FORWARD])
+    by_screens.show_by_screens([f"line {number}" for number in range(50)])
+    screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
+    assert [screen.count("line ") for screen in screens] == [20, 20, 10, 0]
+
+
+def test_a_text_whose_reader_has_gone_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    _led_screen(monkeypatch, [FORWARD])
+    with pytest.raises(Declined, match="not read"):
+        by_screens.show_by_screens([f"line {number}" for number in range(50)])
+
+
+def test_what_stays_above_a_question_is_not_turned(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _led_screen(monkeypatch, [FORWARD, FORWARD])
+    by_screens.show_by_screens([f"line {number}" for number in range(50)], stays=1)
+    screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
+    assert [screen.count("line ") for screen in screens] == [20, 20, 10]

@@ -43,6 +43,12 @@ def test_a_bad_hand_over_is_refused(changes: dict[str, Any]) -> None:
         parse_hand_over(json.dumps({**GOOD, **changes}).encode())
 
 
+@pytest.mark.parametrize("files", [{"requests.json": b"\xff"}, {"../x.json": b"{}"}, {}])
+def test_what_cannot_be_handed_over_is_not_shown(files: dict[str, bytes]) -> None:
+    with pytest.raises(DocumentError):
+        write_hand_over("demo", files)
+
+
 class Desk:
     """A machine in front of which a page of codes is held."""
 

@@ -57,6 +57,16 @@ def test_people_read_which_member_is_shown_under_which_label_and_how_and_what_is
     assert "member makerAsset is NOT SHOWN by the Ledger itself: its ticker stands beside the amount" in lines
 
 
+@pytest.mark.parametrize(
+    "metadata", [{}, {"usdc": "0x"}, {"messages": {}}, {"messages": []}, {"messages": None}, {"messages": {}, "x": {}}]
+)
+def test_what_a_ledger_is_told_is_something(metadata: Any) -> None:
+    document = filtered_document(PERMIT) | {"device_metadata": metadata}
+    with pytest.raises(DocumentError) as caught:
+        read_deployment(document)
+    assert caught.value.check == "DOC-FIELD"
+
+
 # ---- the document as somebody altered it -----------------------------------------------------------------------------
 
 Change = Callable[[dict[str, Any]], object]

@@ -103,6 +103,11 @@ def test_what_the_plan_names_and_no_argument_has_is_refused(extra: dict[str, str
     assert verdict.where == next(iter(extra))
 
 
+def test_a_key_that_the_plan_calls_a_delegate_makes_none() -> None:
+    with pytest.raises(PlanError, match="by no delegate"):
+        _situation(WHOLE, signer="desk")
+
+
 def test_it_goes_to_its_pinned_contract_from_the_signer_and_without_money() -> None:
     for member, value, check in (
         ("to", DESK, "TX-TO"), ("from", DESK, "TX-FROM"), ("value", "0x1", "TX-VALUE"), ("chainId", 1, "TX-CHAIN"),

@@ -132,6 +132,12 @@ def test_who_presses_enter_for_ever_writes_no_address_without_a_checksum() -> No
     assert len(room.answers) == 20
 
 
+def test_bounds_the_wrong_way_round_are_asked_again() -> None:
+    room = Room([*CEREMONY, "close", *LIMITS, "", *SIGNER, "", "", "BTC/USD", "3", "9", "2..1", "1..2", "", "", "", ""])
+    room.plan()
+    assert [error.what for error in room.mistakes] == ["at_least is above at_most"]
+
+
 @pytest.mark.parametrize("name", list(ACTIONS))
 def test_every_action_can_be_asked_for_with_its_examples(name: str) -> None:
     examples = {p.name: literal(p).strip('"') for p in ACTIONS[name].parameters}

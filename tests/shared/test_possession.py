@@ -13,6 +13,7 @@ from eth_account.messages import encode_defunct
 
 from airlock_shared.ceremony.seals import (
     check_claim,
+    choose_step,
     parse_proofs,
     read_seal,
     write_proofs,
@@ -22,7 +23,7 @@ from airlock_shared.checks.model import Situation, Verdict
 from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
-from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import CURVE_ORDER
 from airlock_shared.plan.delegate_proofs import (
     WAIVED,
@@ -43,6 +44,7 @@ from shared.world import (
     good,
     plan,
     refusals,
+    replaced,
     request_of,
     situation,
 )
@@ -220,6 +222,28 @@ def test_of_many_proofs_one_that_does_not_hold_is_named_and_none_counts(tmp_path
         proved_keys(plan(), deployment(), [files[3]], None, None)
     with pytest.raises(UsageError, match="not both"):
         proved_keys(plan(), deployment(), [], None, None)
+
+
+# ---- which step is meant --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["close", "", "DESK-KEY", "delegate-remove"])
+def test_a_step_that_registers_nobody_has_no_challenge(name: str) -> None:
+    with pytest.raises(PlanError, match="PLAN-STEP"):
+        choose_step(plan(), name)
+
+
+def test_a_plan_without_a_registration_has_no_challenge() -> None:
+    text = replaced(PLAN_TEXTS["transactions"], [('action = "delegate-set"', 'action = "delegate-remove"'),
+                                                 ("expiry = 2027-03-31T00:00:00Z\n", "")])  # fmt: skip
+    with pytest.raises(UsageError, match="no delegate"):
+        choose_step(parse_plan(text.encode()), None)
+
+
+def test_a_challenge_is_made_for_the_plans_own_deployment() -> None:
+    elsewhere = parse_plan(PLAN_TEXT.replace('deployment = "venue"', 'deployment = "elsewhere"').encode())
+    with pytest.raises(PlanError, match="PLAN-NAME"):
+        challenge(of=elsewhere)
 
 
 # ---- before a registration is signed --------------------------------------------------------------------------------

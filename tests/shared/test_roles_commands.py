@@ -157,6 +157,22 @@ def test_people_that_cannot_be_are_refused(tmp_path: Path, words: tuple[str, ...
     assert Table(tmp_path).refused("begin", *words) == check
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("--role", "signer=Ada"), (), ("--role", "signer"), (*PEOPLE, "--role", "signer=Eve")],
+)
+def test_without_a_terminal_every_role_is_given_once(tmp_path: Path, words: tuple[str, ...]) -> None:
+    table = Table(tmp_path)
+    assert isinstance(table.run("begin", *words).exception, UsageError)
+    assert table.events() == []
+
+
+def test_begun_already_nothing_is_asked_and_other_people_are_refused(table: Table) -> None:
+    assert "nothing to do" in table.done("begin", *PEOPLE, typed="").stderr
+    assert table.refused("begin", "--role", "signer=Ada Lovelace", "--role", "witness=") == "ROLE-OPEN"
+    assert table.events() == [CEREMONY_BEGUN]
+
+
 @pytest.mark.parametrize("station", ["preflight", "address", "requests", "review", "signatures", "seal"])
 def test_what_did_not_happen_is_not_confirmed(table: Table, station: str) -> None:
     assert table.refused("confirm", station, *BOTH) == "ROLE-EARLY"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.document import part_of
+from airlock_shared.checks.document import Steps, part_of, steps_are_planned
 from airlock_shared.cli.document_lines import part_lines
 from airlock_shared.documents.requests import parse_requests, write_requests
 from shared.world import judge, plan, to_bytes, whole
@@ -52,6 +52,11 @@ def test_a_part_under_another_name_is_refused(signer: str) -> None:
         if other:
             document["header"]["signer"] = other
         assert judge(document, steps=tuple(plan().steps)) == {"PLAN-STEPS"}
+
+
+def test_a_part_without_a_step_is_refused_even_when_nothing_is_in_it() -> None:
+    found = steps_are_planned.run(Steps([], []))
+    assert (found.result, found.where) == ("refused", "the plan has no step for this part")
 
 
 def test_the_signer_of_a_part_is_in_the_fingerprint() -> None:

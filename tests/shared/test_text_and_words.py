@@ -30,6 +30,13 @@ def test_no_hidden_character_of_unicode_reaches_a_screen() -> None:
     assert set(map(chr, range(0x20, 0x7F))) <= shown
 
 
+@pytest.mark.parametrize(
+    "character", ["\u115f", "\u1160", "\u3164", "\uffa0", "\u2800", "\U0001d159"], ids=lambda c: f"{ord(c):x}"
+)  # two Egyptian hieroglyphs are blank too, and unknown to Python 3.11's Unicode
+def test_no_letter_or_symbol_that_shows_as_nothing_reaches_a_screen(character: str) -> None:
+    assert safe(character) == f"\\u{{{ord(character):x}}}"
+
+
 @pytest.mark.parametrize("character", ["א", "ب", "٣", "\u07c0"], ids=lambda c: f"{ord(c):x}")
 def test_no_character_that_reorders_its_neighbours_reaches_a_screen(character: str) -> None:
     assert unicodedata.bidirectional(character) in {"R", "AL", "AN"}
@@ -103,6 +110,11 @@ def test_the_words_stand_in_two_rows_that_fit_a_screen() -> None:
     words = spoken("fe" * 32).split()
     assert rows == (f" 1 {' '.join(words[:12])}", f"13 {' '.join(words[12:])}")
     assert all(len(row) < 63 for row in rows)
+
+
+def test_a_cut_text_shows_no_more_than_its_limit() -> None:
+    assert safe("a" * 30 + "b" * 70, limit=30).startswith("a" * 30 + " …")
+    assert "b" not in safe("a" * 30 + "b" * 70, limit=30)
 
 
 # ---- the last guard before a screen -----------------------------------------------------------------------------------

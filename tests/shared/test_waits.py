@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import select
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import CoursePlace, Facts, Stop, course
 from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
+from airlock_shared.cli.ceremony import workflow as course_module
 from airlock_shared.cli.ceremony.lead import Course, Lead
 from airlock_shared.cli.ceremony.run import _do
 from airlock_shared.cli.ceremony.waits import (
@@ -23,6 +26,7 @@ from airlock_shared.cli.ceremony.waits import (
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import alone_in
+from airlock_shared.plan.reader import parse_plan
 from shared.test_course import PLAN
 
 AT_MS = (10 * 60 + 32) * 60_000
@@ -119,6 +123,21 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
     monkeypatch.setattr(crossing_module, "sleep", bring)
     monkeypatch.setattr(Lead, "child", lambda *_: pytest.fail("nothing has come"))
     assert _do(lead, told, TAKE, set()) is False
+
+
+A_MINUTE_MS = 60_000  # so much a watch may be wrong
+PLAYED = Path(__file__).parents[1] / "vectors/report/market-close"
+
+
+def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> None:
+    plan = parse_plan((PLAYED / "plan.toml").read_bytes())
+    for name in ("requests.json", "deployment.json"):
+        shutil.copy(PLAYED / name, tmp_path)
+    [item] = json.loads((PLAYED / "requests.json").read_text())["requests"]
+    until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
+    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
+    (tmp_path / "deployment.json").unlink()
+    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
 
 
 SIGNATURES = Stop("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
@@ -263,6 +282,13 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
     taken = ("ceremony", "carry", f"{crossing}/requests-2.json", "-o", str(lead.folder))
     assert [words[:2] for words in too_late] == [("sign", f"{lead.folder}/requests.json"), taken[:2]]
     assert too_late[1] == taken
+
+
+def test_what_was_signed_in_time_goes_on(tmp_path: Path, too_late: list[tuple[str, ...]]) -> None:
+    lead = lead_at(tmp_path)
+    (lead.folder / "signatures.json").touch()
+    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
+    assert len(too_late) == 1
 
 
 def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(

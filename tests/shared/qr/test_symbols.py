@@ -39,6 +39,12 @@ def test_a_full_symbol_is_read_and_one_more_character_needs_the_next_version(ver
         matrix(text + "A", version_at_most=version)
 
 
+@pytest.mark.parametrize("text", ["", "ur:bytes/aeadaolazmjendeoti", "UR:BYTES/É", "UR_BYTES", "UR:BYTES/A\n"])
+def test_a_text_outside_the_alphanumeric_mode_is_refused(text: str) -> None:
+    with pytest.raises(UsageError, match="alphanumeric"):
+        matrix(text, version_at_most=20)
+
+
 @pytest.mark.parametrize("ur_type", ["bytes", "eth-sign-request", "crypto-hdkey"])
 @pytest.mark.parametrize("version", [5, *DENSITIES])
 def test_every_frame_fits_its_density(version: int, ur_type: str) -> None:

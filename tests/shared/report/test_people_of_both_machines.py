@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from airlock_shared.report.reexamined import judge
+from airlock_shared.report.rows import UNWITNESSED, headline
 from airlock_shared.report.verify import report_of_artefacts
 from shared.report.day import (
     HOSTILE,
@@ -98,6 +99,17 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
     assert html.count("Reviewed on the offline machine, and which sections were opened there") == 1
     assert '<span class="bad">declined</span>' in html
     assert HOSTILE not in html
+
+
+def test_a_plan_without_roles_misses_them() -> None:
+    files = offline_files()
+    bare = files["plan.toml"].decode().replace('roles = ["signer", "facilitator", "witness"]', "roles = []")
+    assert bare != files["plan.toml"].decode()
+    told = report_of_artefacts({"plan.toml": bare.encode(), "deployment.json": files["deployment.json"]}, judge).value
+    assert UNWITNESSED in told["missing"]
+    assert told["complete"] is False
+    assert headline(told) == "INCOMPLETE"  # there is more that is missing
+    assert UNWITNESSED not in report_of_artefacts(files, judge).value["missing"]
 
 
 def test_the_first_page_says_what_the_plan_says_of_a_witness_and_what_a_name_is() -> None:

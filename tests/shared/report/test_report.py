@@ -14,6 +14,7 @@ import pytest
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
+from airlock_shared.report.evidence.artefacts import FILES
 from airlock_shared.report.evidence.redaction import parse_withheld, withhold
 from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
 from airlock_shared.report.model import report_of
@@ -38,7 +39,7 @@ from shared.report.day import (
     signatures_bytes,
     timeline_bytes,
 )
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, plan, to_bytes
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, plan, to_bytes, whole
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
@@ -111,6 +112,16 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
         assert sentence not in given
         without = chain([(name, data) for name, data in events if name != event])
         assert sentence in report_of_artefacts(files | {OFFLINE: without}, judge).value["missing"]
+
+
+def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
+    refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in offline_events()]
+    found = report_of_artefacts(offline_files() | {OFFLINE: chain(refused)}, judge).value["missing"]
+    assert "the preflight before the signing was refused: AIRGAP-ROUTE" in found
+    late = [each for each in offline_events() if each[0] != "preflight"]
+    late += [each for each in offline_events() if each[0] == "preflight"]
+    found = report_of_artefacts(offline_files() | {OFFLINE: chain(late)}, judge).value["missing"]
+    assert "no preflight is on record before the signing" in found
 
 
 def test_what_is_done_and_not_as_hoped_is_on_the_first_page() -> None:
@@ -207,6 +218,18 @@ def test_the_pages_are_of_the_model_that_the_signing_recorded(told: Any, expecte
     ]
 
 
+def test_transactions_are_decoded_with_what_they_call_and_may_cost() -> None:
+    files = {"plan.toml": PLAN_TEXTS["transactions"].encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}
+    report = report_of_artefacts(files | {"requests.json": to_bytes(whole("transactions"))}, judge)
+    for step in report.value["steps"]:
+        request = step["request"]
+        assert request["kind"] == "transaction"
+        assert [row["name"] for row in request["under"]][:2] == ["calls", "contract"]
+        assert [row["name"] for row in request["hashes"]] == ["transaction hash, which is signed"]
+        assert request["checks"]["refused"] == []
+    assert len(report.value["steps"]) > 10
+
+
 def test_what_another_wallet_signed_needs_no_offline_transcript() -> None:
     document = json.loads(signatures_bytes())
     for item in document["signatures"]:
@@ -232,6 +255,17 @@ def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
 
 
 # ---- what is refused --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("missing", ["plan.toml", "deployment.json"])
+def test_without_plan_or_deployment_there_is_no_report(missing: str) -> None:
+    files = {n: d for n, d in offline_files().items() if n != missing}
+    assert _refused(files).check == "REPORT-ARTEFACT"
+
+
+def test_a_file_that_is_no_artefact_is_refused() -> None:
+    assert _refused(offline_files() | {"notes.txt": b""}).check == "REPORT-ARTEFACT"
+    assert len(FILES) == 8
 
 
 @pytest.mark.parametrize(
@@ -495,6 +529,12 @@ def test_a_malformed_timeline_is_refused(line: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
         parse_timeline(line)
     assert caught.value.check == "DOC-FIELD"
+
+
+def test_a_submission_twice_in_a_timeline_is_refused() -> None:
+    first = timeline_bytes().splitlines()[0]
+    with pytest.raises(DocumentError):
+        parse_timeline(first + b"\n" + first)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,36 @@ def test_a_text_that_is_no_path_is_refused(text: str) -> None:
         Keypath.of(text)
 
 
+BAD_PATHS: dict[str, Any] = {
+    "a list": [44, True],
+    "no steps": {2: 1},
+    "neither steps nor fingerprint": {1: []},
+    "an odd number": {1: [44]},
+    "eleven steps": {1: [1, False] * 11},
+    "hardened by a number": {1: [44, 1]},
+    "a step of 2^31": {1: [1 << 31, False]},
+    "a negative step": {1: [-1, False]},
+    "a step that is true": {1: [True, False]},
+    "a range": {1: [[0, 9], False]},
+    "an empty map as step": {1: [{}, False]},
+    "a fingerprint of 33 bits": {1: [44, True], 2: 1 << 32},
+    "a negative fingerprint": {1: [44, True], 2: -1},
+    "a fingerprint of bytes": {1: [44, True], 2: bytes(4)},
+    "a depth of 256": {1: [44, True], 3: 256},
+    "an unknown member": {1: [44, True], 4: 0},
+    "a member named by a text": {1: [44, True], "5": 0},
+    "another tag": Tagged(305, {1: [44, True]}),
+}
+
+
+@pytest.mark.parametrize("value", BAD_PATHS.values(), ids=BAD_PATHS.keys())
+def test_a_path_that_is_not_right_is_refused_wherever_it_stands(value: Any) -> None:
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        Keypath.from_map(value)
+    with pytest.raises(DocumentError, match="QR-FIELD"):
+        SignRequest.from_cbor(write(REQUEST | {5: Tagged(304, value)}))
+
+
 REQUEST: dict[Any, Any] = {2: b"{}", 3: 2, 5: Tagged(304, PATH.to_map())}
 BAD_REQUESTS: dict[str, dict[Any, Any]] = {
     "no data": {2: b""},
