@@ -90,11 +90,9 @@ def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: D
     ("file", "missing"),
     [
         (None, "of its EIP-7702 transaction is missing: chainId, to, data, gas"),
-        ({}, "missing: chainId, to, data, gas"),
-        ({"chainId": str(CHAIN_ID), "gas": "1"}, "missing: to, data"),
         ({name: value for name, value in VENUES.items() if name != "data"}, "missing: data"),
     ],
-    ids=["no-file", "an-empty-file", "where-and-what", "what"],
+    ids=["no-file", "what"],
 )
 def test_what_the_venue_has_to_say_is_named_and_nothing_is_sent(
     desk: Desk, ledger: Ledger, file: dict[str, object] | None, missing: str
@@ -135,18 +133,6 @@ def test_a_contract_that_was_changed_on_the_way_is_refused_before_anybody_reads(
     assert (ended.code, results.get("give")) == (3, "refused"), words(ended)
     assert "AUTH-CONTRACT" in words(ended)
     assert f"contract: the payload says {STORAGE}, the" in words(ended), ended.err
-
-
-def test_with_the_setting_off_nothing_is_signed_and_the_setting_is_named(desk: Desk) -> None:
-    started = start_ledger()
-    try:
-        assert prepare(desk).code == 0
-        ended = desk.sign(started)
-    finally:
-        stop_ledger(started)
-    assert (ended.code, "Smart account upgrade" in words(ended)) == (5, True), words(ended)
-    document = json.loads(desk.path("signatures.json").read_text())
-    assert [item["result"] for item in document["signatures"]] == ["signed", "refused"]
 
 
 def test_an_authorization_whose_order_was_declined_is_not_sent_and_what_that_means_is_said(

@@ -13,14 +13,10 @@ from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 
 CEREMONY = "delegate-key"
 CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "wrong app": (("--fault", "wrong-app"), 5, "the app 'Bitcoin' is open"),
-    "app closed": (("--fault", "app-closed"), 5, "shows its home screen"),
     "locked": (("--fault", "lock"), 5, "the Ledger is locked"),
     "refused": (("--fault", "refuse"), 6, "refused on the Ledger; nothing was signed"),
     "unplugged": (("--fault", "disconnect"), 5, "closed the connection before it answered"),
     "settings off": (("--no-raw-messages",), 5, "turn on Raw messages"),
-    "old app": (("--fault", "old-version"), 5, "the Ethereum app is '1.10.4'; we sign with 1.22.0 or newer"),
-    "wrong seed": (("--fault", "wrong-seed"), 5, "the Ledger has another account at this path"),
     "wrong account": (("--fault", "wrong-account"), 5, "the Ledger has another account at this path"),
     "empty answer": (("--fault", "empty-success"), 5, "reported success and answered 0 bytes"),
     "left in definitions": (("--fault", "left-in-definitions"), 5, "an earlier request was not finished"),

@@ -109,7 +109,7 @@ def unpinned(tmp_path: Path, services: object) -> BothMachines:
 
 @pytest.mark.parametrize(
     ("ceremony", "light"),
-    [("delegate-key", False), ("referral-code", False), ("market-close", False), ("market-close", True)],
+    [("delegate-key", False), ("market-close", True)],
 )
 def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     unpinned: BothMachines, reader: Reader, ceremony: str, *, light: bool

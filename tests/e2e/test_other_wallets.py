@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account import Account
 
 from airlock_offline.ledger.apdu import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address, recover
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction, unsigned_bytes
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.qr.pictures import write_sequence
@@ -32,7 +30,6 @@ from airlock_shared.ur.eth import (
 )
 from airlock_software_ledger.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
 from e2e.conftest import BothMachines, Ledger
-from e2e.transaction_requests import FILLED, write_transaction
 from shared.ur.accounts import read_account
 
 ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
@@ -161,23 +158,6 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     answer = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE))
     digest = read_typed_data(json.loads(asked.sign_data))[1].digest
     assert (answer.request_id, checksum_address(recover(digest, answer.signature))) == (ID, TRADER)
-
-
-def test_a_hot_wallets_transaction_is_signed_and_answered_with_its_parity(desk: BothMachines, blind: Ledger) -> None:
-    plan, _, unsigned = write_transaction(desk.folder, desk.path("deployment.json"))
-    data = unsigned_bytes(unsigned, Transaction(**FILLED))
-    asked = SignRequest(data, DataType.TYPED_TRANSACTION, Keypath.of(PATH), unsigned["chainId"], ID)
-    pictures = shown(desk.path("asked"), SIGN_REQUEST_TYPE, asked.to_cbor())
-    requests, signatures = desk.path("wallet.requests.json"), desk.path("wallet.signatures.json")
-    assert desk.offline("scan", pictures, "--plan", plan, "--step", "approve", "-o", requests).code == 0
-    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", blind.port)
-    ended = desk.offline(*words, typed="Yes\n" * 3)
-    assert ended.code == 0, ended.err
-    assert desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif")).code == 0
-    rsv = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE)).signature
-    assert rsv[64] in (0, 1)
-    raw = raw_transaction(unsigned, Transaction(**FILLED), rsv[:64] + bytes((27 + rsv[64],)))
-    assert Account.recover_transaction(raw) == TRADER
 
 
 BAD: dict[str, tuple[dict[str, Any], int, str]] = {

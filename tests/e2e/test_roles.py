@@ -136,27 +136,3 @@ def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(
         assert "ROLE-INCOMPLETE" in ended.err
         assert "The witness missed the train." in ended.out
         assert all("witness" in line for line in _ceremony(run, "show", "--json", plan=plan).json()["missing"])
-
-
-BEFORE: list[tuple[tuple[str, ...], str]] = [
-    (("begin", *PEOPLE[:4], "--role", "witness=ada  LOVELACE"), "ROLE-SAME"),
-    (("begin", *PEOPLE, "--role", "auditor=Eve"), "ROLE-KNOWN"),
-    (("begin", *PEOPLE[:4], "--role", "witness=Eve\x1b]0;x\x07"), "ROLE-TEXT"),
-    (("begin", *PEOPLE[:4], "--role", "witness=\u202eevE"), "ROLE-TEXT"),
-    (("confirm", "plan", *EVERYBODY), "ROLE-OPEN"),
-    (("exception", "--by", "signer", "--reason", "x"), "ROLE-OPEN"),
-    (("end",), "ROLE-OPEN"),
-]
-
-
-WHILE: list[tuple[tuple[str, ...], int, str]] = [
-    (("confirm", "preflight", "--by", "signer"), 3, "ROLE-EARLY"),
-    (("confirm", "plan", "--by", "auditor"), 3, "ROLE-KNOWN"),
-    (("confirm", "outcome", "--by", "witness"), 2, "confirmed on the other machine"),
-    (("confirm", "lunch", "--by", "witness"), 2, "'lunch' is not one of"),
-    (("confirm", "plan"), 2, "Missing option '--by'"),
-    (("exception", "--by", "witness"), 2, "Missing option '--reason'"),
-    (("exception", "--by", "witness", "--reason", ""), 3, "ROLE-TEXT"),
-    (("exception", "--by", "witness", "--reason", "a\nb"), 3, "ROLE-TEXT"),
-    (("begin", *PEOPLE[:4], "--role", "witness=Eve"), 3, "ROLE-OPEN"),
-]

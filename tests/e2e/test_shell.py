@@ -67,7 +67,7 @@ def test_ctrl_c_while_a_program_loads_ends_it_with_a_sentence(program: Path, tmp
 
 
 @half
-@pytest.mark.parametrize("answered", [0, 1, 7, 11, 100])
+@pytest.mark.parametrize("answered", [0, 100])
 def test_ctrl_c_leaves_nothing_behind(program: Path, tmp_path: Path, answered: int) -> None:
     terminal = Terminal(program, "plan", "new", "-o", tmp_path / "plan.toml")
     while (question := terminal.until_question()) is not None:
@@ -86,9 +86,7 @@ def test_ctrl_c_leaves_nothing_behind(program: Path, tmp_path: Path, answered: i
 
 
 @half
-@pytest.mark.parametrize(
-    "words", [["plan", "show", PLAN], ["plan", "check", ROOT / "README.md"], ["config", "show"], ["--help"]]
-)
+@pytest.mark.parametrize("words", [["plan", "check", ROOT / "README.md"], ["--help"]])
 def test_nothing_is_coloured_in_a_terminal_with_no_color_or_without(
     program: Path, words: list[Any], tmp_path: Path
 ) -> None:
@@ -163,7 +161,7 @@ def _shell(program: Path, line: str) -> subprocess.CompletedProcess[str]:
 
 
 @half
-@pytest.mark.parametrize("words", ["plan show PLAN", "plan show --json PLAN", "--help", "completion bash"])
+@pytest.mark.parametrize("words", ["plan show --json PLAN", "--help"])
 def test_a_full_disk_behind_stdout_is_said(program: Path, words: str) -> None:
     ended = _shell(program, f"PROGRAM {words} > /dev/full")
     assert ended.returncode == 2
@@ -174,7 +172,7 @@ def test_a_full_disk_behind_stdout_is_said(program: Path, words: str) -> None:
 @half
 @pytest.mark.parametrize(
     ("words", "code"),
-    [("plan show PLAN", 2), ("plan show --json /nothing/here", 2), ("nothing", 2), ("plan show /nothing/here", 2)],
+    [("plan show PLAN", 2), ("plan show --json /nothing/here", 2)],
 )
 def test_a_full_disk_behind_everything_that_is_said_changes_no_exit_code(program: Path, words: str, code: int) -> None:
     assert _shell(program, f"PROGRAM {words} > /dev/full 2> /dev/full").returncode == code
@@ -211,14 +209,9 @@ def test_without_a_terminal_nobody_is_asked(program: Path, line: str) -> None:
     ("words", "said"),
     [
         (["plan", "show", b"\xff\xfe.toml"], "cannot be opened"),
-        (["plan", "check", "nothing.toml"], "No such file"),
-        (["plan", "check", "/"], "is a directory"),
         ([b"\xff\x1b[2J"], "there is no command"),
-        (["plan", "show"], "Missing argument"),
         (["plan", "show", str(PLAN), "--force"], "No such option"),
         (["--home", str(PLAN), "plan", "show", str(PLAN)], "is a file"),
-        (["completion", "csh"], "is not one of"),
-        (["plan", "new", "-o", "/nothing/here/plan.toml"], "is not a folder"),
     ],
 )
 def test_a_wrong_command_line_is_explained_in_80_columns(program: Path, words: list[Any], said: str) -> None:
@@ -275,8 +268,6 @@ def test_a_person_is_told_that_the_ledger_waits_for_them(tmp_path: Path) -> None
     ("text", "said"),
     [
         ('[ledger]\nmodle = "flex"', "did you mean model?"),
-        ('[leger]\nmodel = "flex"', "did you mean ledger?"),
-        ('[ledger]\nmodel = "nano"', "use one of"),
         ("[ledger]\nmodel = 1", "mistyped"),
         ("[ledger", "not TOML"),
         ('[checks]\nskip = "TIME-PAST"', "unknown section"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from eth_utils.crypto import keccak
 
 from commands import FinishedCommand
 from e2e.conftest import BothMachines
@@ -29,18 +28,6 @@ def _pins(desk: BothMachines) -> list[dict[str, str]]:
 def _recorded(desk: BothMachines) -> list[dict[str, object]]:
     lines = (desk.path("offline-home") / "transcript.jsonl").read_text().splitlines()
     return [entry["data"] for entry in map(json.loads, lines) if entry["event"] == "struct-pinned"]
-
-
-def test_a_struct_is_shown_in_the_words_of_a_profile_with_its_type_hash(desk: BothMachines) -> None:
-    said = " ".join(_trust(desk).err.split())
-    for words in (
-        "MoveReq: a struct that does not ship; Airlock does not know its meaning",
-        "MoveReq: signed under the trading domain, trader-only, sent to relayer",
-        "MoveReq: member trader added: address, trader: the account that it speaks for",
-        f"MoveReq: the signed type is now {TEXT}",
-        f"MoveReq: its type hash is 0x{keccak(text=TEXT).hex()}",
-    ):
-        assert words in said
 
 
 CHANGES = [
@@ -69,8 +56,8 @@ def test_what_differs_is_shown_old_beside_new_asked_and_recorded_with_both(
     assert "nothing to do" in _trust(desk, typed="", **change).err
 
 
-@pytest.mark.parametrize("typed", ["", "no\n", "yes\n", "y\n"])
-@pytest.mark.parametrize(("change", "old", "new"), CHANGES[:1] + CHANGES[-1:])
+@pytest.mark.parametrize("typed", ["", "yes\n"])
+@pytest.mark.parametrize(("change", "old", "new"), CHANGES[-1:])
 def test_without_a_yes_the_old_pin_stays(
     desk: BothMachines, typed: str, change: dict[str, str], old: str, new: str
 ) -> None:
@@ -79,7 +66,7 @@ def test_without_a_yes_the_old_pin_stays(
     assert len(_pins(desk)) == len(_recorded(desk)) == 1
 
 
-@pytest.mark.parametrize("name", ["bytes33", "uint7", "function", "fixed128x18", "mapping", "tuple", "Move$Req"])
+@pytest.mark.parametrize("name", ["bytes33", "function", "Move$Req"])
 def test_a_struct_that_is_named_like_a_type_is_not_pinned_and_not_hashed(desk: BothMachines, name: str) -> None:
     ended = _trust(desk, TEXT.replace("MoveReq", name))
     assert ended.code in (2, 3), ended.err

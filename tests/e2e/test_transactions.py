@@ -18,19 +18,6 @@ from e2e.transaction_requests import FILLED, write_transaction
 from shared.token_records import MAINNET_USDC, USDC_RECORD
 
 
-def test_a_transaction_is_reviewed_signed_and_recovers_to_the_signer(desk: BothMachines, blind: Ledger) -> None:
-    plan, requests, unsigned = write_transaction(desk.folder, desk.path("deployment.json"))
-    output = desk.path("keeper.signatures.json")
-    words = ("sign", requests, "--plan", plan, "-o", output, "--emulator", blind.port)
-    ended = desk.offline(*words, typed="Yes\n" * 3)
-    assert ended.code == 0, ended.err
-    for shown in ("2500.5 USDC", "raw 2500500000", "transaction hash", "at most 0.00012", "neither spender nor amount"):
-        assert shown in ended.err
-    item = json.loads(output.read_text())["signatures"][0]
-    raw = raw_transaction(unsigned, Transaction(**FILLED), bytes.fromhex(item["signature"][2:]))
-    assert (item["shown"], Account.recover_transaction(raw)) == ("transaction", TRADER)
-
-
 def test_with_blind_signing_off_the_ledger_refuses_calldata_and_the_message_names_the_setting(
     desk: BothMachines, ledger: Ledger
 ) -> None:

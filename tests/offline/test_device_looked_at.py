@@ -151,22 +151,6 @@ def test_a_model_that_is_named_and_is_another_one_is_refused(
     assert not [event for event in events if event.startswith("?")]
 
 
-def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
-    room: Room, events: list[str], plug: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    plug()
-    assert room.run_to_end("one") == 0
-    events.clear()
-    capsys.readouterr()
-    words = ("--plan", room.folder / "plan.toml", "--emulator", 1, "-o", room.folder / "again.json")
-    assert room.run(sign.sign, room.folder / "one.json", *words) == 0
-    said = capsys.readouterr().err
-    assert "the kept signature is used again" in said
-    assert "THE LEDGER WILL SHOW" not in said
-    assert room.run_to_end("two") == 3  # another nonce for a step that is signed
-    assert not [event for event in events if not event.startswith("?")]
-
-
 def test_a_pipe_signs_nothing_with_a_real_ledger(
     room: Room, events: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,14 +170,6 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(
 
 
 # ---- what a case needs ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("close", "requests"), ("approve", "transactions")])
-def test_a_step_needs_the_settings_that_it_needs_and_no_other(step: str, folder: str) -> None:
-    case = case_of(good(step, folder), situation(folder))
-    need = need_of(case)
-    assert (need.path, need.account) == (case.step.signer.path, case.step.signer.address)
-    assert (need.blind_signing, need.raw_messages) == (folder == "transactions", folder == "requests")
 
 
 @pytest.mark.parametrize(("told_of_this_one", "blind"), [(True, False), (False, True)])

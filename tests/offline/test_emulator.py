@@ -11,27 +11,18 @@ from typing import Any
 import pytest
 from hypothesis import given, reject
 
-from airlock_offline.ledger.apdu import DeviceSignature
-from airlock_offline.ledger.ethereum_app import WrongDevice, open_app, require_account
+from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
 from airlock_offline.ledger.status import (
-    AppClosed,
-    DeviceLost,
     NoSuchWidth,
-    RefusedOnDevice,
-    SettingOff,
     SignedOtherwise,
     TooLargeForDevice,
-    WrongAnswer,
-    WrongApp,
 )
-from airlock_offline.ledger.status_words import AppTooOld, Locked
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
-from airlock_software_ledger.keys import TEST_SEED
 from draws import costly
 from offline.recordings import RECORDINGS, SIGNER, Recording, recorded, recovered
 from shared.strategies import typed_data
@@ -89,75 +80,6 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     assert shown == coming_screens(values, hashes, DEFAULT_MODEL, by_hashes=False)
 
 
-def sign(ledger: SoftwareLedger) -> DeviceSignature:
-    return open_app(ledger).sign_typed_data(PATH, DELEGATE.typed_data()[0])
-
-
-def test_the_default_seed_is_the_recorded_one() -> None:
-    assert DELEGATE.json["seed"] == TEST_SEED
-    assert recovered(sign(SoftwareLedger()), DELEGATE.raw("digest")) == SIGNER
-
-
-# ---- misbehaving --------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        ("lock", Locked),
-        ("refuse", RefusedOnDevice),
-        ("disconnect", DeviceLost),
-        ("wrong-app", WrongApp),
-        ("app-closed", AppClosed),
-        ("empty-success", WrongAnswer),
-        ("old-version", AppTooOld),
-    ],
-)
-def test_a_fault_gives_its_named_error(fault: str, error: type[Exception]) -> None:
-    with pytest.raises(error):
-        sign(SoftwareLedger(faults=frozenset({fault})))
-
-
-@pytest.mark.parametrize("fault", ["wrong-account", "wrong-seed"])
-def test_another_account_or_seed_is_refused_before_anything_is_signed(fault: str) -> None:
-    expected = open_app(SoftwareLedger()).address(PATH).address
-    assert require_account(open_app(SoftwareLedger()), PATH, expected) == expected
-    with pytest.raises(WrongDevice, match="SIGNER-DEVICE") as caught:
-        require_account(open_app(SoftwareLedger(faults=frozenset({fault}))), PATH, expected)
-    assert caught.value.exit_code == 5
-
-
-# ---- what it refuses ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("apdu", "sw"),
-    [
-        ("", 0x6A80),
-        ("e006", 0x6A80),
-        ("e00600000100ff", 0x6A80),
-        ("e0ff000000", 0x6D00),
-        ("f006000000", 0x6E00),
-        ("b002000000", 0x6E00),
-        ("e002020015058000002c8000003c800000000000000000000000", 0x6B00),
-        ("e002000015058000002b8000003c800000000000000000000000", 0x6A15),
-        ("e002000015058000002c80000000800000000000000000000000", 0x6A15),
-        ("e00200000100", 0x6A80),
-        ("e002000005068000002c", 0x6A80),
-        ("e01c00000c454950373132446f6d61696e", 0x6980),
-        ("e00c000115058000002c8000003c800000000000000000000000", 0x6980),
-        ("e00c000215058000002c8000003c800000000000000000000000", 0x6B00),
-        ("e00480000100", 0x6980),
-        ("e004000016058000002c8000003c800000000000000000000000c0", 0x6A80),
-        ("e004000016058000002c8000003c80000000000000000000000003", 0x6501),
-        ("e01a00010161", 0x6B00),
-        ("e01a00ff0161", 0x6A80),
-    ],
-)
-def test_nonsense_has_its_status_word(apdu: str, sw: int) -> None:
-    assert SoftwareLedger().exchange(bytes.fromhex(apdu)) == (b"", sw)
-
-
 # ---- over loopback ------------------------------------------------------------------------------------------------
 
 RUN = (
@@ -206,46 +128,3 @@ def test_it_signs_over_loopback_and_shows_its_pages_as_a_simulators(served: Serv
     assert recovered(signature, hashes.digest) == SIGNER
     assert said.startswith("SIMULATOR")
     assert "Sign message" in said
-
-
-@pytest.mark.parametrize(
-    ("answer", "signed"), [("Yes\n", True), ("yes\n", False), ("y\n", False), ("\nno\n", False), ("\nYes\n", True)]
-)
-def test_asked_on_the_terminal_only_the_whole_word_yes_approves(answer: str, signed: bool) -> None:
-    served = Served(set(), ask=True)
-    assert served.process.stdin is not None
-    served.process.stdin.write(answer)
-    served.process.stdin.flush()
-    transport = LoopbackTransport(served.port)
-    result: object = None
-    try:
-        result = open_app(transport).sign_typed_data(PATH, DELEGATE.typed_data()[0])
-    except RefusedOnDevice as refused:
-        result = refused
-    transport.close()
-    served.stop()
-    assert isinstance(result, DeviceSignature if signed else RefusedOnDevice)
-
-
-# ---- what it shows on the terminal, and its command line ----------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("words", "blind", "signs"),
-    [((), False, True), (("--blind-signing",), True, True), (("--no-raw-messages",), False, False)],
-)
-def test_its_settings_are_options_of_its_command(words: tuple[str, ...], blind: bool, signs: bool) -> None:
-    command = [sys.executable, "-c", "from airlock_software_ledger.server import main; main()", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        transport = LoopbackTransport(int(json.loads(process.stdout.readline())["port"]))
-        app = open_app(transport)
-        assert app.configuration().blind_signing is blind
-        try:
-            app.sign_typed_data(PATH, DELEGATE.typed_data()[0])
-            signed = True
-        except SettingOff:
-            signed = False
-        transport.close()
-        process.terminate()
-    assert signed is signs

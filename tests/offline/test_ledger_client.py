@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger.apdu import chunks, parse_path
+from airlock_offline.ledger.apdu import parse_path
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.status import NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
@@ -45,13 +45,6 @@ def typed(members: dict[str, str], message: dict[str, Any], **structs: Any) -> T
 def test_nonsense_is_not_a_path(text: str) -> None:
     with pytest.raises(UsageError, match="not a derivation path"):
         parse_path(text)
-
-
-@pytest.mark.parametrize(
-    ("length", "pieces"), [(0, [0]), (1, [1]), (255, [255]), (256, [255, 1]), (600, [255, 255, 90])]
-)
-def test_data_is_cut_every_255_bytes(length: int, pieces: list[int]) -> None:
-    assert [len(piece) for piece in chunks(bytes(length))] == pieces
 
 
 # ---- the app that is open -----------------------------------------------------------------------------------------
@@ -165,14 +158,6 @@ def test_a_flow_that_fails_again_is_not_restarted_again() -> None:
 def sent(typed_data: TypedData) -> list[str]:
     flow = fields_flow(PATH, typed_data)
     return [apdu.encode().hex() for apdu in (*flow.definitions, *flow.values, flow.sign)]
-
-
-def test_a_domain_that_is_not_among_the_types_is_defined_by_what_it_has() -> None:
-    assert sent(typed({"a": "bool"}, {"a": True}))[:3] == [
-        "e01a00000c454950373132446f6d61696e",
-        "e01a00ff0605046e616d65",
-        "e01a00ff0a422007636861696e4964",
-    ]
 
 
 @pytest.mark.parametrize(

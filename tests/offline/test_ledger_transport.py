@@ -90,20 +90,6 @@ def test_an_apdu_is_framed_in_packets_of_64_bytes(apdu: bytes) -> None:
     assert device.reports == [b"\0" + packet for packet in packets(apdu)]
 
 
-@pytest.mark.parametrize("data", [b"", b"\x03\x01\x16\x00", bytes(range(130))])
-def test_an_answer_is_data_and_status_word(data: bytes) -> None:
-    device = FakeHid(packets(data + b"\x69\x85"))
-    assert opened_on(device).exchange(APDU, person=False) == (data, 0x6985)
-
-
-def test_a_person_is_waited_for_longer_than_a_machine() -> None:
-    device = FakeHid(packets(bytes(65) + b"\x90\x00") + packets(b"\x90\x00"))
-    opened = opened_on(device)
-    opened.exchange(APDU, person=True)
-    opened.exchange(APDU, person=False)
-    assert set(device.waited_ms) == {1000}
-
-
 @pytest.mark.parametrize(("person", "seconds"), [(True, 90), (False, 20)])
 def test_silence_is_waited_for_in_slices_of_a_second(person: bool, seconds: int) -> None:
     silent = FakeHid([])
@@ -141,16 +127,6 @@ def test_a_bad_answer_is_named_and_the_device_is_let_go(replies: list[bytes], er
 def test_a_device_that_takes_no_data_is_lost() -> None:
     with pytest.raises(DeviceLost):
         opened_on(FakeHid([], written=-1)).exchange(APDU, person=False)
-
-
-@pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
-def test_an_unplugged_device_is_lost(failure: Exception) -> None:
-    class Failed(FakeHid):
-        def read(self, size: int, timeout_ms: int) -> list[int]:
-            raise failure
-
-    with pytest.raises(DeviceLost, match="broke"):
-        opened_on(Failed([])).exchange(APDU, person=False)
 
 
 def test_after_ctrl_c_no_late_answer_is_taken_for_the_next_one() -> None:

@@ -11,7 +11,6 @@ from airlock_offline.ledger.apdu import Ins
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.status import WrongAnswer
-from airlock_offline.ledger.status_words import FiltersMissing
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters
@@ -201,35 +200,6 @@ def test_another_schema_is_refused(types: str) -> None:
     typed_data, _ = read_typed_data(document)
     with pytest.raises(FiltersRefused):
         Desk().app.sign_typed_data(PATH, typed_data, told_of(PERMIT))
-
-
-def test_a_filter_that_is_left_out_is_missed_at_the_end() -> None:
-    class Skips(FilteredMessage):
-        def flow(self, path: str, typed_data: Any) -> Any:
-            whole = super().flow(path, typed_data)
-            at = max(n for n, apdu in enumerate(whole.values) if apdu.ins == Ins.EIP712_FILTER)
-            return whole._replace(values=whole.values[:at] + whole.values[at + 1 :])
-
-    without_signing(Desk(), PERMIT, Skips(*told_of(PERMIT)), FiltersMissing, "misses message filters")
-
-
-@pytest.mark.parametrize(
-    ("order", "sw"),
-    [
-        ((Ins.EIP712_FILTER,), 0x6980),
-        ((Ins.EIP712_DEFINITION, Ins.EIP712_FILTER), 0x6980),
-    ],
-    ids=["before anything", "a member's before the message"],
-)
-def test_filters_out_of_their_order_are_refused(order: tuple[Ins, ...], sw: int) -> None:
-    device = Desk().device
-    typed_data, _ = read_typed_data(typed(PERMIT))
-    flow = told_of(PERMIT).flow(PATH, typed_data)
-    field = next(apdu for apdu in flow.values if apdu.ins == Ins.EIP712_FILTER and apdu.p2 == 0xFF)
-    if Ins.EIP712_DEFINITION in order:
-        for apdu in (*flow.definitions, flow.values[0]):
-            assert device.exchange(apdu.encode())[1] == 0x9000
-    assert device.exchange(field.encode()) == (b"", sw)
 
 
 class Answers:

@@ -20,13 +20,13 @@ from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import Case, Verdict
-from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
+from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.times import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
-from shared.world import VECTORS, case_of, good, good_challenges, situation
+from shared.world import VECTORS, case_of, good, good_challenges
 
 MINUTE, HOUR = 60_000, 3_600_000
 SIGNATURES = {
@@ -115,31 +115,11 @@ def state(tmp_path: Path) -> OfflineHome:
 # ---- what was signed ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("step", ["open", "increase", "referral", "take-profit", "desk-key"])
-def test_the_transcript_remembers_what_a_signature_spends(state: OfflineHome, step: str) -> None:
-    case = _item(step)
-    result, _, asked = _sign(state, case)
-    assert (result.code, asked) == (ExitCode.DONE, 1)
-    entry = state.transcript.entries()[-1]
-    assert entry.event == "signed"
-    use = read_use(entry.data)
-    message = case.request.payload["message"]
-    assert str(use.nonce) == str(message.get("nonce", message.get("_nonce")))
-    assert (use.step, use.ceremony, use.signer) == (step, situation().plan.id, case.step.signer.address)
-    assert (use.deadline_ms is None) == (step == "take-profit")
-
-
 def test_no_signature_is_in_the_transcript(state: OfflineHome) -> None:
     _sign(state, _item("open"))
     text = (state.home / "transcript.jsonl").read_text()
     assert SIGNATURES["open"].hex() not in text
     assert SIGNATURES["open"][:32].hex() not in text
-
-
-def test_a_resumed_ceremony_does_not_ask_the_device_again(state: OfflineHome) -> None:
-    first, _, _ = _sign(state, _item("open"))
-    again, _, asked = _sign(state, _item("open"))
-    assert (again.signed, again.code, asked) == (first.signed, ExitCode.DONE, 0)
 
 
 @pytest.mark.parametrize(

@@ -11,16 +11,13 @@ import pytest
 from airlock_offline.ledger.drawing import (
     INTER_MEDIUM_36,
     OPEN_SANS_EXTRABOLD_11,
-    OPEN_SANS_REGULAR_11,
     counted_lines,
     text_lines,
-    text_pages,
     title_line,
     width_px,
 )
-from airlock_offline.ledger.models import MODELS, Buttons, screen_of
+from airlock_offline.ledger.models import MODELS
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import TYPED_DATA, ScreenField, button_field_pages, review_pages
 from airlock_offline.signing.review import screen_lines
 
 HASH = bytes.fromhex("6814a1ccab5871d8d799d59215fdcf5cb9422e309f6461273fbca50604aa4640")
@@ -75,14 +72,6 @@ def test_a_call_on_a_nano_is_as_the_app_publishes_it(model: str) -> None:
     assert transaction_pages(SHOWN, model)[2:-1] == NANO
 
 
-def test_only_the_height_limits_how_many_fields_a_page_has() -> None:
-    """``getNbTagValuesInPage`` knows no number of fields; five short ones fit on a Stax, and four on the others."""
-    fields = [ScreenField(f"field{number}", "1") for number in range(6)]
-    bodies = {name: review_pages(TYPED_DATA, fields, name)[2:-1] for name in ("stax", "flex", "apexp")}
-    titles = {name: [sum(line.startswith("field") for line in body) for body in bodies[name]] for name in bodies}
-    assert titles == {"stax": [5, 1], "flex": [4, 2], "apexp": [4, 2]}
-
-
 def test_an_amount_of_nothing_is_shown_without_calldata_alone() -> None:
     titles = [line for page in transaction_pages(SHOWN._replace(data=b""), "nanosp") for line in page]
     assert "Amount" in titles
@@ -112,13 +101,6 @@ def test_a_line_that_begins_with_a_delimiter_is_counted_otherwise_than_drawn() -
     assert counted_lines(number, INTER_MEDIUM_36, 416) == 4
 
 
-def test_a_nano_repeats_digits_of_a_negative_number_where_its_two_rules_differ() -> None:
-    pages = text_pages("-" + "123456789" * 7, OPEN_SANS_REGULAR_11, 114, 3)
-    drawn = "".join(line for page in pages for line in page)
-    assert len(drawn) > 64
-    assert drawn.startswith("-123456789")
-
-
 def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
     assert title_line("initialPosToken", OPEN_SANS_EXTRABOLD_11, 114) == "initialPosToken"
     cut = title_line("collateralToCloseInUsdc (1/2)", OPEN_SANS_EXTRABOLD_11, 114)
@@ -126,14 +108,6 @@ def test_a_long_title_on_a_nano_is_cut_in_its_middle() -> None:
     assert cut.endswith(" (1/2)")
     assert "..." in cut
     assert width_px(cut, OPEN_SANS_EXTRABOLD_11) <= 114
-
-
-def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -> None:
-    title, layout = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG", screen_of("nanosp").layout
-    assert isinstance(layout, Buttons)
-    [alone] = button_field_pages(ScreenField(title, "1"), layout)
-    first, *_ = button_field_pages(ScreenField(title, "word " * 40), layout)
-    assert (alone[0][:4], alone[0][-3:], first[0][:4], first[0][-3:]) == ("abcd", "EFG", "abcd", "678")
 
 
 def test_the_review_says_so_of_a_model_that_nobody_compared(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,6 @@ from airlock_shared.host.files import (
     LOOK,
     OK,
     MachineProbes,
-    Observed,
 )
 from airlock_shared.host.machine import (
     LIBRARIES,
@@ -23,7 +22,6 @@ from airlock_shared.host.machine import (
     disk_line,
     home_line,
     library_lines,
-    page_lines,
 )
 from offline.machine_trees import zbar_of
 
@@ -180,14 +178,3 @@ def test_a_camera_is_found_with_what_reads_it(
 def test_the_installed_versions_are_compared_with_the_pinned_ones(tmp_path: Path, pinned: str, said: str) -> None:
     (tmp_path / "requirements.txt").write_text(f"# made by a tool\n{pinned}    # via something\n")
     assert said in closure_line(tmp_path / "requirements.txt").found
-
-
-# ---- the page -------------------------------------------------------------------------------------------------------
-
-
-def test_a_line_of_the_page_cannot_begin_another(tmp_path: Path) -> None:
-    hostile = Observed("group", "what\x1b[2J", "found\nnetwork " + "x" * 200, LOOK, "do\n" + "y" * 200)
-    lines = list(page_lines([hostile]))
-    assert max(map(len, lines)) <= 80
-    assert not any("\x1b" in line or "\n" in line for line in lines)
-    assert [line for line in lines if not line.startswith(" ")] == ["group"]

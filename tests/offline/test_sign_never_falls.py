@@ -115,16 +115,6 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     assert "Traceback" not in ended.err
 
 
-def test_where_nothing_was_signed_before_a_fault_there_is_nothing_to_hand_over(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _failing(monkeypatch, RuntimeError("x"), 1)
-    ended = world.sign(_bytes(document("requests")), "requests")
-    assert (ended.code, ended.results) == (3, None)
-    assert [event for event, _ in ended.events][-2:] == ["reviewed", "sign-stopped"]
-    assert "fault in Airlock: RuntimeError" in ended.err
-
-
 def test_in_a_led_ceremony_a_ledger_that_fails_midway_is_waited_for_and_nothing_is_left_behind(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

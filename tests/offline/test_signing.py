@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from airlock_offline import airgap
 from airlock_offline.cli.preflight import Statement
 from airlock_offline.device_connection import require_ledger
 from airlock_offline.home import OfflineHome
@@ -148,12 +149,6 @@ def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
     assert (result.code, result.signed.result) == (ExitCode.DECLINED, "declined")
     assert [apdu[:4].hex() for apdu in table.sent] == ["b0010000", "e0020000"]
     assert (table.asked_of_the_device, table.kept(), table.events) == ([], [], ["declined"])
-
-
-def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
-    table = Table(tmp_path, ledger(screens=lambda _: False))
-    assert sign_item(case(), situation(), table.station).signed.result == "declined"
-    assert (table.kept(), table.events) == ([], ["signing", "not-signed", "declined"])
 
 
 def test_another_account_on_the_device_is_not_asked_to_sign(tmp_path: Path) -> None:
@@ -329,11 +324,36 @@ def test_the_software_ledger_signs_in_a_rehearsal_alone() -> None:
     require_ledger(None, production)
 
 
+@pytest.mark.parametrize(
+    ("event", "arguments"),
+    [
+        ("socket.__new__", (None, 2, 1, 0)),
+        ("socket.connect", (None, ("192.0.2.1", 443))),
+        ("socket.bind", (None, ("0.0.0.0", 0))),
+        ("socket.getaddrinfo", ("venue.example", 443, 0, 0, 0)),
+        ("socket.sendto", (None, ("192.0.2.1", 53))),
+        ("socket.gethostbyname", ("venue.example",)),
+    ],
+)
+def test_the_guard_refuses_every_event_of_a_socket(event: str, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(Refusal) as caught:
+        airgap._guard(event, arguments)
+    assert caught.value.check == "AIRGAP-SOCKET"
+
+
 def _guarded(script: str) -> str:
     """Run a script that imports what this process imports; the guard cannot be taken out again."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     words = [sys.executable, "-c", script]
     return subprocess.run(words, env=environment, capture_output=True, text=True, check=False).stderr
+
+
+def test_a_rehearsals_guard_lets_one_port_through_and_no_other_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(airgap._allowance, "port", 65000)
+    airgap._guard("socket.connect", (None, (airgap.LOOPBACK, 65000)))
+    for place in (("192.0.2.1", 65000), (airgap.LOOPBACK, 65001)):
+        with pytest.raises(Refusal):
+            airgap._guard("socket.connect", (None, place))
 
 
 # ---- the screen -----------------------------------------------------------------------------------------------------

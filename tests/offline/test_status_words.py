@@ -6,7 +6,7 @@ import pytest
 
 from airlock_offline.ledger import status, status_words
 from airlock_offline.ledger.status_words import STATUS_WORDS, error_for
-from airlock_shared.errors import AirlockError, DeviceError, ExitCode
+from airlock_shared.errors import AirlockError
 
 EXPECTED = {
     0x5515: status_words.Locked,
@@ -56,12 +56,6 @@ def test_every_error_says_what_was_tried_what_happened_and_what_to_do(sw: int) -
 @pytest.mark.parametrize("sw", [0x6F00, 0x0000, 0x6100, 0x9001, 0xFFFF])
 def test_an_unknown_word_is_named_as_unknown(sw: int) -> None:
     assert type(error(sw)) is status_words.UnknownStatus
-
-
-@pytest.mark.parametrize("sw", [sw for sw in EXPECTED if sw not in (0x6985, 0x5501)])
-def test_a_failing_device_ends_with_exit_code_5(sw: int) -> None:
-    assert isinstance(error(sw), DeviceError)
-    assert error(sw).exit_code == ExitCode.DEVICE
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.cli.machine import ledger_lines
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger import status, status_words, usb
 from airlock_offline.ledger import usb as usb_lock
@@ -18,6 +20,7 @@ from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
 from airlock_offline.signing.device_pages import need_of
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.errors import AirlockError
+from airlock_shared.host.files import OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import SEED, Table, case, ledger
@@ -67,12 +70,6 @@ def test_a_ledger_that_is_not_ready_has_its_sentence(
     bus.plug(faults=frozenset(faults))
     found = told()
     assert (type(found), said in found.what, do in found.do) == (error, True, True)
-
-
-def test_a_development_build_is_not_signed_with(bus: UsbBus) -> None:
-    bus.plug(0x7011, model="flex-1.22.0-dev")
-    found = told()
-    assert (type(found), "development build" in found.what) == (status_words.NotReleased, True)
 
 
 def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbBus) -> None:
@@ -372,3 +369,36 @@ def test_ctrl_c_during_a_review_ends_within_one_read_and_says_what_to_do(here: A
     assert "reject it there" in said
     assert "not known whether the Ledger signed" in said
     assert (here.table.events, here.table.kept()) == (["signing"], [])
+
+
+# ---- settings and systems ------------------------------------------------------------------------------------------
+
+
+def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Path) -> None:
+    from airlock_offline.cli.main import program
+    from airlock_offline.device_connection import opened
+
+    file = tmp_path / "config.toml"
+    for written, seconds in (("", 1800), ("[ledger]\nreview_minutes = 2\n", 120), ("[ledger]\n", 1800)):
+        if written:
+            file.write_text(written)
+        with program.make_context("airlock-offline", ["--home", str(tmp_path), "sign"]) as context:
+            assert program.callback is not None
+            context.invoke(program.callback, **context.params)
+        with context.scope(cleanup=False), opened(None, None) as device:
+            assert device._review_s == seconds
+            plugged = bus.plug()
+            plugged.during_review = [lambda: None] * 5000
+            with pytest.raises(status.DeviceSilent, match=f"within {seconds} s"):
+                device.app().address("m/44'/60'/0'/0/0", confirm=True)
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32", "freebsd14"])
+def test_elsewhere_than_on_linux_a_sentence_says_so(platform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    found = told()
+    assert (type(found), platform in found.what) == (usb.NotOnThisSystem, True)
+    assert "on Linux alone" in found.what
+    [line] = ledger_lines()
+    assert line.verdict != OK
+    assert "on Linux alone" in line.found

@@ -94,13 +94,6 @@ def test_an_intent_passes_the_checks_as_if_the_builder_had_built_it(step: str) -
     assert (request.route, request.order_type) == (vector.route, vector.order_type)
 
 
-@pytest.mark.parametrize("step", [step for step in INTENTS if step not in OWN])
-def test_a_delegates_intent_is_refused_because_its_registration_is_not_known(step: str) -> None:
-    vector = vector_request(good(step))
-    asked = asks(typed(step), address=bytes.fromhex(vector.signer[2:]), path=Keypath.of(vector.path))
-    assert judged(asked, step) == {"SIGNER-DELEGATE"}
-
-
 def transaction(step: str, **changes: Any) -> SignRequest:
     vector = vector_request(good(step, "transactions"))
     assert vector.transaction is not None
@@ -158,12 +151,6 @@ BAD: dict[str, tuple[SignRequest, str]] = {
 @pytest.mark.parametrize(("asked", "check"), BAD.values(), ids=BAD)
 def test_what_the_plan_does_not_ask_for_is_refused(asked: SignRequest, check: str) -> None:
     assert check in judged(asked, "desk-key")
-
-
-def test_an_open_of_another_size_is_refused_although_all_is_consistent() -> None:
-    message = good("open")["requests"][0]["payload"]["message"]
-    bigger = message | {"_t": message["_t"] | {"positionSizeUSDC": "99000000"}}
-    assert judged(asks(typed("open", message=bigger)), "open") == {"PLAN-FIELD"}
 
 
 def test_a_transaction_on_another_chain_or_too_dear_is_refused() -> None:

@@ -32,7 +32,6 @@ from shared.world import (
     refusals,
     request_of,
     situation,
-    to_bytes,
 )
 
 FOLDER = "transactions"
@@ -262,15 +261,3 @@ def test_no_calldata_makes_the_checks_fall(step: str, other: str, text: str) -> 
         document = good(step, FOLDER)
         document["requests"][0]["payload"]["data"] = data
         _examine_and_confirm(document)
-
-
-def test_a_transaction_under_another_plan_s_steps_falls_nowhere() -> None:
-    """An approval where an intent is planned, and an intent where an approval is."""
-    for step in plan().steps:
-        for mine in STEPS:
-            document = good(mine, FOLDER)
-            document["requests"][0]["step"] = step
-            assert judge(document, situation())
-            intent = good(step)
-            intent["requests"][0]["step"] = mine
-            assert judge(json.loads(to_bytes(intent)), situation(FOLDER))

@@ -12,9 +12,8 @@ from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
 from airlock_shared.checks.model import CallCase, Situation
-from airlock_shared.checks.second_opinion import opinion_question
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import DocumentError, PlanError, Refusal
+from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS
@@ -102,12 +101,6 @@ def test_anything_else_is_refused_and_has_no_hash(sent: Sent) -> None:
     assert found.digest == b""
 
 
-def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
-    shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
-    found = examined_of(_sending("0x1"), _situation(deployment=shipped))
-    assert refusals(found.verdicts.all()) == {"TX-VALUE"}
-
-
 def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_another_hash() -> None:
     digests = set()
     for wei in (0, 1, LIMIT_WEI):
@@ -123,15 +116,6 @@ def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_ano
         assert signed["value"] == wei
         digests.add((found.case.digest, transaction_hash(raw)))
     assert len(digests) == 3
-
-
-def test_a_library_that_is_asked_about_another_value_disagrees() -> None:
-    found = examined_of(_sending("0x5"), _situation())
-    assert isinstance(found.case, CallCase)
-    assert opinion_question(found.case)["transaction"]["value"] == 5
-    with pytest.raises(Refusal) as refused:
-        confirm(found.case._replace(digest=examined_of(_sending("0x6"), _situation()).digest))
-    assert refused.value.check == "TX-DISAGREE"
 
 
 # ---- the plan -------------------------------------------------------------------------------------------------------

@@ -7,7 +7,6 @@ import re
 
 import pytest
 
-from airlock_shared.checks.intent import definitions
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.cli.comparison_lines import deployment_lines, plan_lines
 from airlock_shared.errors import PlanError
@@ -31,26 +30,6 @@ from shared.world import (
 def test_the_structs_are_the_published_ones() -> None:
     assert {intent.encode_type for intent in CATALOGUE.values()} == set(ENCODE_TYPES)
     assert {name: types_of(CATALOGUE[name]) for name in CATALOGUE} == TYPES
-
-
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_the_compiled_definition_has_the_published_type_text(name: str) -> None:
-    assert definitions(CATALOGUE[name]).encode_type(name) == next(t for t in ENCODE_TYPES if t.startswith(name + "("))
-
-
-@pytest.mark.parametrize("name", CATALOGUE)
-def test_every_leaf_has_a_row_in_the_order_of_the_struct(name: str) -> None:
-    def leaves(struct: str, path: str) -> list[str]:
-        found = []
-        for member in types_of(CATALOGUE[name])[struct]:
-            inner = path + member["name"]
-            found += leaves(member["type"], inner + ".") if member["type"] in types_of(CATALOGUE[name]) else [inner]
-        return found
-
-    intent = CATALOGUE[name]
-    assert [field.path for field in intent.fields] == leaves(name, "")
-    assert {intent.trader, intent.nonce, intent.deadline} - {""} <= {field.path for field in intent.fields}
-    assert all(field.meaning for field in intent.fields)
 
 
 def test_only_the_delegate_registration_is_encoded_in_another_order() -> None:
@@ -89,13 +68,6 @@ def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
         assert decision.decided_by in {"plan", "fixed", "builder"}
         assert decision.raw == leaf(case.message, decision.field.path)
         assert isinstance(shown_value(decision.field, decision.raw), str)
-
-
-def test_bounds_where_the_builder_needs_a_value_cannot_be_asked() -> None:
-    text = replaced(PLAN_TEXT, [('collateralUsdc = "1000"', 'collateralUsdc = { at_most = "1000" }')])
-    with pytest.raises(PlanError) as caught:
-        request_fields(parse_plan(text.encode()).steps["open"], deployment())
-    assert caught.value.check == "PLAN-FIELD"
 
 
 def test_a_pair_that_the_deployment_does_not_have_cannot_be_asked() -> None:

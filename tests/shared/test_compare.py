@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words
 from airlock_shared.cli import terminal as keyboard
 from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import by_screens as typed_module
@@ -21,7 +21,6 @@ from airlock_shared.cli.ceremony import compare as compare_module
 from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST
 from airlock_shared.cli.ceremony.compare import BY_TYPING
 from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice
-from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.words import BYTEWORDS, spoken
@@ -187,11 +186,6 @@ def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, mon
     table.done("compare", "plan")
 
 
-def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
-    table.done("confirm", "plan", "--by", "signer", "--by", "witness")
-    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
-
-
 def test_a_proof_counts_for_its_document_its_station_and_its_open_ceremony_alone(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -214,14 +208,6 @@ def test_what_cannot_be_compared_here_is_refused(table: Table, tmp_path: Path) -
     online = Table(tmp_path, "online")
     assert isinstance(online.run("compare", "plan").exception, UsageError)
     assert BY_TYPING == ("plan", "deployment", "requests", "signatures")
-
-
-@pytest.mark.parametrize("more", [{"how": 1}, {"positions": "1"}, {"why": "x"}])
-def test_an_entry_of_another_form_is_refused(more: dict[str, Any]) -> None:
-    data = {"ceremony": "demo", "station": "plan", "by": ["signer"], "compared": "aa" * 32}
-    assert read_entry(next_entry(None, 1, "station-confirmed", data | {"how": "words", "positions": [1, 2]}))
-    with pytest.raises(DocumentError):
-        read_entry(next_entry(None, 1, "station-confirmed", data | more))
 
 
 def test_names_that_came_begin_a_ceremony_without_its_words_and_answer_nothing(table: Table, tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from airlock_shared.ceremony.workflow import (
     PEOPLE,
     READY,
     WAS_READY,
-    WORKFLOW_PARTS,
     CoursePlace,
     Facts,
     Stop,
@@ -24,7 +23,6 @@ from airlock_shared.ceremony.workflow import (
     next_stop,
     read_stop,
     stop_as_json,
-    workflow_part,
 )
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
@@ -270,12 +268,6 @@ def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
     assert not next(stop for stop in here.stops() if stop.name == "compare").done  # what was confirmed before is void
 
 
-def test_what_belongs_to_another_plan_is_not_done() -> None:
-    here = Machine("online")
-    here.record("ceremony-begun", ceremony="demo", plan="00" * 32, roles=NAMES_HELD)
-    assert here.next() == "begin"
-
-
 # ---- commands, and what another process may tell --------------------------------------------------------------------
 
 
@@ -317,24 +309,3 @@ def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, An
     assert read_stop(GOOD).brings == ("requests-2.json",)
     with pytest.raises(DocumentError):
         read_stop(GOOD | wrong)
-
-
-# ---- the parts of the day -------------------------------------------------------------------------------------------
-
-FIRST_OF = {
-    "online": {"prepare": "begin", "sign": "take signatures.json", "submit": "compare signatures",
-               "record": f"take {' '.join(EVIDENCE_FILES)}"},
-    "offline": {"prepare": f"take {DEPLOYMENT} {PEOPLE}", "compare": "compare requests", "sign": "sign requests.json",
-                "record": "seal first"},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("half", ["online", "offline"])
-def test_every_stop_is_in_a_part_of_the_day_and_each_part_begins_where_its_name_says(half: Half) -> None:
-    stops = Machine(half).stops()
-    parts = [workflow_part(half, number, len(stops)) for number in range(1, len(stops) + 1)]
-    assert parts == sorted(parts, key=WORKFLOW_PARTS.index)
-    first = {part: stops[parts.index(part)] for part in dict.fromkeys(parts)}
-    assert {part: f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip() for part, stop in first.items()} == (
-        FIRST_OF[half]
-    )

@@ -19,10 +19,6 @@ def test_a_deep_document_is_refused(levels: int) -> None:
         parse_json(b"[" * levels + b"]" * levels)
 
 
-def test_a_document_as_deep_as_may_be_is_read() -> None:
-    assert parse_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
-
-
 @pytest.mark.parametrize("limit", LIMITS)
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"[":', "[1.5,"])
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from datetime import UTC, datetime
 from typing import Any
@@ -13,11 +12,9 @@ import pytest
 from airlock_shared.errors import DocumentError
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import (
-    MAX_DEPTH,
     MAX_DOCUMENT_BYTES,
     MAX_ITEM_BYTES,
     MAX_ITEMS,
-    check_depth,
     parse_json,
     read_batch,
     to_cbor,
@@ -73,27 +70,6 @@ def test_deep_nesting_is_refused_whatever_the_recursion_limit(opening: bytes, li
         assert _check_of(_read, _batch(f'{{"a": {"[" * 30}{"]" * 30}}}', 1)) == "DOC-DEPTH"
     finally:
         sys.setrecursionlimit(before)
-
-
-@pytest.mark.parametrize("text", ['"[[[["', '["]","["]', '{"a":"\\"[[["}', '["\\\\",[["\\\\"]]]'])
-@pytest.mark.parametrize("limit", [1000, 100_000])
-def test_brackets_inside_texts_are_no_nesting(text: str, limit: int) -> None:
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(limit)
-    try:
-        assert parse_json(text.encode(), max_depth=3) == json.loads(text)
-    finally:
-        sys.setrecursionlimit(before)
-
-
-def test_the_deepest_document_is_exactly_as_deep_as_the_cap() -> None:
-    value: Any = 1
-    for _ in range(MAX_DEPTH):
-        value = [value]
-    check_depth(value)
-    assert parse_json(json.dumps(value).encode()) == value
-    assert _check_of(check_depth, {"a": value}) == "DOC-DEPTH"
-    assert _check_of(parse_json, json.dumps([value]).encode()) == "DOC-DEPTH"
 
 
 def test_floats_are_allowed_under_meta_alone() -> None:

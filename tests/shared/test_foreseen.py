@@ -89,12 +89,6 @@ def test_a_path_at_which_the_ledger_signs_nothing_is_told(path: str) -> None:
     assert [error.check for error in foreseen_anywhere(parse_plan(text.encode()), NOW_MS)] == ["PLAN-PATH"]
 
 
-def test_a_deadline_is_told_when_less_is_left_than_the_plan_asks_for() -> None:
-    text = _changed(REQUESTS, "close", (TRADER, f"{TRADER}\ndeadlineMs = 2026-09-21T14:20:00Z"))
-    assert [_told(text, NOW_MS + late_ms) for late_ms in (0, 220_000)] == [[], []]
-    assert _told(text, NOW_MS + 221_000) == [("TIME-REMAINING", "steps[0].fields.deadlineMs")]
-
-
 def _step(step: str, *changes: tuple[str, str]) -> object:
     return next(iter(parse_plan(_changed(REQUESTS, step, *changes).encode()).steps.values()))
 

@@ -39,14 +39,6 @@ class Room:
         return self.answers.pop(0)
 
 
-def test_the_names_are_looked_at_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    room = Room(monkeypatch, [ADA, GRACE, MARY, "", ""])
-    names = {"signer": ADA, "facilitator": GRACE, "witness": MARY, "guest": ""}
-    assert ask_names(plan(), {}) == names
-    assert any(MARY in line for line in room.said)
-    assert "Enter begins" in room.asked[-1]
-
-
 def test_a_wrong_name_is_asked_again_with_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
     Room(monkeypatch, [ADA, MARY, GRACE, "", "<", ADA, GRACE, MARY, "Eve", "what?", "Yes"])
     assert ask_names(plan(), {}) == {"signer": ADA, "facilitator": GRACE, "witness": MARY, "guest": "Eve"}

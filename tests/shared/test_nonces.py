@@ -66,11 +66,6 @@ def _judge(case: Case, ledger: UsedNonces) -> set[str]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_a_first_signature_is_not_refused(step: str) -> None:
-    assert _judge(_case(step), UsedNonces()) == set()
-
-
-@pytest.mark.parametrize("step", STEPS)
 def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
     assert _judge(_case(step), _ledger(_case(step))) == set()
 
@@ -149,12 +144,6 @@ def test_another_step_is_not_a_replacement(change: dict[str, Any]) -> None:
     assert _judge(_case("open", _nonce="99"), UsedNonces([earlier])) == set()
 
 
-def test_every_earlier_signature_of_a_step_counts() -> None:
-    first, second = use_of(_case("open"))._replace(deadline_ms=1), use_of(_case("open"))
-    ledger = UsedNonces([second, first._replace(nonce=3, digest="0x" + "22" * 32)])
-    assert _judge(_case("open", _nonce="99"), ledger) == {"NONCE-PENDING"}
-
-
 # ---- two items of one document --------------------------------------------------------------------------------------
 
 
@@ -230,10 +219,6 @@ def test_what_shares_less_than_chain_contract_signer_trader_and_nonce_replaces_n
     change: dict[str, Any], refused: set[str]
 ) -> None:
     assert _found(INSTEAD._replace(**change), UsedNonces([SIGNED])) == refused
-
-
-def test_what_was_never_signed_here_is_not_replaced() -> None:
-    assert _found(INSTEAD, UsedNonces()) == {"NONCE-REPLACES"}
 
 
 def test_nothing_replaces_itself() -> None:

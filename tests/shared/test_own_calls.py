@@ -89,12 +89,6 @@ def test_an_argument_that_differs_from_the_plan_is_refused(document: dict[str, A
     assert refusals(examined_of(document, _situation(WHOLE)).verdicts.all()) == {"PLAN-FIELD"}
 
 
-@pytest.mark.parametrize("path", WHOLE)
-def test_an_argument_that_the_plan_does_not_say_is_decided_by_nobody(path: str) -> None:
-    values = {name: value for name, value in WHOLE.items() if name != path}
-    assert refusals(examined_of(_document(), _situation(values)).verdicts.all()) == {"PLAN-UNDECIDED"}
-
-
 @pytest.mark.parametrize("extra", [{"more": "1"}, {"terms": "x"}, {"to": DESK}, {"nonce": "7"}, {"trader": TREASURY}])
 def test_what_the_plan_names_and_no_argument_has_is_refused(extra: dict[str, str]) -> None:
     found = examined_of(_document(), _situation(WHOLE | extra))

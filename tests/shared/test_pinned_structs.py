@@ -128,12 +128,6 @@ def test_every_leaf_of_a_pinned_struct_is_the_plans_to_decide(path: str, value: 
     assert _judge(_item(_message(situation().now_ms) | {path: value})) == {"PLAN-FIELD"}
 
 
-def test_a_payload_with_other_types_than_the_pin_is_refused() -> None:
-    item = _item(_message(situation().now_ms))
-    item["payload"]["types"]["Target"][1]["name"] = "place"
-    assert "TYPES-PINNED" in _judge(item)
-
-
 @pytest.mark.parametrize(
     "change",
     [

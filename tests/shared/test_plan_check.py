@@ -12,11 +12,8 @@ from hypothesis import strategies as st
 
 from airlock_shared.cli.plan import plan_check_command
 from airlock_shared.errors import PlanError
-from airlock_shared.plan.known import literal
 from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.plan.values import read_values
-from airlock_shared.venue.actions import ACTIONS
 from shared.world import PLAN_TEXT
 
 WRONG = """format = "airlock/plan@1"
@@ -50,41 +47,11 @@ side = "up"
 id = "c"
 action = "delegat"
 """
-MISTAKES = [
-    (3, 6, "PLAN-FORM", "ceremony.id"),
-    (6, 1, "PLAN-FIELD", "ceremony.rolls"),
-    (8, 20, "PLAN-FORM", "limits.deadline_at_most"),
-    (9, 28, "PLAN-AMOUNT", "limits.slippage_percent_at_most"),
-    (11, 11, "PLAN-ADDRESS", "signers.treasury.address"),
-    (13, 1, "PLAN-FIELD", "signers.treasury.shows"),
-    (17, 10, "PLAN-SIGNER", "steps[0].signer"),
-    (18, 10, "PLAN-FIELD", "steps[0].fields.delegate"),
-    (18, 67, "PLAN-FIELD", "steps[0].fields.delegat"),
-    (18, 93, "PLAN-FIELD", "steps[0].fields.expiry"),
-    (20, 6, "PLAN-FORM", "steps[1].id"),
-    (23, 1, "PLAN-FIELD", "steps[1].fields.pairIndex"),
-    (25, 18, "PLAN-AMOUNT", "steps[1].fields.collateralUsdc"),
-    (27, 8, "PLAN-FIELD", "steps[1].fields.side"),
-    (28, 1, "PLAN-SIGNER", "steps[2].signer"),
-    (30, 10, "PLAN-ACTION", "steps[2].action"),
-]
-
-
-def test_every_mistake_is_told_by_its_line_and_column() -> None:
-    told = [(m.span.line, m.span.column, m.error.check, m.error.where) for m in find_mistakes(WRONG.encode())]
-    assert told == MISTAKES
 
 
 def test_a_fault_of_the_reader_is_no_mistake_of_the_plan() -> None:
     with pytest.raises(ZeroDivisionError):
         find_mistakes(PLAN_TEXT.encode(), lambda _: [1 // 0])  # type: ignore[list-item]
-
-
-def test_a_name_that_is_nearly_right_gets_the_right_one() -> None:
-    advice = {m.error.where: (m.error.do, m.error.expected) for m in find_mistakes(WRONG.encode())}
-    assert advice["ceremony.rolls"][0] == "did you mean roles?"
-    assert advice["steps[0].fields.delegat"][0] == "did you mean delegate?"
-    assert advice["steps[2].action"][1] == "delegate"
 
 
 @pytest.mark.parametrize(
@@ -180,18 +147,6 @@ def test_no_character_of_the_plan_acts_on_the_terminal(tmp_path: Path) -> None:
     code, shown = _checked(path)
     assert code == 2
     assert re.fullmatch(r"[\n -~]*", shown), shown
-
-
-def test_every_example_is_one_that_the_reader_of_plans_takes() -> None:
-    import tomllib
-
-    for action in ACTIONS.values():
-        for parameter in action.parameters:
-            value = tomllib.loads(f"x = {literal(parameter)}")["x"]
-            alone = action._replace(
-                name="", parameters=(parameter._replace(name=parameter.name.replace("pair", "thePair")),)
-            )
-            read_values(alone, {alone.parameters[0].name: value}, "")
 
 
 # ---- times ----------------------------------------------------------------------------------------------------------

@@ -96,13 +96,6 @@ def test_a_changed_byte_decodes_to_another_value_or_is_refused(case: tuple[str, 
     assert decoded == "ENC-CANONICAL" or encode_abi([kind], decoded) == encoded
 
 
-@repeatable
-@given(st.lists(abi_types(), min_size=1, max_size=3), st.binary(max_size=400))
-def test_any_bytes_decode_canonically_or_are_refused(types: list[str], data: bytes) -> None:
-    values = _decoded(types, data)
-    assert values == "ENC-CANONICAL" or encode_abi(types, values) == data
-
-
 def _decoded(types: list[str], data: bytes) -> Any:
     """Return the decoded values, or the id of the refusal."""
     try:

@@ -53,13 +53,6 @@ def test_the_table_holds_the_published_calls_and_no_others() -> None:
     assert len(selectors()) == len(SELECTORS)
 
 
-def test_only_trading_and_the_adoption_of_a_code_may_be_delegated() -> None:
-    assert {name for name, known in CALLS.items() if known.delegable} == {
-        "increasePositionSize", "increasePositionSizeWithCoinExposure", "updateOpenLimitOrder", "openTrade",
-        "closeTradeMarket", "setTraderReferralCodeByUser",
-    }  # fmt: skip
-
-
 # ---- any arguments --------------------------------------------------------------------------------------------------
 
 

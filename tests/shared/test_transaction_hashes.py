@@ -58,16 +58,6 @@ def test_the_hash_that_is_signed_is_that_of_eth_account(step: str) -> None:
     assert unsigned_bytes(*_parts(case))[0] == 2
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_a_signature_over_a_transaction_passes_and_one_by_another_key_does_not(step: str) -> None:
-    request = request_of(good(step, FOLDER))
-    assert refusals(examined(request, situation(FOLDER), _signed(step)).verdicts.all()) == set()
-    key = next(key for address, key in KEYS.items() if address != request.signer)
-    other = Account.unsafe_sign_hash(bytes.fromhex(SIGNED[step]["digest"][2:]), key).signature
-    by_another = _signed(step)._replace(signature="0x" + bytes(other).hex())
-    assert refusals(examined(request, situation(FOLDER), by_another).verdicts.all()) == {"SIG-SIGNER"}
-
-
 def test_a_signature_over_another_transaction_is_refused() -> None:
     """A higher nonce, a higher fee: the same call, another hash."""
     for field, value in (("nonce", 5), ("maxFeePerGas", 3_000_000_000), ("gas", 300_000)):

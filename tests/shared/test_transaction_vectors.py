@@ -10,7 +10,6 @@ from airlock_shared.checks import transaction
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.model import Received
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calldata import Decoded, decode_call
 from airlock_shared.venue.calls import CALLS, indexed
 from shared.make_payloads import DESK, TREASURY
@@ -60,15 +59,6 @@ def test_a_good_transaction_passes_every_check(step: str) -> None:
     assert verdicts.blocking() == verdicts.not_judged() == []
     assert {verdict.result for verdict in verdicts.all()} <= {"pass", "not-applicable"}
     assert _judge(_good(step)) == set()
-
-
-def test_every_action_has_a_good_transaction_and_every_delegable_one_also_a_delegate_s() -> None:
-    own = {entry["call"] for entry in ENTRIES.values() if "for" not in entry}
-    wrapped = {entry["call"] for entry in ENTRIES.values() if "for" in entry}
-    assert set(ENTRIES) == set(STEPS)
-    assert {step.action.name for step in plan(FOLDER).steps.values()} == {n for n, a in ACTIONS.items() if a.call}
-    assert own == set(CALLS)
-    assert wrapped == {name for name, known in CALLS.items() if known.delegable}
 
 
 def test_a_good_document_of_the_whole_plan_passes() -> None:

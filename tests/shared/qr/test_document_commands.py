@@ -14,15 +14,12 @@ import pytest
 from PIL import Image
 
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
-from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
-from airlock_shared.cli.qr.scanning import scan_message
+from airlock_shared.cli.qr.file_or_light import incoming, keep_file
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
-from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
-from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
+from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError
 from airlock_shared.host import picture_sources
-from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
 from airlock_shared.qr.pictures import write_sequence
@@ -150,16 +147,6 @@ def test_what_is_no_document_of_ours_is_not_shown(data: bytes, error: type[Airlo
     assert getattr(caught.value, "check", "") == check
 
 
-def test_a_command_needs_a_place_for_its_result(tmp_path: Path) -> None:
-    require_output(None, qr=True)
-    with pytest.raises(UsageError, match="the result has no file name"):
-        require_output(None, qr=False)
-    (tmp_path / "there").touch()
-    for qr in (True, False):
-        with pytest.raises(UsageError, match="exists already"):
-            require_output(tmp_path / "there", qr=qr)
-
-
 # ---- what is not taken ------------------------------------------------------------------------------------------------
 
 
@@ -175,15 +162,6 @@ def test_a_document_that_nobody_confirms_is_not_written_and_is_forgotten(
         )
     assert not (tmp_path / "back").exists()
     assert list((home / "scans").iterdir()) == []
-
-
-def test_a_document_of_another_kind_is_refused_and_forgotten(home: Path, tmp_path: Path) -> None:
-    frames(to_json(good("desk-key")), tmp_path / "frames")
-    with pytest.raises(DocumentError) as caught:
-        incoming(home, tmp_path / "frames", SIGNATURES, "submit", known=rehearsals, qr=True, restart=False)
-    assert (caught.value.check, caught.value.got) == ("QR-ENVELOPE", f"'{REQUESTS}'")
-    assert list((home / "scans").iterdir()) == []
-    assert not (home / "qr").exists()
 
 
 @pytest.mark.parametrize(
@@ -271,17 +249,3 @@ def test_two_documents_at_once_are_never_mixed(
     scan_to_file(home, both, tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
     assert "codes of another transfer are shown too" in capsys.readouterr().err
-
-
-def test_nothing_of_the_progress_reaches_a_pipe_but_each_hint_once(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    blanks = tmp_path / "blanks"
-    blanks.mkdir()
-    for number in range(100):
-        Image.new("L", (40, 40), 255).save(blanks / f"{number:03}.png")
-    frames(to_json(good("desk-key")), tmp_path / "frames")
-    scan_message((str(blanks), str(tmp_path / "frames")), kept=KeptFrames())
-    lines = capsys.readouterr().err.splitlines()
-    assert [line for line in lines if " parts, " in line] == []
-    assert sum("no code is read" in line for line in lines) == 2  # another advice after as many again

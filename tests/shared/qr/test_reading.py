@@ -40,7 +40,7 @@ def test_what_is_transparent_is_paper() -> None:
     assert texts_in(layer) == [TEXT]
 
 
-@pytest.mark.parametrize("turn", [0, 17, 90, 180, 233])
+@pytest.mark.parametrize("turn", [17, 180])
 @pytest.mark.parametrize("inverted", [False, True])
 def test_a_turned_or_inverted_code_is_read(turn: int, inverted: bool) -> None:
     turned = code().rotate(turn, expand=True, fillcolor=255)

@@ -16,7 +16,7 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import Transfer, cycle_texts, endless_texts, ideal_count
 from airlock_shared.qr.pictures import picture
-from airlock_shared.qr.scan import MOST, OTHER_TRANSFER, Candidates, ScanReport, scan_pictures
+from airlock_shared.qr.scan import MOST, Candidates, ScanReport, scan_pictures
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import batch, one_intent, whole_plan
@@ -45,17 +45,7 @@ def interrupted_after(images: list[Image.Image], count: int) -> Iterator[Image.I
 # ---- whole messages ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_lost_repeated_and_foreign_pictures_do_not_matter(seed: int) -> None:
-    rng = random.Random(seed)
-    shown = [image for image in images_of(whole_plan()) if rng.random() > 0.3]
-    shown += [BLANK, image_of("HTTP://EXAMPLE.ORG"), *shown[:3]]
-    rng.shuffle(shown)
-    assert scan_pictures(shown, Decoder(), nothing).cbor == whole_plan().cbor
-
-
-@pytest.mark.parametrize("lost", [0.1, 0.3, 0.5])
-@pytest.mark.parametrize("size", [12_000, 40_000, 100_000])
+@pytest.mark.parametrize(("lost", "size"), [(0.1, 100_000), (0.5, 12_000)])
 def test_a_transfer_takes_little_more_than_the_ideal_however_much_is_lost(lost: float, size: int) -> None:
     transfer = one_intent()._replace(cbor=random.Random(size).randbytes(size))
     texts = list(islice(endless_texts(transfer, 20), 4 * ideal_count(transfer, 20) + 60))
@@ -75,21 +65,13 @@ def test_a_transfer_takes_little_more_than_the_ideal_however_much_is_lost(lost: 
 # ---- progress ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("strays", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("strays", [1, 7])
 def test_stray_first_frames_of_other_transfers_block_nothing(strays: int, tmp_path: Path) -> None:
     kept = KeptFrames(tmp_path / "scan.part")
     others = [batch(count)[0] for count in range(2, 2 + strays)]
     shown = [*(images_of(other)[0] for other in others), *images_of(one_intent())]
     assert scan_pictures(shown, Decoder(), nothing, kept=kept).cbor == one_intent().cbor
     assert set(kept.texts()) <= set(cycle_texts(one_intent(), 15))
-
-
-def test_a_stray_frame_before_every_picture_blocks_nothing() -> None:
-    stray = images_of(batch(2)[0])[0]
-    shown = [image for each in images_of(whole_plan()) for image in (stray, each)]
-    reports: list[ScanReport] = []
-    assert scan_pictures(shown, Decoder(), reports.append).cbor == whole_plan().cbor
-    assert OTHER_TRANSFER in {report.hint for report in reports[:6]}
 
 
 def test_no_more_than_four_transfers_are_kept_at_a_time() -> None:
@@ -140,17 +122,6 @@ def test_an_interrupted_scan_goes_on_from_what_it_read(tmp_path: Path) -> None:
     assert reports[0].progress.useful == 10
     kept.forget()
     assert not list(tmp_path.iterdir())
-
-
-def test_a_frame_is_kept_before_anybody_is_told_of_it(tmp_path: Path) -> None:
-    kept = KeptFrames(tmp_path / "scan.part")
-
-    def interrupt(_report: ScanReport) -> None:
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        scan_pictures(images_of(whole_plan()), Decoder(), interrupt, kept=kept)
-    assert kept.texts() == [cycle_texts(whole_plan(), 15)[0]]
 
 
 @pytest.mark.parametrize(

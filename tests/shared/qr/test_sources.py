@@ -14,7 +14,7 @@ from PIL import Image
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.host import picture_sources
-from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, PICTURES, file_frames
+from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, file_frames
 from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.pictures import picture, write_gif
 from airlock_shared.qr.scan import texts_in
@@ -67,13 +67,6 @@ def png_of(width: int, height: int) -> bytes:
 # ---- good ones --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", PICTURES)
-def test_every_kind_of_picture_is_read(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"code{suffix}"
-    code().save(path)
-    assert read(path) == [TEXTS[0]]
-
-
 @pytest.mark.parametrize("suffix", [".gif", ".tiff", ".webp", ".png"])
 def test_every_frame_of_an_animation_is_read_in_its_order(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"codes{suffix}"
@@ -111,13 +104,6 @@ def test_a_picture_too_large_is_refused_before_it_is_unpacked(tmp_path: Path, wi
     error = refusal(path)
     assert error.check == "QR-LIMIT"
     assert error.expected == f"<= {MAX_PIXELS} pixels"
-
-
-def test_a_later_frame_too_large_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "grows.tiff"
-    large = Image.new("1", (3536, 3536))
-    code().convert("1").save(path, save_all=True, append_images=[large], compression="group4")
-    assert refusal(path).check == "QR-LIMIT"
 
 
 def test_a_pdf_of_too_many_pages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +157,7 @@ def test_any_cut_of_a_gif_yields_frames_or_is_refused_by_name(tmp_path: Path) ->
     write_gif(whole_plan(), whole, 15, pause_ms=200)
     data = whole.read_bytes()
     frames: list[int] = []
-    for length in range(0, len(data), len(data) // 40):
+    for length in range(0, len(data), len(data) // 12):
         path = tmp_path / f"cut-{length}.gif"
         path.write_bytes(data[:length])
         modes: list[str] = []
@@ -187,9 +173,3 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
     code().save(tmp_path / "code.png")
     (tmp_path / "link.png").symlink_to(tmp_path / "code.png")
     assert refusal(tmp_path / "link.png").check == "DOC-LINK"
-
-
-def test_a_file_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_sources, "MAX_PICTURE_BYTES", 100)
-    code().save(tmp_path / "code.png")
-    assert refusal(tmp_path / "code.png").check == "DOC-SIZE"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.errors import UsageError
-from airlock_shared.qr.documents import Transfer, densities_of, endless_texts, ideal_count
+from airlock_shared.qr.documents import Transfer, densities_of, ideal_count
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import (
-    DENSITIES,
     LARGEST_VERSION,
     capacity,
-    fragment_bytes_for,
     matrix,
     side,
 )
@@ -43,18 +41,6 @@ def test_a_full_symbol_is_read_and_one_more_character_needs_the_next_version(ver
 def test_a_text_outside_the_alphanumeric_mode_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="alphanumeric"):
         matrix(text, version_at_most=20)
-
-
-@pytest.mark.parametrize("ur_type", ["bytes", "eth-sign-request", "crypto-hdkey"])
-@pytest.mark.parametrize("version", [5, *DENSITIES])
-def test_every_frame_fits_its_density(version: int, ur_type: str) -> None:
-    # the longest message that is received, so that every number in a part is as long as it gets
-    size = min(TransferLimits().message_bytes, fragment_bytes_for(version, ur_type) * TransferLimits().seq_len)
-    transfer = Transfer(ur_type, bytes(size), "", "", "00" * 32)
-    texts = endless_texts(transfer, version)
-    assert max(len(next(texts)) for _ in range(20)) <= capacity(version)
-    numbered = 99_999 - 1  # the part's number at its longest
-    assert len(f"{numbered}") - 1 + max(len(next(texts)) for _ in range(20)) <= capacity(version)
 
 
 # ---- the aims, in frames of the default density -----------------------------------------------------------------------

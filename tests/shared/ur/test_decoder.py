@@ -19,7 +19,6 @@ from shared.ur.messages import bytes_payload
 CBOR = bytes_payload(1000)
 OTHER = bytes_payload(1000, "Fox")
 FRAMES = list(islice(frames("bytes", CBOR, fragment_bytes=100), 200))
-STRANGERS = ("", "https://example.org", "WIFI:S:cafe;;", "0x" + "00" * 20, "u", "ur", "bytes/aeadaolazmjendeoti")
 
 
 def received(texts: list[str], decoder: Decoder | None = None) -> Decoder:
@@ -27,36 +26,6 @@ def received(texts: list[str], decoder: Decoder | None = None) -> Decoder:
     for text in texts:
         decoder.receive(text)
     return decoder
-
-
-def test_the_first_frames_are_enough_and_every_one_of_them_is_useful() -> None:
-    decoder, count = Decoder(), frame_count(CBOR, 100)
-    assert [decoder.receive(text) for text in FRAMES[:count]] == [Taken.USEFUL] * count
-    assert decoder.result == Message("bytes", CBOR)
-
-
-def test_other_codes_are_foreign_and_change_nothing() -> None:
-    decoder = received([*FRAMES[:5], *STRANGERS, *FRAMES[5:11]])
-    assert decoder.progress == Progress(11, 0, len(STRANGERS), 0, 0, 11, 100)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        next(frames("bytes", OTHER, fragment_bytes=100)),
-        next(frames("bytes", CBOR, fragment_bytes=90)),
-        next(frames("crypto-psbt", CBOR, fragment_bytes=100)),
-        next(frames("bytes", CBOR, fragment_bytes=2000)),
-        next(frames("bytes", bytes_payload(20), fragment_bytes=100)),
-    ],
-    ids=["another message", "another density", "another type", "as a still code", "another still code"],
-)
-def test_a_frame_of_another_message_is_named_and_ignored(text: str) -> None:
-    decoder = received(FRAMES[:5])
-    assert decoder.receive(text) is Taken.MIXED
-    assert decoder.reason.startswith("QR-MIXED: a frame of another message")
-    assert received(FRAMES[5:11], decoder).result == Message("bytes", CBOR)
-    assert decoder.receive(text) is Taken.MIXED
 
 
 def test_a_message_that_changes_midway_is_received_after_a_restart() -> None:

@@ -79,12 +79,6 @@ def test_an_account_is_the_published_one(case: dict[str, Any]) -> None:
     assert str(key.origin) == case["origin"]
 
 
-@pytest.mark.parametrize("data_type", DataType)
-def test_every_kind_of_data_comes_back_with_all_that_a_request_can_say(data_type: DataType) -> None:
-    request = SignRequest(b"{}", data_type, PATH, 8453, REQUEST_ID, bytes(range(20)), "Airlock")
-    assert SignRequest.from_cbor(request.to_cbor()) == request
-
-
 @repeatable
 @given(st.lists(st.tuples(st.integers(0, 2_099_999_999), st.booleans()), min_size=1, max_size=10))
 def test_any_path_is_the_same_as_text_and_as_code(steps: list[tuple[int, bool]]) -> None:

@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.fountain import (
     MAX_TEXT,
     FountainPart,
     Part,
     fragment_length,
-    frame_count,
     frames,
     parse_part,
     part_text,
@@ -34,29 +32,11 @@ def test_the_parts_of_a_message_are_the_published_ones() -> None:
     assert [part.to_cbor().hex() for part in made] == case["cbor"]
 
 
-@pytest.mark.parametrize("case", FOUNTAIN["single"], ids=lambda case: case["type"])
-def test_a_still_code_is_the_published_one(case: dict[str, Any]) -> None:
-    cbor = bytes.fromhex(case["cbor"]) if "cbor" in case else bytes_payload(case["message"], case["seed"])
-    assert list(frames(case["type"], cbor, fragment_bytes=100)) == [case["ur"]]
-    assert parse_part(case["ur"]) == Part(case["type"], None, None, cbor)
-    assert frame_count(cbor, 100) == 1
-
-
 @pytest.mark.parametrize("text", FOUNTAIN["multi"]["urs"])
 def test_a_published_frame_is_read_in_either_case_and_written_again(text: str) -> None:
     part = parse_part(text.upper())
     assert part == parse_part(text)
     assert part_text(part) == text
-
-
-def test_a_long_message_is_received_from_mixed_parts_alone() -> None:
-    case = FOUNTAIN["decoder"]
-    cbor = bytes_payload(case["message"], case["seed"])
-    decoder, sent = Decoder(), frames("bytes", cbor, fragment_bytes=case["at_most"], first=case["first_part"])
-    while decoder.result is None:
-        decoder.receive(next(sent))
-    assert decoder.result == Message("bytes", cbor)
-    assert decoder.progress.percent == 100
 
 
 BAD_TEXTS = {
