@@ -128,6 +128,13 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     assert _check(desk, PLAN.replace('"MoveReq"', '"OtherReq"')).code == 0
 
 
+def test_a_struct_that_the_ledger_signs_over_another_hash_is_not_pinned(desk: BothMachines) -> None:
+    held = ",".join(f"uint256 m{number}" for number in range(16))
+    ended = _trust(desk, f"MoveReq(address trader,uint256 until,uint256 nonce,Held held)Held({held})")
+    assert (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err) == (3, True, True), ended.err
+    assert not (desk.path("offline-home") / "structs").exists()
+
+
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------
 
 
