@@ -138,7 +138,7 @@ def test_what_clashes_with_an_earlier_signature_never_reaches_the_device(
 ) -> None:
     assert _sign(state, _item(first))[0].code == ExitCode.DONE
     result, shown, asked = _sign(state, _item(second, **message))
-    assert (result.signed.result, result.signed.why, result.code, asked) == ("refused", check, ExitCode.REFUSED, 0)
+    assert (result.answer.result, result.answer.why, result.code, asked) == ("refused", check, ExitCode.REFUSED, 0)
     assert [v.check for v in shown if v.result == "refused"] == [check]
     assert state.transcript.entries()[-1].data["checks"] == [check]
 

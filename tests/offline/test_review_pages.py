@@ -97,7 +97,7 @@ def main():
         pages.ask("Sign?")
         return sorted(pages.opened)
     pages.show([], [], arguments["lines"])
-    answer = pages.beside(Slow()).exchange(b"", person=arguments.get("person", True))
+    answer = pages.with_list(Slow()).exchange(b"", person=arguments.get("person", True))
     return repr(answer)
 
 
@@ -217,7 +217,7 @@ def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list
     assert json.loads((tmp_path / "ended").read_text())[0] == "Declined"
 
 
-# ---- the page that decides -------------------------------------------------------------------------------------------
+# ---- the page that decides ------------------------------------------------------------------------------------------
 
 FIVE = ["WHAT IS SIGNED", "  what        all of it"]
 QUESTION = "Type Yes to go on, anything else to stop: "

@@ -42,7 +42,7 @@ def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UsbBus]:
 
 def told(path: str | None = None, model: str = "") -> AirlockError:
     """Open a Ledger and return what is wrong with it."""
-    device = Device(None, path, told_for=model)
+    device = Device(None, path, named_model=model)
     try:
         with pytest.raises(AirlockError) as caught:
             device.app()
@@ -78,14 +78,14 @@ def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbB
     assert type(found) is status.DeviceNotFound
     assert all(part in found.what for part in ("more than one", FIRST, SECOND))
     assert "--ledger" in found.do
-    device = Device(None, SECOND, told_for="flex")
+    device = Device(None, SECOND, named_model="flex")
     device.app()
     device.close()
     assert (first.apdus, bool(second.apdus), device.model) == ([], True, "flex")
 
 
 @pytest.mark.parametrize(
-    ("product_id", "told_for", "said", "do"),
+    ("product_id", "named_model", "said", "do"),
     [
         (0x7011, "nanosp", "is a Flex, and --model, or [ledger] model of config.toml, says Nano S Plus", "leave the"),
         (0x0007, "nanosp", "is a Flex", "it is read from the Ledger"),
@@ -95,10 +95,10 @@ def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbB
     ],
 )
 def test_a_ledger_of_another_model_than_the_one_named_is_asked_for_nothing(
-    bus: UsbBus, product_id: int, told_for: str, said: str, do: str
+    bus: UsbBus, product_id: int, named_model: str, said: str, do: str
 ) -> None:
     plugged = bus.plug(product_id)
-    found = told(model=told_for)
+    found = told(model=named_model)
     assert (type(found), said in found.what, do in found.do) == (status.WrongModel, True, True)
     assert plugged.apdus == []
 
@@ -312,7 +312,7 @@ def test_unplugged_during_a_review_it_says_so_and_the_same_command_signs_afterwa
     assert "plug it in again" in caught.value.do
     assert here.table.kept() == []
     here.plugged = bus.plug(path=SECOND, seed=SEED)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 @pytest.mark.parametrize(
@@ -335,7 +335,7 @@ def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_re
     assert here.table.events == []
     here.table.station = station
     bus.plug(seed=SEED)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 @pytest.mark.parametrize(
@@ -353,7 +353,7 @@ def test_locked_or_closed_during_a_review_nothing_was_signed(
     with pytest.raises(error, match=said):
         here.sign()
     assert here.table.events == ["signing", "not-signed"]
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 def test_ctrl_c_during_a_review_ends_within_one_read_and_says_what_to_do(here: AtTheTable) -> None:

@@ -1,4 +1,4 @@
-"""What is handed over by light: a bad hand-over is refused, and only what is waited for is written."""
+"""What is handed over by QR codes: a bad hand-over is refused, and only what is waited for is written."""
 
 from __future__ import annotations
 

@@ -13,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.workflow import CoursePlace, Facts, Stop, course
+from airlock_shared.ceremony.workflow import Facts, Task, WorkflowPlace, workflow_tasks
 from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
-from airlock_shared.cli.ceremony import workflow as course_module
-from airlock_shared.cli.ceremony.lead import Course, Lead
+from airlock_shared.cli.ceremony import workflow as workflow_module
+from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.run import _do
 from airlock_shared.cli.ceremony.waits import (
     leave_note,
@@ -27,16 +27,16 @@ from airlock_shared.cli.ceremony.waits import (
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan
-from shared.test_course import PLAN
+from shared.test_workflow import PLAN
 
 AT_MS = (10 * 60 + 32) * 60_000
 CROSSING = f"desk-2027-{'0a' * 8}"
 OTHER: dict[Half, Half] = {"online": "offline", "offline": "online"}
 
 
-def at(stop: int, name: str) -> Callable[[Path, Half], None]:
-    """Return what the other machine does: it goes to a stop, and says so."""
-    return lambda crossing, half: leave_note(crossing, OTHER[half], (stop, 19), name, AT_MS)
+def at(task: int, name: str) -> Callable[[Path, Half], None]:
+    """Return what the other machine does: it goes to a task, and says so."""
+    return lambda crossing, half: leave_note(crossing, OTHER[half], (task, 19), name, AT_MS)
 
 
 def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) -> None:
@@ -74,10 +74,10 @@ def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "at_a_terminal", lambda: True)
 
 
-def lead_at(folder: Path, *, exchange: bool = True, light: str = "") -> Lead:
+def lead_at(folder: Path, *, exchange: bool = True, pictures: str = "") -> Lead:
     (folder / "c").mkdir(exist_ok=True)
-    stick = folder / "stick" if exchange and not light else None
-    return Lead(("x",), CoursePlace("/p", str(folder / "c")), stick, to_stderr=False, light=light)
+    stick = folder / "stick" if exchange and not pictures else None
+    return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, pictures=pictures)
 
 
 def answering(asked: list[str], typed: str) -> Callable[..., str]:
@@ -91,27 +91,27 @@ def answering(asked: list[str], typed: str) -> Callable[..., str]:
     return answer
 
 
-PREPARE = Stop("prepare", (), "", done=True, attempt=2)
+PREPARE = Task("prepare", (), "", done=True, attempt=2)
 
 
-def told_by(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *stops: Stop) -> Course:
-    return Course(half, CROSSING, {}, [PREPARE, *stops], sign_by_ms, unsent=False, there=names_in(lead.folder))
+def reply_members(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *tasks: Task) -> WorkflowState:
+    return WorkflowState(half, CROSSING, {}, [PREPARE, *tasks], sign_by_ms, unsent=False, there=names_in(lead.folder))
 
 
-TAKE = Stop("take", (), "Wait for the requests.", done=False, brings=("requests.json",))
+TAKE = Task("take", (), "Wait for the requests.", done=False, brings=("requests.json",))
 
 
 def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_path: Path) -> None:
     for exchange, said in ((True, "stick is not there: plug in the stick"), (False, "bring c/requests.json here")):
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
-            _do(lead, told_by(lead), TAKE, set())
+            _do(lead, reply_members(lead), TAKE, set())
 
 
 def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lead = lead_at(tmp_path)
     (tmp_path / "stick").mkdir()
-    told = told_by(lead)
+    told = reply_members(lead)
     slept: list[float] = []
 
     def bring(seconds: float) -> None:
@@ -135,12 +135,12 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
         shutil.copy(PLAYED / name, tmp_path)
     [item] = json.loads((PLAYED / "requests.json").read_text())["requests"]
     until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
-    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
+    assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
     (tmp_path / "deployment.json").unlink()
-    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
+    assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
 
 
-SIGNATURES = Stop("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
+SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
 
 
 def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
@@ -161,7 +161,7 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
         return 0
 
     monkeypatch.setattr(Lead, "child", child)
-    assert _do(lead, told_by(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
+    assert _do(lead, reply_members(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
     late = "waiting: too late to sign; signed ones still count; Enter prepares them again"
     begin = "waiting: start ceremony run on the air-gapped machine"
     assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
@@ -172,13 +172,13 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
 # ---- every wait of both machines ------------------------------------------------------------------------------------
 
 WAITS = [
-    (half, stop)
+    (half, task)
     for half in ("online", "offline")
-    for stop in course(PLAN, half, (), Facts())
-    if stop.name in ("take", "hand")
+    for task in workflow_tasks(PLAN, half, (), Facts())
+    if task.name in ("take", "hand")
 ]
-"""Every stop at which a machine needs the other one, or the stick: what the course has, so that none is left out."""
-WAIT_IDS = [f"{half} {stop.name} {stop.brings[0].rpartition('/')[2]}" for half, stop in WAITS]
+"""Every task at which a machine needs the other one, or the stick: what the workflow has, so that none is left out."""
+WAIT_IDS = [f"{half} {task.name} {task.brings[0].rpartition('/')[2]}" for half, task in WAITS]
 
 
 class Stands(Exception):
@@ -198,14 +198,14 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     monkeypatch.setattr(crossing_module, "sleep", sleep)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: pytest.fail(" ".join(words)))
 
-    def line(half: Half, stop: Stop, **way: object) -> str:
+    def line(half: Half, task: Task, **way: object) -> str:
         lead = lead_at(tmp_path, **way)  # type: ignore[arg-type]
-        if stop.name == "hand":
+        if task.name == "hand":
             (lead.folder / "evidence/artefacts").mkdir(parents=True, exist_ok=True)
-            for name in stop.brings:
+            for name in task.brings:
                 (lead.folder / name).touch()
         with pytest.raises(Stands):
-            _do(lead, told_by(lead, half, 0, stop), stop, set())
+            _do(lead, reply_members(lead, half, 0, task), task, set())
         assert len(lines[-1]) <= 78, lines[-1]
         return lines[-1]
 
@@ -213,36 +213,36 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
 
 
 @pytest.mark.parametrize("way", ["stick", "pictures", "camera"])
-@pytest.mark.parametrize(("half", "stop"), WAITS, ids=WAIT_IDS)
+@pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
 def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, stop: Stop, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, task: Task, way: str
 ) -> None:
     """A camera that is absent, busy or unreadable, pictures that are not whole, another document of this name."""
-    light = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
-    lead, asked = lead_at(tmp_path, light=light), list[str]()
+    pictures = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
+    lead, asked = lead_at(tmp_path, pictures=pictures), list[str]()
     places = [
         tmp_path / "stick" / CROSSING,
-        *(Path(light) / stop.brings[0].partition(".")[0] for _ in range(way == "pictures")),
+        *(Path(pictures) / task.brings[0].partition(".")[0] for _ in range(way == "pictures")),
     ]
     for place in places:
         place.mkdir(parents=True)
         (place / "1.png").touch()
-    for name in stop.brings:
-        there = lead.folder / name if stop.name == "hand" else places[0] / name
+    for name in task.brings:
+        there = lead.folder / name if task.name == "hand" else places[0] / name
         there.parent.mkdir(parents=True, exist_ok=True)
         there.touch()
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     for code in (2, 4, 8):
         monkeypatch.setattr(Lead, "child", lambda _lead, _words, code=code: code)
-        assert _do(lead, told_by(lead, half, 0, stop), stop, set()) is False
+        assert _do(lead, reply_members(lead, half, 0, task), task, set()) is False
     assert asked == ["Put this right, then press Enter: it goes on here. Ctrl-C stops. "] * 3
     assert not (lead.folder / "handed-over").exists()
 
 
 # ---- too late to sign -----------------------------------------------------------------------------------------------
 
-SIGN = Stop("sign", ("signer",), "", done=False, brings=("requests.json",))
+SIGN = Task("sign", ("signer",), "", done=False, brings=("requests.json",))
 NOW_MS = 1_800_000_000_000
 
 
@@ -276,7 +276,7 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
 
     monkeypatch.setattr(crossing_module, "_progress", lines.append)
     monkeypatch.setattr(crossing_module, "sleep", prepare_again)
-    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
+    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
     assert lines == ["waiting: press Enter on the online machine: it prepares them again (0 s)", ""]
     assert "It is too late to sign these." in capsys.readouterr().err
     taken = ("ceremony", "carry", f"{crossing}/requests-2.json", "-o", str(lead.folder))
@@ -287,7 +287,7 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
 def test_what_was_signed_in_time_goes_on(tmp_path: Path, too_late: list[tuple[str, ...]]) -> None:
     lead = lead_at(tmp_path)
     (lead.folder / "signatures.json").touch()
-    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
+    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
     assert len(too_late) == 1
 
 
@@ -296,13 +296,13 @@ def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
 ) -> None:
     lead = lead_at(tmp_path)
     with pytest.raises(click.exceptions.Exit) as ended:
-        _do(lead, told_by(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
+        _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
     assert (ended.value.exit_code, len(too_late)) == (7, 1)
 
 
 # ---- too late to submit, and the seal -------------------------------------------------------------------------------
 
-SUBMIT = Stop("submit", (), "", done=False, brings=("signatures.json",))
+SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
 
 @pytest.mark.parametrize("unsent", [True, False])
@@ -318,8 +318,8 @@ def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     monkeypatch.setattr(Lead, "child", child)
-    told = told_by(lead, "online", NOW_MS, SUBMIT)
-    monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(unsent=unsent))
+    told = reply_members(lead, "online", NOW_MS, SUBMIT)
+    monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(unsent=unsent))
     if unsent:
         assert _do(lead, told, SUBMIT, set()) is False
         assert asked == ["Enter prepares them again: "]
@@ -330,7 +330,7 @@ def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_
         assert (asked, len(ran)) == ([], 1)
 
 
-SEAL = Stop("seal", ("signer",), "", done=False, of="first")
+SEAL = Task("seal", ("signer",), "", done=False, of="first")
 READ = "read the outcome on the online machine"
 SEALS: list[tuple[str, Callable[[Path, Half], None] | None, str]] = [
     ("the stick is there", at(10, "submit"), "the online machine is at 10/19: sending, 10:32"),
@@ -362,8 +362,8 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
 
     monkeypatch.setattr(Lead, "child", child)
     (lead.folder / "requests.json").touch()
-    told = told_by(lead, "offline", 0, SEAL)
-    monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(stops=[*told.stops[:1], SEAL]))
+    told = reply_members(lead, "offline", 0, SEAL)
+    monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(tasks=[*told.tasks[:1], SEAL]))
     assert _do(lead, told, SEAL, set()) is (not typed)
     assert lines[:2] == [f"waiting: {seen}; Enter seals"] * 2
     assert len(lines[0]) <= 78
@@ -381,16 +381,16 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
         "folder": tmp_path / "c/requests.json",
     }[place]
     new.parent.mkdir(parents=True, exist_ok=True)
-    light = str(tmp_path / "pictures") if place == "pictures" else ""
+    pictures = str(tmp_path / "pictures") if place == "pictures" else ""
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
-    before = line_of("offline", seal, exchange=place == "stick", light=light)
+    before = line_of("offline", seal, exchange=place == "stick", pictures=pictures)
     assert ("codes/now.html (signatures)" in before) is (place == "pictures")
     assert 0 < len(before) <= 78
     new.touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     if place != "folder":
-        assert line_of("offline", seal, exchange=place == "stick", light=light) == said
+        assert line_of("offline", seal, exchange=place == "stick", pictures=pictures) == said
 
 
 # ---- beside it ------------------------------------------------------------------------------------------------------

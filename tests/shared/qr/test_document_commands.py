@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
-from airlock_shared.cli.qr.file_or_light import incoming, keep_file
+from airlock_shared.cli.qr.file_or_qr import incoming, keep_file
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
@@ -116,7 +116,7 @@ def test_both_screens_say_the_plans_own_fingerprint(
     assert words.count("plan fingerprint\n") == 2
 
 
-def test_what_came_by_light_is_kept_as_a_file(home: Path, tmp_path: Path, answer: Callable[[str], None]) -> None:
+def test_what_came_by_qr_is_kept_as_a_file(home: Path, tmp_path: Path, answer: Callable[[str], None]) -> None:
     frames(to_json(good("desk-key")), tmp_path / "frames")
     data = incoming(home, tmp_path / "frames", REQUESTS, "sign", known=rehearsals, qr=True, restart=False)
     (kept,) = (home / "qr").iterdir()

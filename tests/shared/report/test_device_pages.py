@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_shared.report.page.html import beside_fields, without_buttons
+from airlock_shared.report.page.html import screens_of_fields, without_buttons
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import report_of_artefacts
@@ -22,13 +22,13 @@ def fields(*names: str) -> list[Row]:
 
 
 def beside(pages: list[list[str]], *names: str) -> list[tuple[list[list[str]], list[str]]]:
-    return [(screens, [row["field"] for row in rows]) for screens, rows in beside_fields(pages, fields(*names))]
+    return [(screens, [row["field"] for row in rows]) for screens, rows in screens_of_fields(pages, fields(*names))]
 
 
 def test_every_screen_of_a_nano_stands_beside_its_field() -> None:
     step = step_of(DELEGATE)
     assert step["device"]["model"] == "nanosp"
-    first, *rest = beside_fields(step["device"]["pages"], step["request"]["decided"])
+    first, *rest = screens_of_fields(step["device"]["pages"], step["request"]["decided"])
     assert (len(first[0]), first[1]) == (8, [])  # warning, review, two structs, four members of the domain
     told = [([screen[0] for screen in screens], [row["field"] for row in rows]) for screens, rows in rest]
     assert told == [

@@ -107,7 +107,7 @@ def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
 def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
     files = part_files("desk")
     mine = [step.id for step in plan().steps.values() if step.signer.name == "desk"]
-    assert 0 < len(mine) < 14
+    assert 0 < len(mine) < len(plan().steps)
     report = report_of_artefacts(files, judge)
     others = [step.id for step in plan().steps.values() if step.id not in mine]
     what = "part of the plan: the steps that desk signs"

@@ -1,4 +1,4 @@
-"""The course of a ceremony: what is done, what comes next on each machine, and which command does it."""
+"""The workflow of a ceremony: what is done, what comes next on each machine, and which command does it."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from airlock_shared.ceremony.workflow import (
     PEOPLE,
     READY,
     WAS_READY,
-    CoursePlace,
     Facts,
-    Stop,
+    Task,
+    WorkflowPlace,
     carrying,
     command_of,
-    course,
-    next_stop,
-    read_stop,
-    stop_as_json,
+    next_task,
+    read_task,
+    task_as_json,
+    workflow_tasks,
 )
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
@@ -32,7 +32,7 @@ from airlock_shared.plan.reader import parse_plan
 ADDRESS = "0x00000000000000000000000000000000000000A1"
 D, R, S, CHALLENGE = "dd" * 32, "aa" * 32, "bb" * 32, "cc" * 32
 Event = tuple[str, dict[str, Any]]
-PLACE = CoursePlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
+PLACE = WorkflowPlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
 
 
 def make_plan(action: str = "delegate", roles: str = '"signer", "facilitator", "witness"') -> Plan:
@@ -68,7 +68,7 @@ NAMES_HELD = {"signer": "Ada", "facilitator": "Grace", "witness": "Mary"}
 
 
 class Machine:
-    """A machine whose course is walked: what is on record, and what stands in its folder."""
+    """A machine whose workflow is done: what is on record, and what stands in its folder."""
 
     def __init__(self, half: Half, plan: Plan = PLAN) -> None:
         self.half, self.plan = half, plan
@@ -92,12 +92,12 @@ class Machine:
         for role in roles or CHECKPOINTS[station].needs(self.half, self.plan):
             self.record("station-confirmed", ceremony="demo", station=station, by=[role], compared=compared)
 
-    def stops(self) -> list[Stop]:
-        return course(self.plan, self.half, self.entries, self.facts)
+    def tasks(self) -> list[Task]:
+        return workflow_tasks(self.plan, self.half, self.entries, self.facts)
 
     def next(self) -> str:
-        stop = next_stop(self.stops())
-        return "" if stop is None else f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip()
+        task = next_task(self.tasks())
+        return "" if task is None else f"{task.name} {task.of or ' '.join(task.brings)}".strip()
 
 
 def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
@@ -178,7 +178,7 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == "take proofs"
     here.have("proofs.json", proofs={"proofs.json": frozenset({"key", "other"})})
     assert here.next() == "proof proofs"
-    assert next_stop(here.stops()).brings == ("proofs.json",)  # type: ignore[union-attr]
+    assert next_task(here.tasks()).brings == ("proofs.json",)  # type: ignore[union-attr]
     here.record("delegate-proved", ceremony="demo", step="key", delegate="0x", challenge=CHALLENGE)
     assert here.next() == "gather"
     here.have(READY)
@@ -214,13 +214,13 @@ def test_a_document_that_was_written_and_not_recorded_is_made_again_under_anothe
     for here in (online, offline):
         here.begin()
         here.have("requests.json", "signatures.json", requests=R, signatures=S, digests=("0x1",))
-    made = next(stop for stop in online.stops() if stop.name == "prepare")
-    signed = next(stop for stop in offline.stops() if stop.name == "sign")
+    made = next(task for task in online.tasks() if task.name == "prepare")
+    signed = next(task for task in offline.tasks() if task.name == "sign")
     assert (made.done, made.attempt, signed.done, signed.attempt) == (False, 2, False, 2)
     online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
     offline.record("signatures-written", requests=R, signatures=S)
-    assert next(stop for stop in online.stops() if stop.name == "prepare").done
-    assert next(stop for stop in offline.stops() if stop.name == "sign").done
+    assert next(task for task in online.tasks() if task.name == "prepare").done
+    assert next(task for task in offline.tasks() if task.name == "sign").done
 
 
 def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() -> None:
@@ -241,8 +241,8 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
     assert online.next() == "take signatures-2.json"
 
     def signs() -> tuple[bool, tuple[str, ...], int]:
-        stop = next(stop for stop in offline.stops() if stop.name == "sign")
-        return stop.done, stop.brings, stop.attempt
+        task = next(task for task in offline.tasks() if task.name == "sign")
+        return task.done, task.brings, task.attempt
 
     offline.record("signatures-written", requests=R, signatures=S)
     offline.have("requests-2.json", requests=later)
@@ -265,7 +265,7 @@ def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
     here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
     assert here.next().startswith("begin")
     here.begin()
-    assert not next(stop for stop in here.stops() if stop.name == "compare").done  # what was confirmed before is void
+    assert not next(task for task in here.tasks() if task.name == "compare").done  # what was confirmed before is void
 
 
 # ---- commands, and what another process may tell --------------------------------------------------------------------
@@ -273,14 +273,14 @@ def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
 
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> None:
-    for stop in Machine(half).stops():
-        assert read_stop(stop_as_json(stop)) == stop
-        assert stop.name in NAMES
-        words = carrying(stop, "/a", "/b") if stop.name in ("hand", "take") else command_of(stop, PLACE)
+    for task in Machine(half).tasks():
+        assert read_task(task_as_json(task)) == task
+        assert task.name in NAMES
+        words = carrying(task, "/a", "/b") if task.name in ("hand", "take") else command_of(task, PLACE)
         assert all(words)
 
 
-GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("requests-2.json",)))
+GOOD = task_as_json(Task("hand", ("signer",), "Hand it over.", False, "", 1, ("requests-2.json",)))
 
 
 @pytest.mark.parametrize(
@@ -306,6 +306,6 @@ GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("r
     ],
 )
 def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, Any]) -> None:
-    assert read_stop(GOOD).brings == ("requests-2.json",)
+    assert read_task(GOOD).brings == ("requests-2.json",)
     with pytest.raises(DocumentError):
-        read_stop(GOOD | wrong)
+        read_task(GOOD | wrong)
