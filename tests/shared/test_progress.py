@@ -30,17 +30,6 @@ def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
 
 
-def test_in_a_pipe_nothing_is_told_and_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Said(1)
-    monkeypatch.setattr(module, "say", said)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    before = threading.active_count()
-    with working("Drawing", first_s=0.0, again_s=0.0):
-        assert threading.active_count() == before
-        assert not said.enough.wait(0.2)
-    assert said.lines == []
-
-
 def test_a_long_wait_is_told_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     said = Said(3)
     monkeypatch.setattr(module, "say", said)

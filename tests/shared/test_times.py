@@ -90,18 +90,6 @@ def test_a_time_in_the_other_unit_is_never_accepted(step: str, member: str, valu
     assert microseconds or "TIME-UNIT" in refused
 
 
-@pytest.mark.parametrize(
-    ("step", "member", "value"),
-    [
-        ("close", "_openTimestamp", 1_789_000_000),
-        ("take-profit", "timestamp", 1),
-        ("take-profit", "signTimestamp", NOW_MS),
-    ],
-)
-def test_a_time_in_its_own_unit_is_accepted(step: str, member: str, value: int) -> None:
-    assert judge(_at(step, member, value)) == set()
-
-
 # ---- a clock that may be off ----------------------------------------------------------------------------------------
 
 UNSURE_MS = 2 * MINUTE

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks import transaction
 from airlock_shared.checks.judge import Known
-from airlock_shared.checks.model import Received
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.venue.calldata import Decoded, decode_call
-from airlock_shared.venue.calls import CALLS, indexed
+from airlock_shared.venue.calls import CALLS
 from shared.make_payloads import DESK, TREASURY
 from shared.make_transactions import ENTRIES, call
 from shared.world import (
@@ -154,28 +151,3 @@ def test_a_delegate_may_not_make_a_call_that_is_the_trader_s_alone(step: str, wr
     item["delegation"] = {"isEnabled": True, "expiry": 1806451200, "canSignIntents": True}
     item["payload"]["data"] = call(entry["call"], entry["arguments"], TREASURY if wrapped else None)
     assert ("TX-DELEGABLE" if wrapped else "TX-TRADER") in judge(document, where)
-
-
-# ---- reading is needed ----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("check_id", [check.id for check in transaction.CALL_CHECKS])
-def test_calldata_that_were_not_read_strictly_would_not_be_refused(
-    check_id: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    cases = [(vector, bad_request(vector)) for vector in BAD if vector.refusal == check_id]
-    assert cases, f"no bad vector is about {check_id}"
-    for vector, (document, where, _) in cases:
-        assert check_id in judge(document, where), vector.name
-    monkeypatch.setattr(transaction, "read_call", _read_carelessly)
-    monkeypatch.setattr(transaction, "complete", lambda case: None)
-    slipped = [not judge(document, where) for _, (document, where, _) in cases]
-    assert any(slipped)
-    for _, (document, where, _) in cases:
-        assert check_id not in judge(document, where)
-
-
-def _read_carelessly(case: Received) -> Decoded:
-    """Take the calldata for the good one, as a careless reader might."""
-    original = _item(_good(case.request.step))["payload"]["data"]
-    return decode_call(bytes.fromhex(original[2:]), indexed(CALLS))

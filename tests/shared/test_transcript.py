@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,7 +15,6 @@ from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.host.files import TranscriptFile, read_transcript
 from draws import repeatable
-from shared.strategies import json_values
 
 
 def _lines(count: int = 6) -> list[bytes]:
@@ -77,18 +75,6 @@ def test_no_changed_byte_goes_unnoticed(place: int, change: int) -> None:
     except AirlockError:
         return
     assert [entry.line() for entry in entries] == lines  # at most white space or an escape of the same text
-
-
-@repeatable
-@given(
-    st.lists(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), json_values(), max_size=3), max_size=4)
-)
-def test_any_data_is_recorded_and_read_back(records: list[dict[str, Any]]) -> None:
-    lines, last = [], None
-    for number, data in enumerate(records):
-        last = next_entry(last, number, "event", data)
-        lines.append(last.line())
-    assert [entry.data for entry in read_entries(lines)] == records
 
 
 def test_a_transcript_on_disk_goes_on_where_it_ended(tmp_path: Path) -> None:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import random
 import stat
 from collections.abc import Iterator
 from functools import cache
-from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,7 @@ from PIL import Image
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.host.picture_sources import KeptFrames
-from airlock_shared.qr.documents import Transfer, cycle_texts, endless_texts, ideal_count
+from airlock_shared.qr.documents import Transfer, cycle_texts
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.scan import MOST, Candidates, ScanReport, scan_pictures
 from airlock_shared.qr.symbol import matrix
@@ -40,26 +38,6 @@ def nothing(_report: ScanReport) -> None:
 def interrupted_after(images: list[Image.Image], count: int) -> Iterator[Image.Image]:
     yield from images[:count]
     raise KeyboardInterrupt
-
-
-# ---- whole messages ---------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("lost", "size"), [(0.1, 100_000), (0.5, 12_000)])
-def test_a_transfer_takes_little_more_than_the_ideal_however_much_is_lost(lost: float, size: int) -> None:
-    transfer = one_intent()._replace(cbor=random.Random(size).randbytes(size))
-    texts = list(islice(endless_texts(transfer, 20), 4 * ideal_count(transfer, 20) + 60))
-    ratios = []
-    for seed in range(20):
-        rng, decoder, read = random.Random(seed), Decoder(), 0
-        for text in texts:
-            if rng.random() >= lost and decoder.result is None:
-                decoder.receive(text)
-                read += 1
-        assert decoder.result is not None
-        ratios.append(read / ideal_count(transfer, 20))
-    assert sorted(ratios)[10] <= 1.2
-    assert sorted(ratios)[18] <= 1.4
 
 
 # ---- progress ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.errors import UsageError
-from airlock_shared.qr.documents import Transfer, densities_of, ideal_count
+from airlock_shared.qr.documents import Transfer, densities_of
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import (
@@ -15,7 +15,6 @@ from airlock_shared.qr.symbol import (
     side,
 )
 from airlock_shared.ur.decode import TransferLimits
-from shared.qr.transfers import batch, one_intent, one_transaction
 
 VERSIONS = range(1, LARGEST_VERSION + 1)
 # ISO/IEC 18004, table 7: alphanumeric characters at level L.
@@ -44,22 +43,6 @@ def test_a_text_outside_the_alphanumeric_mode_is_refused(text: str) -> None:
 
 
 # ---- the aims, in frames of the default density -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("transfer", "at_most"),
-    [
-        (one_intent(), 2),
-        (one_transaction(), 2),
-        (batch(1)[0], 2),
-        (batch(1)[1], 1),
-        (batch(50)[0], 40),
-        (batch(50)[1], 40),
-    ],
-    ids=["an intent", "a transaction", "an open", "a signature", "50 intents", "50 signatures"],
-)
-def test_a_document_takes_at_most_so_many_frames(transfer: Transfer, at_most: int) -> None:
-    assert ideal_count(transfer, 20) <= at_most
 
 
 def test_a_message_too_long_for_codes_is_refused_before_anything_is_drawn() -> None:

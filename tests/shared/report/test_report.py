@@ -24,7 +24,6 @@ from draws import every_nth
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HIDDEN,
-    HOSTILE,
     chain,
     digests,
     offline_events,
@@ -133,22 +132,6 @@ def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> 
     assert [step["id"] for step in report.value["steps"] if step["waived"]] == ["desk-key"]
     assert report.html.count(b"The plan waives the proof that anybody holds this delegate key.") == 1
     assert b"waives the proof" not in report_of_artefacts(online_files(), judge).html
-
-
-def test_what_was_read_of_a_code_is_at_its_step_and_what_is_in_the_way_on_the_first_page() -> None:
-    report = report_of_artefacts(online_files(), judge)
-    steps = {step["id"]: step for step in report.value["steps"]}
-    (read,) = steps["own-code"]["reads"]
-    assert [step for step, row in steps.items() if row["reads"]] == ["own-code"]
-    assert read["code"] == "DESK"
-    assert read["seen"][0] == {"source": "the builder", "owner": "nobody", "pending": "not told", "private": "no",
-                               "adopted": "no code", "trouble": ""}  # fmt: skip
-    assert (read["seen"][1]["owner"], read["seen"][1]["adopted"]) == (HOSTILE, "DESK")
-    assert "step own-code, read before it was prepared: somebody else owns the code" in report.value["look"]
-    assert f"step own-code, read before it was prepared: the sources disagree on the owner: {HOSTILE}" in report.value[
-        "look"
-    ]  # fmt: skip
-    assert b'<p class="bad">somebody else owns the code</p>' in report.html
 
 
 @pytest.mark.parametrize("member", ["ceremony", "plan", "step"])
