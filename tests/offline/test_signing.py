@@ -371,6 +371,17 @@ def test_what_the_builder_claims_cannot_act_on_the_terminal() -> None:
     assert lines.count("DECIDED BY THE PLAN") == 1
 
 
+def test_what_was_decided_by_whom_stands_under_its_heading() -> None:
+    lines = _reviewed()
+    plan, builder = lines.index("DECIDED BY THE PLAN"), lines.index("CHOSEN BY THE BUILDER, within the plan's limits")
+    marks = {"expiry": "✓", "nonce": "·"}
+    where = {
+        name: next(n for n, line in enumerate(lines) if line.startswith(f"{mark} {name} "))
+        for name, mark in marks.items()
+    }
+    assert plan < where["expiry"] < builder < where["nonce"]
+
+
 # ---- the clock ------------------------------------------------------------------------------------------------------
 
 
