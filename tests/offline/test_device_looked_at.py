@@ -172,6 +172,14 @@ def test_a_pipe_signs_nothing_with_a_real_ledger(
 # ---- what a case needs ----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("step", "folder"), [("open", "requests"), ("close", "requests"), ("approve", "transactions")])
+def test_a_step_needs_the_settings_that_it_needs_and_no_other(step: str, folder: str) -> None:
+    case = case_of(good(step, folder), situation(folder))
+    need = need_of(case)
+    assert (need.path, need.account) == (case.step.signer.path, case.step.signer.address)
+    assert (need.blind_signing, need.raw_messages) == (folder == "transactions", folder == "requests")
+
+
 @pytest.mark.parametrize(("told_of_this_one", "blind"), [(True, False), (False, True)])
 def test_an_approval_of_a_token_that_the_device_is_told_of_needs_no_blind_signing(
     told_of_this_one: bool, blind: bool

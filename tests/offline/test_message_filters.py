@@ -21,8 +21,10 @@ from offline.recordings import SIGNER, recovered
 from shared.filtered_venues import (
     LIMIT,
     ON_ARBITRUM,
+    OTHER_TOKEN,
     PERMIT,
     RFQ,
+    USDC,
     VENUES,
     FilteredVenue,
     deployed,
@@ -101,6 +103,24 @@ def test_a_number_that_would_be_shown_as_another_date_is_not_signed_that_way(sec
     typed_data, _ = read_typed_data(typed(PERMIT, deadline=str(seconds)))
     with pytest.raises(NoDate, match="deadline as a date that is not meant"):
         told_of(PERMIT).pages(typed_data, "flex")
+
+
+@pytest.mark.parametrize(
+    ("values", "amounts"),
+    [
+        ({}, ["2500 USDC", "2499 ???"]),
+        ({"makerAsset": OTHER_TOKEN, "takerAsset": USDC}, ["2500000000 ???", "0.002499 USDC"]),
+        ({"makerAsset": OTHER_TOKEN}, ["2500000000 ???", "2499 ???"]),
+        ({"takerAsset": USDC}, ["2500 USDC", "0.002499 USDC"]),
+        ({"makerAsset": OTHER_TOKEN, "makingAmount": UTMOST}, ["Unlimited ???", "2499 ???"]),
+    ],
+)
+def test_an_amount_has_the_ticker_of_the_token_that_the_device_is_told_of(
+    values: dict[str, str], amounts: list[str]
+) -> None:
+    lines = on_a_flex(LIMIT, **values)
+    assert [line for line in lines if line.endswith((" USDC", " ???"))] == amounts
+    assert lines[-5:-4] != ["salt"]
 
 
 def test_what_is_not_shown_is_said_and_each_label_has_its_member() -> None:

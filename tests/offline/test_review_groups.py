@@ -263,6 +263,16 @@ def test_a_page_stands_above_its_question_with_twenty_rows_at_most(rows: int, co
     assert rows_of_page(group, digests[:2], 60) == 2
 
 
+def test_a_number_of_78_digits_takes_one_line() -> None:
+    many = steps()
+    for number, step in enumerate(many):
+        step.message["nonce"] = str(2**256 - 1 - number)
+    (group,), items = grouped(many)
+    require_nothing_hidden([group], items)
+    assert {len(row) for row in group.rows.values()} == {2}
+    assert max(columns(line) for row in group.rows.values() for line in row) == 80
+
+
 @pytest.mark.parametrize(
     ("rows", "width", "stands"), [(24, 80, True), (23, 80, False), (24, 79, False), (60, 200, True)]
 )

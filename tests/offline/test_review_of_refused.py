@@ -120,6 +120,13 @@ def test_a_strangers_contract_is_not_called_pinned_and_its_amounts_have_no_unit(
     assert "RECEIVED, not compared with anything" in lines
 
 
+def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
+    assert any("0 (no native currency is sent)" in line for line in _changed("approve"))
+    lines = _changed("approve", value="0x1")
+    assert not any("no native currency" in line for line in lines)
+    assert "✗ value               0x1, NOT what the plan allows" in lines
+
+
 def test_an_unlimited_approval_that_nobody_planned_is_not_said_to_be_planned() -> None:
     made = good("approve-unlimited", "transactions")
     made["requests"][0]["step"] = "approve"

@@ -186,6 +186,11 @@ def test_the_answer_bears_the_wallets_id_and_recovers_to_the_account() -> None:
     assert recover(bytes.fromhex(ASKED.digest[2:]), answer.signature) == bytes.fromhex(TREASURY[2:])
 
 
+def test_a_transaction_is_answered_with_its_parity() -> None:
+    answer = answer_of(ASKED._replace(data_type=int(DataType.TYPED_TRANSACTION)), HEADER, [SIGNED])
+    assert answer.signature[64] == int(SIGNED.signature[-2:], 16) - 27
+
+
 WRONG: dict[str, tuple[list[Answer], str]] = {
     "another step": ([SIGNED._replace(step="referral")], "PLAN-STEPS"),
     "two steps": ([SIGNED, Answer(**SIGNATURES["referral"])], "PLAN-STEPS"),

@@ -69,6 +69,13 @@ def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
         assert isinstance(shown_value(decision.field, decision.raw), str)
 
 
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_asked_of_the_builder_is_what_the_vectors_asked(step: str) -> None:
+    asked = good(step)["requests"][0]["fields"]
+    expected = request_fields(plan().steps[step], deployment())
+    assert {name: value for name, value in asked.items() if name in expected or name != "deadlineMs"} == expected
+
+
 def test_a_pair_that_the_deployment_does_not_have_cannot_be_asked() -> None:
     text = replaced(PLAN_TEXT, [('pair = "btc-usd"', 'pair = "DOGE/USD"')])
     with pytest.raises(PlanError) as caught:

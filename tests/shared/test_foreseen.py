@@ -89,6 +89,18 @@ def test_a_path_at_which_the_ledger_signs_nothing_is_told(path: str) -> None:
     assert [error.check for error in foreseen_anywhere(parse_plan(text.encode()), NOW_MS)] == ["PLAN-PATH"]
 
 
+@pytest.mark.parametrize(
+    ("folder", "step", "changes", "check", "place"), [each for each in WRONG if each[3].startswith("TIME")]
+)
+def test_a_time_is_told_without_a_deployment_too(
+    folder: str, step: str, changes: tuple[tuple[str, str], ...], check: str, place: str
+) -> None:
+    plan = parse_plan(_changed(folder, step, *changes).encode())
+    (error,) = foreseen_anywhere(plan, NOW_MS)
+    assert (error.check, error.where) == (check, f"steps[0].fields.{place}")
+    assert "this machine's clock says 2026-09-21 14:13:20 UTC" in error.expected
+
+
 def _step(step: str, *changes: tuple[str, str]) -> object:
     return next(iter(parse_plan(_changed(REQUESTS, step, *changes).encode()).steps.values()))
 

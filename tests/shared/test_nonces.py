@@ -285,6 +285,13 @@ def test_a_machine_that_signs_nothing_leaves_a_replacement_unjudged() -> None:
 # ---- the transcript -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("step", "kind"), [("open", "trading"), ("referral", "referral")])
+def test_the_record_names_the_space_the_plan_and_the_accounts_in_full(step: str, kind: str) -> None:
+    record = record_of(_case(step))
+    assert (record["kind"], record["plan"]) == (kind, situation().plan.fingerprint)
+    assert all(len(record[name]) == 42 for name in ("contract", "signer", "trader"))
+
+
 @pytest.mark.parametrize("member", ["digest", "chain_id", "contract", "signer", "trader", "ceremony", "step"])
 def test_a_record_that_lacks_a_member_stops_the_ceremony(member: str) -> None:
     record = record_of(_case("open"))

@@ -18,7 +18,7 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Declined, PlanError
 from airlock_shared.plan.authoring import ask_plan, write_plan
 from airlock_shared.plan.known import known_from, literal
-from airlock_shared.plan.model import Plan
+from airlock_shared.plan.model import Exact, Plan
 from airlock_shared.plan.questions import People
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.actions import ACTIONS
@@ -54,6 +54,19 @@ class Room:
         text = write_plan(table)
         assert tomllib.loads(text) == table
         return parse_plan(text.encode())
+
+
+def test_the_answers_are_what_the_plan_says() -> None:
+    plan = Room([*CEREMONY, *DELEGATE, ""]).plan()
+    assert (plan.id, plan.title, plan.deployment) == ("desk-2027", "Delegate keys", "mainnet")
+    assert plan.roles == ("signer", "facilitator", "witness")
+    assert plan.limits == (1_800_000, None, None, None, 180_000)
+    step = plan.steps["delegate"]
+    assert (step.action.name, step.signer.path) == ("delegate", "m/44'/60'/0'/0/0")
+    assert step.values["trader"] == Exact(bytes.fromhex(TREASURY[2:]), TREASURY)
+    assert step.values["delegate"] == Exact(bytes.fromhex(DESK[2:]), DESK)
+    assert step.values["expiry"].raw == 1806451200  # type: ignore[union-attr]
+    assert set(step.values) <= {"trader", "delegate", "expiry", "possession"}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from airlock_shared.units import (
     USDC,
     Unit,
     looks_like_seconds,
+    span_text,
     to_raw,
 )
 from airlock_shared.venue.referral_code import code_bytes, code_text
@@ -67,6 +68,15 @@ def test_the_magnitudes_of_seconds_and_milliseconds_are_told_apart() -> None:
     assert looks_like_seconds(0)
     assert not looks_like_seconds(1_790_000_000_000)
     assert not looks_like_seconds(10**11)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0 s"), (59, "59 s"), (60, "1 min"), (61, "1 min 1 s"), (3_661, "1 h 1 min"), (90_061, "1 d 1 h"),
+     (-90, "-1 min 30 s"), (86_401, "1 d 1 s")],
+)  # fmt: skip
+def test_a_span_is_shown_in_its_two_largest_units(seconds: int, text: str) -> None:
+    assert span_text(seconds) == text
 
 
 @pytest.mark.parametrize("code", ["A", "TREASURY", "a" * 31, "x0x", "100%", '"quoted\\'])

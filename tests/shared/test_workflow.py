@@ -24,6 +24,7 @@ from airlock_shared.ceremony.workflow import (
     task_as_json,
     workflow_tasks,
 )
+from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import DocumentError
 from airlock_shared.plan.model import Plan
@@ -252,6 +253,20 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
     offline.have("signatures-2.json", signatures="b2" * 32, answers=later)
     offline.record("signatures-written", requests=later, signatures="b2" * 32)
     assert signs() == (True, ("requests-2.json",), 2)
+
+
+def test_words_are_shown_as_long_as_the_other_machine_may_ask_for_them() -> None:
+    online, offline = Machine("online"), Machine("offline")
+    for here in (online, offline):
+        here.begin()
+        here.have("requests.json", requests=R)
+    assert made_here("online", online.facts, online.tasks()) == {"requests": R}
+    for here in (online, offline):
+        here.have("signatures.json", signatures=S, answers=R)
+    assert made_here("online", online.facts, online.tasks()) == {}  # who has signed has compared them
+    online.have("requests-2.json", requests="a2" * 32)  # and nobody waits for them
+    assert made_here("online", online.facts, online.tasks()) == {}
+    assert made_here("offline", offline.facts, offline.tasks()) == {"signatures": S}
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])

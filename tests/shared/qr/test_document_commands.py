@@ -14,11 +14,11 @@ import pytest
 from PIL import Image
 
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
-from airlock_shared.cli.qr.file_or_qr import incoming, keep_file
+from airlock_shared.cli.qr.file_or_qr import incoming
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
-from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError
+from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.host import picture_sources
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
@@ -116,12 +116,10 @@ def test_both_screens_say_the_plans_own_fingerprint(
     assert words.count("plan fingerprint\n") == 2
 
 
-def test_what_came_by_qr_is_kept_as_a_file(home: Path, tmp_path: Path, answer: Callable[[str], None]) -> None:
-    frames(to_json(good("desk-key")), tmp_path / "frames")
-    data = incoming(home, tmp_path / "frames", REQUESTS, "sign", known=rehearsals, qr=True, restart=False)
-    (kept,) = (home / "qr").iterdir()
-    assert kept.read_bytes() == data
-    assert keep_file(home, REQUESTS, fingerprint(good("desk-key")), data) == kept
+def test_without_qr_a_document_is_a_file(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"anything")
+    assert incoming(home, tmp_path / "file", REQUESTS, "sign", known=rehearsals, qr=False, restart=False) == b"anything"
+    assert not home.exists()
 
 
 # ---- what is not shown ------------------------------------------------------------------------------------------------
@@ -148,6 +146,13 @@ def test_what_is_no_document_of_ours_is_not_shown(data: bytes, error: type[Airlo
 
 
 # ---- what is not taken ------------------------------------------------------------------------------------------------
+
+
+def test_an_existing_file_is_not_overwritten_and_nothing_is_scanned(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").write_bytes(b"mine")
+    with pytest.raises(UsageError, match="exists already"):
+        scan_to_file(home, ("camera",), tmp_path / "there", known=rehearsals, restart=False, as_json=False)
+    assert (tmp_path / "there").read_bytes() == b"mine"
 
 
 @pytest.mark.parametrize("typed", ["", "yes\n", "no\n", "Yes \n", "YES\n"])

@@ -32,6 +32,12 @@ def as_terminal_shows(drawn: str, pixels: int = 8) -> Image.Image:
     return screen.resize((screen.width * pixels, screen.height * pixels), Image.Resampling.NEAREST)
 
 
+@pytest.mark.parametrize("version", range(1, 11))
+def test_what_the_terminal_shows_is_read(version: int) -> None:
+    text = ("UR:BYTES/" + "AEADAOLAZMJENDEOTI" * 30)[: {1: 20}.get(version, 20 * version)]
+    assert texts_in(as_terminal_shows(draw(matrix(text, version_at_most=version, version_at_least=version)))) == [text]
+
+
 def test_a_document_is_carried_by_a_terminal_of_the_usual_size() -> None:
     version = version_that_fits(24, 80)
     assert version == 5

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from airlock_shared.checks.nonces import Use
@@ -58,3 +60,12 @@ def test_what_replaced_it_ends_it_once_that_has_spent_the_nonce(kind: str) -> No
         assert alive(old, new, states={"0x02": state}) == (
             set() if spent else {"0x01"} if expired else {"0x01", "0x02"}
         )
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"chain_id": 1}, {"contract": b"\xdd" * 20}, {"signer": B}, {"trader": B}, {"nonce": 8}, {"contract": b""}],
+)
+def test_another_nonce_ends_nothing(other: dict[str, Any]) -> None:
+    apart = INTENT._replace(digest="0x02", **other)
+    assert alive(INTENT, apart, states={"0x02": "CONFIRMED"}) == {"0x01"}
