@@ -256,10 +256,10 @@ def labels() -> str:
 
 
 def differences() -> str:
-    """Return where the gate and the rehearsal's contracts judge otherwise, for ``docs/reference/chain.md``."""
-    lines = ["| the gate refuses, the contract accepts | why |", "|---|---|"]
+    """Return where the checks and the rehearsal's contracts judge otherwise, for ``docs/reference/chain.md``."""
+    lines = ["| the checks refuse, the contract accepts | why |", "|---|---|"]
     lines += [f"| {kind} | {why} |" for kind, why in GATE_IS_STRICTER.items()]
-    lines += ["", "| the contract rejects, the gate lets pass | why |", "|---|---|"]
+    lines += ["", "| the contract rejects, the checks let pass | why |", "|---|---|"]
     lines += [f"| {kind} | {why} |" for kind, why in CONTRACT_IS_STRICTER.items()]
     return "\n".join(lines) + "\n"
 

@@ -138,8 +138,7 @@ def _compared(expectation: Expectation) -> Iterator[str]:
 
 
 # ---- trade tuple ----------------------------------------------------------------------------------------------------
-# A position as the positions read and the events hold it: the stored Trade tuple, of which only some members are
-# sure.
+# A position as the positions read and the events hold it: the stored Trade tuple, of which only some members are sure.
 # The specification names ``trades[].trade.index`` and ``.timestamp`` and shows the tuple in "Events"; the rest of the
 # read is not shown. So nothing here fails: what cannot be read is None, and what is made of None is never a claim.
 
