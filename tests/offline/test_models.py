@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +10,7 @@ import pytest
 from airlock_offline.home import read_config
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
-from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product, shown_models
+from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.typed_data_screens import not_shown_in_full, review_pages, typed_data_pages
 from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
@@ -39,27 +36,11 @@ TYPED_DATA, HASHES = read_typed_data({
     "domain": {"name": "A note"},
     "message": {"text": TEXT},
 })  # fmt: skip
-ADDED = f"""
-import sys
-from airlock_offline.ledger import models
-flex = models.MODELS["flex"]
-models.MODELS["{NAME}"] = flex._replace(name="{NAME}", product="Apex P", usb_product=0xFE, advice="look twice")
-from airlock_offline.cli.main import main
-sys.argv[0] = "airlock-offline"
-main()
-"""
 
 
 @pytest.fixture
 def added(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(MODELS, NAME, APEX)
-
-
-def run(*words: object) -> subprocess.CompletedProcess[str]:
-    """Run the program with one model more."""
-    return subprocess.run(
-        [sys.executable, "-c", ADDED, *map(str, words)], capture_output=True, text=True, check=False, timeout=60
-    )
 
 
 @pytest.mark.usefixtures("added")
@@ -119,26 +100,6 @@ def test_the_settings_file_takes_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_config(file)
     monkeypatch.setitem(MODELS, NAME, APEX)
     assert read_config(file).ledger.model == NAME
-
-
-@pytest.mark.parametrize(
-    "words", [("sign",), ("transcript", "seal"), ("delegate", "prove")], ids=lambda words: words[0]
-)
-def test_every_command_that_tells_pages_offers_it(words: tuple[str, ...]) -> None:
-    assert f"[{'|'.join([*shown_models(), NAME])}]" in run(*words, "--help").stdout
-
-
-def test_the_program_reads_it_from_its_settings(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text(f'[ledger]\nmodel = "{NAME}"\n')
-    shown = json.loads(run("--home", tmp_path, "config", "show", "--json").stdout)
-    assert {"section": "ledger", "name": "model", "value": NAME, "from": "file"} in shown["settings"]
-
-
-@pytest.mark.parametrize("name", ["", "nanos", "apex"])
-def test_a_model_whose_pages_nobody_knows_is_no_choice(name: str, tmp_path: Path) -> None:
-    assert name not in shown_models()
-    with pytest.raises(UsageError, match="no such software Ledger"):
-        SoftwareLedger(model=name)
 
 
 def test_a_model_is_known_by_its_product_alone() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Sp
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import DeliveringMachine
 from online.loopback import Answer, Wire, reply
 from online.node import CHAIN_ID, Failure, Node
 from online.test_readback import KEY, NOW, TRADER, judged, request
@@ -34,12 +33,6 @@ from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
 from shared.world import deployment, plan, situation
 
 ABSENT = "the services file says that this venue has no endpoint"
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(tmp_path / "journal.sqlite") as opened:
-        yield opened
 
 
 def speech(**tables: Any) -> Speech:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
-from pathlib import Path
 
 import click
 import pytest
@@ -15,12 +13,10 @@ from airlock_online.cli import main as online
 from workspace.house import (
     DISTRIBUTIONS,
     ROOT,
-    Module,
     circles,
     classes,
     defined,
     docstrings,
-    imported,
     imports,
     inside,
     is_rehearsal,
@@ -153,38 +149,3 @@ def test_no_word_that_the_glossary_forbids_is_in_the_code() -> None:
     said = " ".join(docstring for module in product for docstring in docstrings(module))
     words = [word for word in FORBIDDEN if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said)]
     assert words + [word for word in FORBIDDEN if word.removesuffix("()") in used] == []
-
-
-# ---- the measures themselves ----------------------------------------------------------------------------------------
-
-SMALL = {"a": frozenset({"b", "c"}), "b": frozenset({"c"}), "c": frozenset[str]()}
-
-
-def test_a_circle_is_found_straight_and_round_about() -> None:
-    assert circles(SMALL) == []
-    assert circles(SMALL | {"c": frozenset({"a"})}) == [["a", "b", "c"]]
-    assert circles(SMALL | {"c": frozenset({"b"})}) == [["b", "c"]]
-
-
-def test_the_longest_chain_is_counted_in_modules() -> None:
-    assert longest_chain(SMALL) == ["a", "b", "c"]
-
-
-SOURCE = """
-import a.one
-from a import two, something
-from a.three import Thing
-from .four import Thing
-from . import five
-import json
-if TYPE_CHECKING:
-    from a.six import Thing
-def later():
-    from a import seven
-"""
-
-
-def test_imports_inside_functions_count_and_those_for_type_checking_do_not() -> None:
-    known = dict.fromkeys(["a", *(f"a.{n}" for n in "one two three four five six seven".split())])
-    module = Module("a.here", "a", Path("a/here.py"), ast.parse(SOURCE))
-    assert imported(module, known) == {"a", "a.one", "a.two", "a.three", "a.four", "a.five", "a.seven"}
