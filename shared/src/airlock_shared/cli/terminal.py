@@ -26,7 +26,7 @@ from airlock_shared.text.secrets import redact
 
 
 _AT_A_TERMINAL = (
-    "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
+    "run the command in a terminal and type there; a pipe answers only for what is worth nothing, with the software Ledger"
 )
 _YES = "Type Yes to go on, anything else to stop: "
 _SLIPS = 3
