@@ -19,7 +19,7 @@ from airlock_offline.ledger.status import (
     TooLargeForDevice,
 )
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import Page, coming_screens
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
@@ -77,7 +77,7 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
     except (TooLargeForDevice, NoSuchWidth, SignedOtherwise):
         reject()
     assert recovered(signature, hashes.digest) == SIGNER
-    assert shown == coming_screens(values, hashes, DEFAULT_MODEL, by_hashes=False)
+    assert shown == typed_data_pages(values, hashes, DEFAULT_MODEL, by_hashes=False)
 
 
 # ---- over loopback ------------------------------------------------------------------------------------------------

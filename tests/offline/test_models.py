@@ -12,7 +12,7 @@ from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.message_screens import MESSAGE_REVIEW, message_fields
 from airlock_offline.ledger.models import MODELS, Model, Touch, model_of_product
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
-from airlock_offline.ledger.typed_data_screens import coming_screens, not_shown_in_full, review_pages
+from airlock_offline.ledger.typed_data_screens import not_shown_in_full, review_pages, typed_data_pages
 from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.errors import UsageError
@@ -28,7 +28,7 @@ NARROW = FLEX._replace(
     wording=FLEX.wording._replace(warning=("Danger",), transaction_hash="Hash", delegated_network="Where"),
     app_version="1.23.4",
 )
-APEX = Model(NAME, "Apex P", 0x90, "look twice", NARROW)
+APEX = Model(NAME, "Apex P", 0xFE, "look twice", NARROW)
 TEXT = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
 TYPED_DATA, HASHES = read_typed_data({
     "types": {"EIP712Domain": [{"name": "name", "type": "string"}], "Note": [{"name": "text", "type": "string"}]},
@@ -45,10 +45,10 @@ def added(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("added")
 def test_its_pages_follow_from_its_record() -> None:
-    pages = coming_screens(TYPED_DATA, HASHES, NAME, by_hashes=False)
+    pages = typed_data_pages(TYPED_DATA, HASHES, NAME, by_hashes=False)
     assert pages[0] == ["Danger"]
     assert next(page for page in pages if "text" in page)[-4:-2] == [pages[-2][-4], "More"]
-    assert pages != coming_screens(TYPED_DATA, HASHES, "flex", by_hashes=False)
+    assert pages != typed_data_pages(TYPED_DATA, HASHES, "flex", by_hashes=False)
     [note] = not_shown_in_full(TYPED_DATA, NAME)
     assert "behind More" in note
     assert not_shown_in_full(TYPED_DATA, "flex") == []
@@ -74,14 +74,14 @@ def test_the_software_ledger_plays_it() -> None:
     assert app.app_and_version().version == "1.23.4"
     assert app.configuration().version == (1, 23, 4)
     app.sign_typed_data("m/44'/60'/0'/0/0", TYPED_DATA)
-    assert seen == [coming_screens(TYPED_DATA, HASHES, NAME, by_hashes=False)]
+    assert seen == [typed_data_pages(TYPED_DATA, HASHES, NAME, by_hashes=False)]
 
 
 @pytest.mark.usefixtures("added")
 def test_usb_names_it_and_preflight_advises(monkeypatch: pytest.MonkeyPatch) -> None:
-    entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0x9011, "interface_number": 0}
+    entry = {"path": b"1-2:1.0", "product_string": "Apex", "product_id": 0xFE11, "interface_number": 0}
     monkeypatch.setattr(hidapi(), "enumerate", lambda _vendor, _product: [entry])
-    assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME, 0x9011)]
+    assert plugged_ledgers() == [PluggedLedger("1-2:1.0", "Apex", NAME, 0xFE11)]
     report: dict[str, Any] = {
         "app": "Ethereum",
         "version": "1.23.4",
@@ -106,7 +106,7 @@ def test_a_model_is_known_by_its_product_alone() -> None:
     products = {model.usb_product: name for name, model in MODELS.items() if model.offered}
     assert len(products) == sum(model.offered for model in MODELS.values())
     assert {product: model_of_product(product << 8 | 0x11) for product in products} == products
-    assert model_of_product(0xA011) == ""
+    assert model_of_product(0xFD11) == ""
 
 
 @pytest.mark.parametrize("model", ["nanosp", "nanox"])

@@ -122,7 +122,7 @@ def looked(**need: Any) -> AirlockError:
 @pytest.mark.parametrize(
     ("product_id", "error", "said", "do"),
     [
-        (0xA011, status.WrongModel, "does not say which model", "--model"),
+        (0xFD11, status.WrongModel, "does not say which model", "--model"),
         (0x1015, status.WrongModel, "of a Nano S", ""),
     ],
 )
@@ -250,7 +250,7 @@ def test_what_keeps_a_ledger_from_signing_is_told_before_people_read(
     ("product_id", "ledger_of_another", "error", "said"),
     [
         (0x7011, {"model": "flex"}, status.WrongModel, "is a Flex, and the pages were listed for a Nano S Plus"),
-        (0xA011, {}, status.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
+        (0xFD11, {}, status.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
         (
             0x5011,
             {"version": "1.23.0"},
@@ -273,7 +273,7 @@ def test_what_was_looked_at_is_what_is_asked_to_sign(
     device.close()
     assert said in caught.value.what
     assert "the same command again" in caught.value.do
-    if product_id == 0xA011:
+    if product_id == 0xFD11:
         return
     look(device)  # as before another step, whose signer may have another Ledger
     device.app()
