@@ -350,6 +350,34 @@ def test_what_is_refused_of_a_profile_is_refused_in_a_document_that_was_made_by_
         venue_of(text_of(whole))
 
 
+_MARGIN = "updateMargin(uint256 pairIndex,uint256 index,uint256 amount,{} prices)"
+_LEAVES_OF_MARGIN = dict.fromkeys(("pairIndex", "index", "amount", "prices"), "raw")
+PUBLIC_AND_UNBOUNDED: dict[str, tuple[dict[str, Any], str]] = {
+    "a stored trigger's cancellation": (
+        _cancel(encode_type="CancelReq(string entityId)", leaves={"entityId": "raw"}),
+        "whom it speaks for, and its nonce",
+    ),
+    "an oracle's bytes": (
+        changed(lambda p: p["calls"].update(updateMargin={
+            "signature": _MARGIN.format("bytes"), "contract": "tradingRouter", "leaves": _LEAVES_OF_MARGIN})),
+        "bytes can hide another call",
+    ),
+    "an oracle's list of bytes": (
+        changed(lambda p: p["calls"].update(updateMargin={
+            "signature": _MARGIN.format("bytes[]"), "contract": "tradingRouter", "leaves": _LEAVES_OF_MARGIN})),
+        "not a signature with argument names",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PUBLIC_AND_UNBOUNDED)
+def test_what_is_public_and_no_check_can_bound_is_refused_with_its_reason(case: str) -> None:
+    profile, why = PUBLIC_AND_UNBOUNDED[case]
+    with pytest.raises(DocumentError) as caught:
+        resolve_profile(profile)
+    assert why in " ".join([caught.value.what, *(each.what for each in caught.value.more)])
+
+
 @pytest.mark.parametrize("inner", [7, 100])
 def test_a_struct_of_more_leaves_than_people_read_is_refused(inner: int) -> None:
     """A struct within a struct: 28 times 7 leaves and four are 200, and 28 times 100 are not."""

@@ -228,7 +228,7 @@ def meanings() -> str:
         "| meaning | known without a file | what a word of the file says by it, and what follows |",
         "|---|---|---|",
     ]
-    own = {meaning: ", ".join(f"`{word}`" for word in KNOWN if KNOWN[word] == meaning) for meaning in WORD_MEANINGS}
+    own = {meaning: ", ".join(f"`{word}`" for word in KNOWN if word == meaning) for meaning in WORD_MEANINGS}
     lines += [f"| `{meaning}` | {own[meaning]} | {text} |" for meaning, text in WORD_MEANINGS.items()]
     return "\n".join(lines) + "\n"
 

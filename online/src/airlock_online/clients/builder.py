@@ -18,7 +18,7 @@ from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of,
 from airlock_online.clients.pages import join_pages, read_pages
 from airlock_online.clients.reply_values import join_address, require_named, segment
 from airlock_online.error_codes import known_code
-from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, PLACEHOLDER, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import NEXT, NOT_SENT, PAGED, SHIPPED, Speech, part_name
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -162,14 +162,13 @@ class BuilderClient:
     def pages(self, name: str, fields: Fields | None = None) -> list[Any]:
         """Return every page of a read that may come in pages. Raises ``ServiceError`` where one may be missing."""
         path, members = self._path_of(name), self._speech.request(name)
-        marks = [
-            source[len(PLACEHOLDER) :] for source in members.values() if str(source).startswith(PLACEHOLDER + NEXT)
-        ]
+        parts = [part_name(source) or "" for source in members.values()]
+        mark = next((part for part in parts if part.startswith(NEXT)), "")
 
         def ask(which: dict[str, Any]) -> Any:
             return _data_of(*self._ask(path, {**(fields or {}), **which}, "GET", members))
 
-        return read_pages(ask, marks[0] if marks else "", self.named(name))
+        return read_pages(ask, mark, self.named(name))
 
     def _path_of(self, name: str) -> str:
         """Return where a read is. Raises ``ServiceError`` for one that the venue does not have."""
@@ -234,12 +233,12 @@ def shaped(fields: Fields, members: Members) -> dict[str, Any]:
     """
     sent, made = dict(fields), dict[str, Any]()
     for member, source in members.items():
-        if not is_part(source):
+        if (part := part_name(source)) is None:
             made[member] = source
-        elif source == PLACEHOLDER + NOT_SENT:
+        elif part == NOT_SENT:
             sent.pop(member, None)
-        elif (name := source[len(PLACEHOLDER) :]) in sent:
-            made[member] = sent.pop(name)
+        elif part in sent:
+            made[member] = sent.pop(part)
     return {**sent, **made}
 
 
