@@ -12,7 +12,7 @@ from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.delegates import DelegationRead, ExpiryOnChain
-from airlock_online.readback.expectations import ChainRead, Expectation, expectation_lines
+from airlock_online.readback.expectations import ChainRead, Expectation, Scene, expectation_lines
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import ReferralFacts
 from airlock_shared.documents.requests import Request
@@ -74,7 +74,7 @@ def judged(
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
         builder = BuilderClient(wire.url, client)
-        return read_back(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
+        return read_back(Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain))
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:

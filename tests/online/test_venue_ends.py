@@ -18,6 +18,7 @@ from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
 from airlock_online.readback.delegates import allowance_on_chain
+from airlock_online.readback.expectations import Scene
 from airlock_online.readback.read_back import read_back
 from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Speech
@@ -171,7 +172,7 @@ def approved(fields: dict[str, str], found: int | None) -> Any:
     with Wire({}) as wire, Http() as http:
         asked = request("token-approve", fields, {})
         client = BuilderClient(wire.url, http)
-        read = read_back(asked, (), client, OnlineConfig(), NOW, allowance_on_chain=lambda owner, spender: found)
+        read = read_back(Scene(asked, (), client, OnlineConfig(), NOW, allowance_on_chain=lambda owner, spender: found))
         assert wire.seen == []
     return read[0]
 
@@ -224,7 +225,9 @@ def cancelled(told: object, event: bool = True, places: dict[str, Any] | None = 
     events = (OrderEvent(0, "TwapCancelled", {"twapId": "7", "transactionHash": TX}),) if event else ()
     with Wire({}) as wire, Http() as http:
         asked = request("twap-cancel", {"trader": TRADER, "twapId": "7"}, {})
-        return read_back(asked, events, BuilderClient(wire.url, http), OnlineConfig(), NOW, twap_status=status)[0]
+        return read_back(Scene(asked, events, BuilderClient(wire.url, http), OnlineConfig(), NOW, twap_status=status))[
+            0
+        ]
 
 
 @pytest.mark.parametrize(
