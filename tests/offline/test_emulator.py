@@ -30,7 +30,7 @@ from airlock_offline.ledger.status_words import AppTooOld, Locked, NotSupported,
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_shared.errors import DeviceError, UsageError
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import FAULTS, AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.keys import CURVE_ORDER, TEST_SEED

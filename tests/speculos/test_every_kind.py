@@ -19,7 +19,7 @@ from airlock_offline.ledger.transaction_screens import ShownTransaction, transac
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data import fields_flow
 from airlock_offline.ledger.typed_data_screens import coming_screens
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.venue.calls import selectors
 from airlock_shared.venue.structs import CATALOGUE, types_of
 from airlock_software_ledger.answers import AppSettings

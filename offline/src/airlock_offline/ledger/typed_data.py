@@ -29,7 +29,6 @@ from airlock_offline.ledger.apdu import (
 )
 from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_shared.ethereum.eip712 import (
-    DOMAIN_FIELDS,
     DOMAIN_TYPE,
     Member,
     MessageValue,
@@ -76,12 +75,6 @@ class FieldsFlow(NamedTuple):
     sign: Apdu
 
 
-def domain_members(typed_data: TypedData) -> tuple[Member, ...]:
-    """Return the members of ``EIP712Domain``: those listed in ``types``, else the canonical ones that the domain has."""
-    listed = typed_data.structs.get(DOMAIN_TYPE)
-    return listed or tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in typed_data.domain)
-
-
 def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
     """Return every APDU with which the device signs ``typed_data`` field by field.
 
@@ -120,7 +113,7 @@ def streamed_structs(typed_data: TypedData) -> dict[str, tuple[Member, ...]]:
             bases = (member.type.split("[")[0] for member in typed_data.structs[name])
             pending += [base for base in bases if base in typed_data.structs]
     in_order = {name: members for name, members in typed_data.structs.items() if name in reached}
-    return {DOMAIN_TYPE: domain_members(typed_data)} | in_order
+    return {DOMAIN_TYPE: typed_data.structs[DOMAIN_TYPE]} | in_order
 
 
 def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:

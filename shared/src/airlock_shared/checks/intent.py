@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
+DOMAIN_TYPES = read_types({DOMAIN_TYPE: DOMAIN_DEFINITION})
 _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
 _DOMAIN_SET = frozenset(_DOMAIN_NAMES)
 
@@ -48,13 +49,7 @@ def _definitions(encode_type: str) -> Definitions:
 
 def domain_separator(domain: Domain) -> bytes:
     """Return the separator of a pinned domain, 32 bytes."""
-    values = {
-        "name": domain.name,
-        "version": domain.version,
-        "chainId": domain.chain_id,
-        "verifyingContract": domain.contract,
-    }
-    return read_types({DOMAIN_TYPE: DOMAIN_DEFINITION}).hash_struct(DOMAIN_TYPE, values)
+    return DOMAIN_TYPES.hash_struct(DOMAIN_TYPE, domain.values)
 
 
 def _pinned(case: Named | ReadIntent) -> Domain:

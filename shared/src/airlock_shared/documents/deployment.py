@@ -26,7 +26,7 @@ from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.venue.calls import Calls
 from airlock_shared.venue.profile import venue_at
 from airlock_shared.venue.services import SERVICES
-from airlock_shared.venue.structs import Intent
+from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent
 from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
 from airlock_shared.wire.strict_json import fingerprint, parse_json, refuse_floats, to_json
 
@@ -53,6 +53,11 @@ class Domain(NamedTuple):
     version: str
     chain_id: int
     contract: bytes
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The domain's canonical values, by their names in EIP-712."""
+        return dict(zip(dict(DOMAIN_MEMBERS), self, strict=True))
 
 
 class Pair(NamedTuple):
