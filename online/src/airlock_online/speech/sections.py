@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from airlock_online.speech.routes import ROUTES
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, CORE_API, RELAY, RELAYER, ROUTES, TWAP
+from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, CORE_API, RELAY, RELAYER, TWAP
 from airlock_shared.wire.strict_json import fingerprint
 
 SERVICES_FORMAT = "airlock/venue-services@1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
@@ -224,9 +224,6 @@ def _no_record(record: bytes) -> DocumentError:
 # alone.
 
 
-_NOT_SHOWN = "NOT SHOWN by the Ledger"
-
-
 def schema_hash(intent: Intent) -> str:
     """Return the hash by which Ledger names a struct's types: SHA-224 of ``types`` as JSON, the structs by name."""
     types = {DOMAIN_TYPE: [{"name": name, "type": kind} for name, kind in DOMAIN_MEMBERS]} | types_of(intent)
@@ -276,34 +273,6 @@ def _require_shown(where: str, each: FieldFilter, leaves: Mapping[str, str]) -> 
     found, wanted = atomic_kind(leaves[each.path]), "address" if each.format == TOKEN_FORMAT else "uint"
     if found is None or (each.format != RAW_FORMAT and found[0] != wanted):
         raise _other(f"{where}.{each.path}", f"not shown as {each.format}", leaves[each.path], wanted)
-
-
-def filter_words(deployment: Deployment) -> Iterator[str]:
-    """Yield in words, for the people who pin it, what a Ledger shows of each message that has filters, and what not."""
-    structs = deployment.structs
-    for name, filters in deployment.filters.items():
-        yield f"{name}: shown by message filters that Ledger has signed; the device judges the signatures"
-        yield f'{name}: the contract {checksum_address(filters.contract)} is called "{filters.label}"'
-        shown = {each.path: each for each in filters.fields}
-        for path, _ in leaves_of(types_of(structs[name]), name):
-            yield f"{name}: member {path} is {shown_as(shown[path], filters) if path in shown else _NOT_SHOWN}"
-        yield f"{name}: the domain is {_NOT_SHOWN}, but for the network's name; {MUST_BE_OFF}"
-
-
-MUST_BE_OFF = "Raw messages must be off for it"
-"""The setting with which the app heeds filters. With it on, it shows every member as without them."""
-
-
-def shown_as(each: FieldFilter, filters: MessageFilters) -> str:
-    """Return in words how a Ledger shows a member that has a filter."""
-    if each.format == TOKEN_FORMAT:
-        return f"{_NOT_SHOWN} itself: its ticker stands beside the amount, or ??? for a token that it is not told of"
-    if each.format == AMOUNT_FORMAT:
-        token = next(
-            (other.path for other in filters.fields if other.format == TOKEN_FORMAT and other.token == each.token), ""
-        )
-        return f'shown as "{each.label}", an amount of the token {token or "that is the contract"}'
-    return f'shown as "{each.label}", {"a date and time in UTC" if each.format == DATETIME_FORMAT else "raw"}'
 
 
 def _other(where: str, what: str, got: str, expected: str) -> DocumentError:
