@@ -21,7 +21,7 @@ from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, Intent
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.venue.kinds import leaf
-from airlock_shared.wire.members import read_matching, read_some
+from airlock_shared.wire.members import Form, Kinds, read_some
 
 if TYPE_CHECKING:
     from airlock_shared.documents.transcript import Entry
@@ -32,8 +32,10 @@ SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "
 Key = tuple[int, bytes, bytes, int]
 """Where a nonce is marked as used: chain id, contract (empty: the sender's own count), account, nonce."""
 
-_MEMBERS = {"digest": str, "chain_id": int, "contract": str, "signer": str, "trader": str, "nonce": str,
-            "ceremony": str, "step": str}  # fmt: skip
+_MEMBERS: Kinds = {
+    "digest": str, "chain_id": int, "contract": str, "signer": str, "trader": str,
+    "nonce": Form(re.compile(r"[0-9]{1,78}", re.ASCII), "a number"), "ceremony": str, "step": str,
+}  # fmt: skip
 
 
 class Use(NamedTuple):
@@ -116,7 +118,6 @@ def read_use(data: dict[str, Any]) -> Use:
     replaces = data.get("replaces", "")
     if replaces:
         read_some(data, "signed", {"replaces": str})
-    read_matching(data["nonce"], "signed.nonce", re.compile(r"[0-9]{1,78}", re.ASCII), "a number")
     contract = parse_address(data["contract"]) if data["contract"] else b""
     return Use(data["digest"], data["chain_id"], contract, parse_address(data["signer"]), parse_address(data["trader"]),
                int(data["nonce"]), data["ceremony"], data["step"], deadline_ms, replaces)  # fmt: skip
