@@ -19,6 +19,7 @@ from airlock_shared.checks.model import (
     Received,
     check,
     read_at_once,
+    same,
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
@@ -73,8 +74,7 @@ def struct_is_known(case: Received) -> Finding:
 )  # fmt: skip
 def intent_is_primary_type(case: Received) -> Finding:
     """The payload's ``intent`` is its ``primaryType`` (specification, "Signable intent payload")."""
-    payload = case.request.payload
-    return Finding(payload["intent"] == payload["primaryType"], payload["intent"], payload["primaryType"])
+    return same(case.request.payload["intent"], case.request.payload["primaryType"])
 
 
 @check(
@@ -86,8 +86,8 @@ def types_are_pinned(case: Named) -> Finding:
     types: dict[str, Any] = case.request.payload["types"]
     text = case.intent.encode_type
     listed = {DOMAIN_TYPE: DOMAIN_DEFINITION} if DOMAIN_TYPE in types else {}
-    same = types == listed | types_of_text(text)
-    return Finding(same, "as pinned" if same else types, text, form=_differs_in_form(types, text))
+    pinned = types == listed | types_of_text(text)
+    return Finding(pinned, "as pinned" if pinned else types, text, form=_differs_in_form(types, text))
 
 
 def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
@@ -112,8 +112,7 @@ def domain_fields(case: Received) -> Finding:
 @check("DOMAIN-NAME", NAMED, "the domain's name is not the pinned one", "An intent for another application.", STOP)
 def domain_name(case: Named) -> Finding:
     """The domain's name is the pinned one."""
-    got, expected = case.request.payload["domain"].get("name"), _pinned(case).name
-    return Finding(type(got) is str and got == expected, got, expected)
+    return same(case.request.payload["domain"].get("name"), _pinned(case).name)
 
 
 @check(
@@ -123,8 +122,7 @@ def domain_name(case: Named) -> Finding:
 def domain_version(case: Named) -> Finding:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
-    same = type(got) is str and got == expected
-    return Finding(same, got, expected, form=type(got) is int and str(got) == expected)
+    return same(got, expected)._replace(form=type(got) is int and str(got) == expected)
 
 
 @check(

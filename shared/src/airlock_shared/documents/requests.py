@@ -102,6 +102,13 @@ class Request(NamedTuple):
     transaction: Transaction | None = None
     replaces: str = ""
 
+    @property
+    def filled(self) -> Transaction:
+        """What was filled in of a transaction; nobody asks it of an item that is none. Raises ``ValueError``."""
+        if self.transaction is None:
+            raise ValueError("not a transaction")
+        return self.transaction
+
     def as_json(self) -> dict[str, Any]:
         """Return the item as the document holds it."""
         item: dict[str, Any] = {

@@ -89,16 +89,13 @@ def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
     ]
 
 
-def named_fields(payload: dict[str, Any], filled: Transaction | None) -> dict[str, Any]:
+def named_fields(payload: dict[str, Any], filled: Transaction) -> dict[str, Any]:
     """Return a transaction's fields by their names, as other libraries take them."""
-    if filled is None:
-        raise ValueError("a call is signed as the transaction that was filled in")
-    to = checksum_address(parse_address(payload["to"]))
     sent = {
         "chainId": payload["chainId"],
-        "to": to,
+        "to": checksum_address(parse_address(payload["to"])),
         "data": payload["data"],
-        "value": int(payload["value"][2:] or "0", 16),
+        "value": value_wei(payload),
     }
     return sent | filled._asdict()
 
