@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry, wrong_words
+from airlock_shared.ceremony.roles import wrong_words
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry
 from airlock_shared.cli import terminal as keyboard
 from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import by_screens as typed_module

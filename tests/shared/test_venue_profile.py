@@ -22,14 +22,14 @@ from airlock_shared.plan.model import Exact
 from airlock_shared.venue import profile as profiles
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calldata import decode_call, encode_call
-from airlock_shared.venue.calls import CALLS, argument_leaves, selector_of, selectors
+from airlock_shared.venue.calls import CALLS, argument_leaves, selector_of
 from airlock_shared.venue.kinds import LEAF_KINDS, leaf
 from airlock_shared.venue.profile import NEVER, VENUE_FORMAT, venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from airlock_shared.venue.structs import CATALOGUE, leaves_of, types_of
 from second_venue.other_types import PROFILE
 from shared.make_payloads import NOW_MS
-from shared.world import DEPLOYMENT_TEXT, deployment, plan, to_bytes
+from shared.world import DEPLOYMENT_TEXT, deployment, plan, selectors, to_bytes
 
 _CANCEL_LEAVES = {"trader": "trader", "order": "raw", "nonce": "nonce", "deadline": "deadlineMs"}
 CANCEL: dict[str, Any] = {

@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
@@ -71,24 +71,26 @@ class Use(NamedTuple):
 
 def use_of(case: Case) -> Use:
     """Return what an item's signature spends; the case must have its digest."""
-    situation, signer = case.situation, case.step.signer.address
-    digest, chain_id = "0x" + case.digest.hex(), situation.deployment.chain_id
-    ceremony, step, replaces = situation.plan.id, case.request.step, case.step.replaced_digest
-    if not isinstance(case, IntentCase):
+    situation, trader = case.situation, case.step.signer.address
+    contract, deadline_ms = b"", None
+    if isinstance(case, IntentCase):
+        intent, message = case.intent, case.message
+        contract = situation.deployment.domains[intent.domain].contract
+        trader, nonce = leaf(message, intent.trader), leaf(message, intent.nonce)
+        deadline_ms = leaf(message, intent.deadline) if intent.deadline else None
+    else:
         nonce = case.request.transaction.nonce if case.request.transaction else case.message["nonce"]
-        return Use(digest, chain_id, b"", signer, signer, nonce, ceremony, step, None, replaces)
-    intent, message = case.intent, case.message
     return Use(
-        digest,
-        chain_id,
-        situation.deployment.domains[intent.domain].contract,
-        signer,
-        cast(bytes, leaf(message, intent.trader)),
-        cast(int, leaf(message, intent.nonce)),
-        ceremony,
-        step,
-        cast(int, leaf(message, intent.deadline)) if intent.deadline else None,
-        replaces,
+        "0x" + case.digest.hex(),
+        situation.deployment.chain_id,
+        contract,
+        case.step.signer.address,
+        trader,
+        nonce,
+        situation.plan.id,
+        case.request.step,
+        deadline_ms,
+        case.step.replaced_digest,
     )
 
 

@@ -270,9 +270,8 @@ def _check_units(units: dict[str, Any]) -> None:
 
 
 def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do="ask the venue, and fetch it again")
-    error.where = where
-    return error
+    do = "ask the venue, and fetch it again"
+    return DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do=do, where=where)
 
 
 def _told_to_a_ledger(

@@ -144,9 +144,8 @@ def _check_paths(fields: tuple[FieldFilter, ...], where: str) -> None:
 
 
 def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError("DOC-FIELD", what, got=got, expected=expected, do="take the file as Ledger publishes it")
-    error.where = where
-    return error
+    do = "take the file as Ledger publishes it"
+    return DocumentError("DOC-FIELD", what, got=got, expected=expected, do=do, where=where)
 
 
 # ---- token metadata -------------------------------------------------------------------------------------------------
@@ -201,15 +200,14 @@ def read_pinned_token(value: Any, chain_id: int, contract: bytes | None) -> Toke
         error.where = where
         raise
     if (token.ticker, token.decimals, token.address, token.chain_id) != (USDC.name, USDC.decimals, contract, chain_id):
-        other = DocumentError(
+        raise DocumentError(
             "DOC-DEPLOYMENT",
             "a record of another token than the pinned one",
             got=f"{token.ticker}, {token.decimals} decimals, {checksum_address(token.address)} on chain {token.chain_id}",
             expected=f"{USDC.name}, {USDC.decimals} decimals, {checksum_address(contract or bytes(20))} on chain {chain_id}",
             do="fetch it again with the record of this token",
+            where=where,
         )
-        other.where = where
-        raise other
     return token
 
 
@@ -281,8 +279,5 @@ def _require_shown(where: str, each: FieldFilter, leaves: Mapping[str, str]) -> 
 
 
 def _other(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError(
-        "DOC-DEPLOYMENT", what, got=got, expected=expected, do="fetch it again with the right filters"
-    )
-    error.where = where
-    return error
+    do = "fetch it again with the right filters"
+    return DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do=do, where=where)

@@ -108,8 +108,5 @@ def read_list(value: Any, where: str, at_most: int) -> list[Any]:
 
 
 def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError(
-        "DOC-FIELD", what, got=got, expected=expected, do="ask for the document again, from its source"
-    )
-    error.where = where
-    return error
+    do = "ask for the document again, from its source"
+    return DocumentError("DOC-FIELD", what, got=got, expected=expected, do=do, where=where)
