@@ -11,16 +11,8 @@ from airlock_offline.ledger.transaction_screens import (
 )
 from airlock_offline.ledger.typed_data_screens import Page, coming_screens
 from airlock_offline.ledger.uploads import FilteredMessage
-from airlock_shared.checks.intent import DOMAIN_TYPES, definitions
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.model import CallCase, Case, IntentCase
-from airlock_shared.ethereum.eip712 import TypedData
-
-
-def typed_data_of(case: IntentCase) -> TypedData:
-    """Return what the device is shown: the pinned types (never the payload's own), the domain and the message."""
-    domain = case.situation.deployment.domains[case.intent.domain]
-    structs = {**DOMAIN_TYPES.structs, **definitions(case.intent).structs}
-    return TypedData(structs, case.intent.name, domain.values, case.message)
 
 
 def filtered_message(case: IntentCase) -> FilteredMessage | None:

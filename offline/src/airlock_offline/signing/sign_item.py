@@ -20,12 +20,13 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import DeviceSignature
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
 from airlock_offline.ledger.typed_data import require_no_fault
-from airlock_offline.signing.device_pages import filtered_message, need_of, typed_data_of
+from airlock_offline.signing.device_pages import filtered_message, need_of
 from airlock_offline.signing.guards import held_signals, require_signature
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.review import verdict_lines
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.document import Attended, people_are_present
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_item
 from airlock_shared.checks.model import Case, Check, IntentCase, Situation
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING, UsedNonces, record_of, use_of

@@ -14,6 +14,7 @@ from airlock_shared.checks.model import (
     STOP,
     Finding,
     Info,
+    IntentCase,
     Named,
     ReadIntent,
     Received,
@@ -23,7 +24,7 @@ from airlock_shared.checks.model import (
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Hashes, read_integer, read_types
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Hashes, TypedData, read_integer, read_types
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
 
@@ -53,7 +54,7 @@ def domain_separator(domain: Domain) -> bytes:
     return DOMAIN_TYPES.hash_struct(DOMAIN_TYPE, domain.values)
 
 
-def _pinned(case: Named | ReadIntent) -> Domain:
+def _pinned(case: Named | ReadIntent | IntentCase) -> Domain:
     return case.situation.deployment.domains[case.intent.domain]
 
 
@@ -185,6 +186,12 @@ def hashes_of(intent: Intent, message: dict[str, Any], domain: Domain) -> Hashes
 def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
     return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
+
+
+def typed_data_of(case: IntentCase) -> TypedData:
+    """Return what a Ledger is given: the pinned types (never the payload's own), the domain and the message."""
+    structs = {**DOMAIN_TYPES.structs, **definitions(case.intent).structs}
+    return TypedData(structs, case.intent.name, _pinned(case).values, case.message)
 
 
 def _in_hex(got: str, value: bytes) -> Finding:
