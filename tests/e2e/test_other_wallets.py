@@ -11,10 +11,11 @@ import pytest
 from eth_account import Account
 
 from airlock_offline.ledger.apdu import encode_path
+from airlock_online.delivery.routes.rpc import raw_transaction
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.signatures import checksum_address, recover
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction, unsigned_bytes
+from airlock_shared.ethereum.transactions import Transaction, unsigned_bytes
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer

@@ -14,6 +14,7 @@ from eth_account import Account
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import ChainReceipt, RpcCall, RpcClient, RpcError
+from airlock_online.delivery.routes.rpc import raw_transaction, transaction_hash
 from airlock_online.preparing.gas_and_fees import ByHand, gas_and_fees_of, reason
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_rehearsal.services.server import RehearsalServices
@@ -21,7 +22,7 @@ from airlock_shared.cli.program import run
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, transaction_hash
+from airlock_shared.ethereum.transactions import Transaction, signing_hash
 from online.rehearsal.services_client import DELEGATE, PROMPT, TRADER
 from shared.world import DEPLOYMENT_TEXT
 

@@ -11,12 +11,13 @@ import pytest
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
+from airlock_online.delivery.routes.rpc import raw_transaction, transaction_hash
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.checks.second_opinion import opinion_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError, Refusal
-from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash, value_wei
+from airlock_shared.ethereum.transactions import value_wei
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import profile_words, resolve_profile

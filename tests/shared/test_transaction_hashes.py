@@ -12,17 +12,12 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airlock_online.delivery.routes.rpc import raw_transaction, transaction_hash
 from airlock_shared.checks.model import CallCase
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import (
-    Transaction,
-    raw_transaction,
-    signing_hash,
-    transaction_hash,
-    unsigned_bytes,
-)
+from airlock_shared.ethereum.transactions import Transaction, signing_hash, unsigned_bytes
 from draws import repeatable
 from shared.make_payloads import KEYS, OTHER
 from shared.make_transactions import ENTRIES, signed_item

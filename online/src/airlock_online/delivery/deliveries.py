@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.rpc import raw_transaction
 from airlock_online.journal.order_states import INITIATIONS
 from airlock_online.speech.routes import ROUTES
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
@@ -17,7 +18,7 @@ from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Signed
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, unsigned_bytes, value_wei
+from airlock_shared.ethereum.transactions import Transaction, signing_hash, unsigned_bytes, value_wei
 from airlock_shared.venue.calldata import Decoded, decode_call, payload_hash
 from airlock_shared.venue.kinds import PAIR, leaf, path_of
 from airlock_shared.venue.services import BATCHED_MARKET, RELAY
