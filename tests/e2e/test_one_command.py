@@ -25,8 +25,8 @@ AT_MOST = Read(commands=4, typed=24, enters=12, rows=260)
 class Day:
     """A day on which a ceremony is led: the plan on both machines, and a folder through which documents cross."""
 
-    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str, *, light: bool = False) -> None:
-        self.desk, self.ledger, self.light = desk, ledger, light
+    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str, *, by_qr: bool = False) -> None:
+        self.desk, self.ledger, self.by_qr = desk, ledger, by_qr
         text = desk.write_plan(ceremony).read_text()
         text, count = re.subn(r"(?m)^roles = .*$", 'roles = ["signer", "facilitator", "witness"]', text)
         assert count == 1
@@ -47,7 +47,7 @@ class Day:
 
     def words(self, half: str) -> tuple[object, ...]:
         device = ("--emulator", self.ledger.port) if half == "offline" else ()
-        crossing = ("--qr", self.pictures(half)) if self.light else ("--exchange", self.exchange)
+        crossing = ("--qr", self.pictures(half)) if self.by_qr else ("--exchange", self.exchange)
         return ("ceremony", "run", self.plans[half], *crossing, *device)
 
     def pictures(self, half: str) -> Path:
@@ -108,13 +108,13 @@ def unpinned(tmp_path: Path, services: object) -> BothMachines:
 
 
 @pytest.mark.parametrize(
-    ("ceremony", "light"),
+    ("ceremony", "by_qr"),
     [("delegate-key", False), ("referral-code", False), ("market-close", False), ("market-close", True)],
 )
 def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
-    unpinned: BothMachines, reader: Reader, ceremony: str, *, light: bool
+    unpinned: BothMachines, reader: Reader, ceremony: str, *, by_qr: bool
 ) -> None:
-    day = Day(unpinned, reader.ledger, ceremony, light=light)
+    day = Day(unpinned, reader.ledger, ceremony, by_qr=by_qr)
     if ceremony == "delegate-key":
         day.prove()
     screens = {half: day.start(half) for half in ("online", "offline")}
@@ -128,7 +128,7 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
         names = ", ".join(name for name in ("report.html", "report.pdf") if (folder / name).exists())
         assert f"Open {names} in\n" in screens[told["machine"]].plain()
     found = count(screens, asked)
-    print(f"{ceremony} {'by light' if light else 'by files'}: {found}")
+    print(f"{ceremony} {'by QR codes' if by_qr else 'by files'}: {found}")
     assert all(done <= most for done, most in zip(found, AT_MOST, strict=True)), f"{found}\n{_told(screens)}"
     assert {half: screen.unread() for half, screen in screens.items()} == {"online": [], "offline": []}
     again = day.start("offline")  # on a screen that was closed, the words of the signatures can be read once more
