@@ -54,7 +54,7 @@ def test_what_can_run_in_a_signing_is_little() -> None:
     assert tokens > CEILING_TOKENS - 2_000, "lower the ceiling to what is reached"
 
 
-@pytest.mark.parametrize(("what", "most"), zip(WAYS, (12, 6), strict=True))
+@pytest.mark.parametrize(("what", "most"), [*zip(WAYS, (12, 6), strict=True)])
 def test_the_way_of_a_thing_is_short_and_no_file_of_it_stands_apart(what: str, most: int) -> None:
     files = {module.name for module in way(what)}
     assert len(files) <= most

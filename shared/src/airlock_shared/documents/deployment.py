@@ -36,6 +36,7 @@ from airlock_shared.wire.members import (
     read_list,
     read_matching,
     read_members,
+    read_some,
 )
 from airlock_shared.wire.strict_json import fingerprint, parse_json, refuse_floats, to_json
 
@@ -46,6 +47,7 @@ MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
 
 _URL = Form(re.compile(r"(?i:https?)://[\x21-\x7e]{1,300}", re.ASCII), "an http address")
 _LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
+_TEXTS = {"name": A_NAME, "meta_sha256": Form(HEX_32, "a SHA-256 in hex"), "fetched_at": Form(_LABEL, "a time")}
 _PRINTABLE = Form(_LABEL, "a printable name")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _URL_NAMES = tuple(service.url_key for service in SERVICES.values())
@@ -184,12 +186,13 @@ def read_deployment(value: Any) -> Deployment:
         value,
         "deployment",
         {
-            "format": str, "name": A_NAME, "rehearsal": bool, "chain_id": int, "domains": dict, "contracts": dict,
-            "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict,
-            "meta_sha256": Form(HEX_32, "a SHA-256 in hex"), "fetched_at": Form(_LABEL, "a time"), "signed": dict,
+            "format": str, "name": str, "rehearsal": bool, "chain_id": int, "domains": dict, "contracts": dict,
+            "enums": dict, "units": dict, "defaults": dict, "pairs": list, "base_urls": dict, "meta_sha256": str,
+            "fetched_at": str, "signed": dict,
         },
-        {"device_metadata": dict, "test_network": A_NAME},
+        {"device_metadata": dict, "test_network": str},
     )  # fmt: skip
+    read_some(value, "", _TEXTS | ({"test_network": A_NAME} if "test_network" in value else {}))
     if value["rehearsal"] and "test_network" in value:
         named = value["test_network"]
         raise _contradiction("test_network", "a rehearsal is no test network", named, "one of the two")
