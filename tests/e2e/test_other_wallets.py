@@ -11,7 +11,7 @@ import pytest
 from eth_account import Account
 
 from airlock_offline.ledger.apdu import encode_path
-from airlock_online.delivery.routes.rpc import raw_transaction
+from airlock_online.delivery.deliveries import raw_transaction
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.signatures import checksum_address, recover

@@ -10,7 +10,7 @@ import pytest
 from eth_account import Account
 
 from airlock_offline.home import OfflineHome
-from airlock_online.delivery.routes.rpc import raw_transaction
+from airlock_online.delivery.deliveries import raw_transaction
 from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.ethereum.signatures import checksum_address

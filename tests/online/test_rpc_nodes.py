@@ -14,7 +14,8 @@ from eth_account import Account
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import ChainReceipt, RpcCall, RpcClient, RpcError
-from airlock_online.delivery.routes.rpc import raw_transaction, transaction_hash
+from airlock_online.delivery.deliveries import raw_transaction
+from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_online.preparing.gas_and_fees import ByHand, gas_and_fees_of, reason
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_rehearsal.services.server import RehearsalServices

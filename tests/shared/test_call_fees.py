@@ -11,7 +11,8 @@ import pytest
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
-from airlock_online.delivery.routes.rpc import raw_transaction, transaction_hash
+from airlock_online.delivery.deliveries import raw_transaction
+from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.checks.second_opinion import opinion_question
 from airlock_shared.cli.comparison_lines import plan_lines

@@ -12,7 +12,8 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online.delivery.routes.rpc import raw_transaction, transaction_hash
+from airlock_online.delivery.deliveries import raw_transaction
+from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_shared.checks.model import CallCase
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal

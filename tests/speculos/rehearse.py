@@ -19,7 +19,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from eth_account import Account  # noqa: E402
 
-from airlock_online.delivery.routes.rpc import raw_transaction  # noqa: E402
+from airlock_online.delivery.deliveries import raw_transaction  # noqa: E402
 from airlock_rehearsal.machines import Play  # noqa: E402
 from airlock_rehearsal.play import rehearse, summary_lines  # noqa: E402
 from airlock_rehearsal.scenarios import DELEGATE, TRADER  # noqa: E402

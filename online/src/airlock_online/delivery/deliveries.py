@@ -8,9 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
-from airlock_online.delivery.routes.rpc import raw_transaction
 from airlock_online.journal.order_states import INITIATIONS
-from airlock_online.speech.routes import ROUTES
+from airlock_online.speech.sections import ROUTES
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
@@ -18,7 +17,15 @@ from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
-from airlock_shared.ethereum.transactions import Transaction, signing_hash, unsigned_bytes, value_wei
+from airlock_shared.ethereum.transactions import (
+    TYPE_2,
+    Transaction,
+    encode_rlp,
+    signing_hash,
+    unsigned_bytes,
+    unsigned_fields,
+    value_wei,
+)
 from airlock_shared.venue.calldata import Decoded, decode_call, payload_hash
 from airlock_shared.venue.kinds import PAIR, leaf, path_of
 from airlock_shared.venue.services import BATCHED_MARKET, RELAY
@@ -190,6 +197,13 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     if wei is None or (wei and not decoded.call.fee):
         raise Refusal("TX-VALUE", "it would also send native coins", got=payload["value"][:80], expected="0x0")
     return decoded
+
+
+def raw_transaction(payload: dict[str, Any], filled: Transaction, signature: bytes) -> bytes:
+    """Return the signed transaction as it is sent; ``signature`` is ``r || s || v`` with v 27 or 28."""
+    r, s, parity = signature[:32], signature[32:64], signature[64] - 27
+    signed = [*unsigned_fields(payload, filled), parity, int.from_bytes(r, "big"), int.from_bytes(s, "big")]
+    return TYPE_2 + encode_rlp(signed)
 
 
 def signed_authorization(request: Request, signed: Answer, deployment: Deployment) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 from airlock_shared.ethereum.transactions import Transaction
 from airlock_shared.venue.services import AUTHORIZATION
 from airlock_shared.wire.members import (
+    A_FINGERPRINT,
     A_NAME,
     DERIVATION_PATH,
     ENTITY_ID,
-    FINGERPRINT,
     HEX_32,
     NAME,
     STEP_ID,
@@ -36,8 +36,8 @@ _LIST = "requests"
 _ENDPOINT = re.compile(r"/[\x21-\x7e]{1,200}", re.ASCII)
 
 _HEADER: Kinds = {
-    "count": int, "ceremony": A_NAME, "plan": FINGERPRINT, "deployment": FINGERPRINT, "deployment_name": A_NAME,
-    "rehearsal": bool, "transcript_head": FINGERPRINT, "created_ms": int,
+    "count": int, "ceremony": A_NAME, "plan": A_FINGERPRINT, "deployment": A_FINGERPRINT, "deployment_name": A_NAME,
+    "rehearsal": bool, "transcript_head": A_FINGERPRINT, "created_ms": int,
 }  # fmt: skip
 _OPTIONAL: Kinds = {"signer": Form(NAME, "a signer's name in the plan"), "signing_heads": dict}
 MACHINES_AT_MOST = 64

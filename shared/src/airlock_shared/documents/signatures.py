@@ -9,14 +9,14 @@ import re
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.wire.members import A_NAME, FINGERPRINT, STEP_ID, Form, Kinds, read_members
+from airlock_shared.wire.members import A_FINGERPRINT, A_NAME, STEP_ID, Form, Kinds, read_members
 from airlock_shared.wire.strict_json import read_batch, to_json
 
 SIGNATURES_FORMAT = "airlock/signatures@1"
 _LIST = "signatures"
 
 _HEADER: Kinds = {
-    "count": int, "ceremony": A_NAME, "requests": FINGERPRINT, "rehearsal": bool, "transcript_head": FINGERPRINT,
+    "count": int, "ceremony": A_NAME, "requests": A_FINGERPRINT, "rehearsal": bool, "transcript_head": A_FINGERPRINT,
     "created_ms": int,
 }  # fmt: skip
 _RESULT = Form(re.compile("signed|refused|declined"), "a known result")
@@ -72,7 +72,7 @@ class Answer(NamedTuple):
 
 def read_header(value: Any) -> SignaturesHeader:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, "header", _HEADER, {"machine": FINGERPRINT})
+    read_members(value, "header", _HEADER, {"machine": A_FINGERPRINT})
     return SignaturesHeader(**{name: member for name, member in value.items() if name != "count"})
 
 

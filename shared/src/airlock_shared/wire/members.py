@@ -28,7 +28,7 @@ class Form(NamedTuple):
 Kinds = Mapping[str, type | Form]
 """What an object's members are, by name."""
 
-A_NAME, FINGERPRINT = Form(NAME, "a name in lower case"), Form(HEX_32, "a fingerprint in hex")
+A_NAME, A_FINGERPRINT = Form(NAME, "a name in lower case"), Form(HEX_32, "a fingerprint in hex")
 STEP_ID = Form(NAME, "a step's id")
 
 _FORMAT = r"airlock/([a-z-]{1,40})@([0-9]{1,4})"

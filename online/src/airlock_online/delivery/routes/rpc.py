@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
@@ -16,10 +15,9 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Pa
 from airlock_online.delivery.routes.posting import PollAnswer, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.routes import ROUTES
+from airlock_online.speech.sections import ROUTES
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_shared.ethereum.transactions import TYPE_2, Transaction, encode_rlp, unsigned_fields
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.services import RPC
@@ -87,16 +85,6 @@ def reverted(tx_hash: str, told: str, tracker: Tracker) -> None:
 
 def _to(state: OrderState) -> tuple[OrderState, OrderState]:
     return OrderState.ACCEPTED, state
-
-
-# ---- signed transactions ----------------------------------------------------------------------------------------------
-
-
-def raw_transaction(payload: dict[str, Any], filled: Transaction, signature: bytes) -> bytes:
-    """Return the signed transaction as it is sent; ``signature`` is ``r || s || v`` with v 27 or 28."""
-    r, s, parity = signature[:32], signature[32:64], signature[64] - 27
-    signed = [*unsigned_fields(payload, filled), parity, int.from_bytes(r, "big"), int.from_bytes(s, "big")]
-    return TYPE_2 + encode_rlp(signed)
 
 
 def transaction_hash(raw: bytes) -> bytes:
