@@ -109,7 +109,7 @@ def unpinned(tmp_path: Path, services: object) -> BothMachines:
 
 @pytest.mark.parametrize(
     ("ceremony", "by_qr"),
-    [("delegate-key", False), ("referral-code", False), ("market-close", False), ("market-close", True)],
+    [("delegate-key", False), ("market-close", True)],
 )
 def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     unpinned: BothMachines, reader: Reader, ceremony: str, *, by_qr: bool
@@ -243,14 +243,3 @@ def test_a_plan_that_a_hostile_online_machine_exchanged_is_refused_by_the_paper_
     for screen in screens.values():
         assert " ".join(exchanged[:12]) not in screen.plain()  # and no screen has told its words
     kill(screens["online"])
-
-
-def test_what_was_typed_ahead_answers_nothing(unpinned: BothMachines, ledger: Ledger) -> None:
-    day = Day(unpinned, ledger, "referral-code")
-    screens = {half: day.start(half) for half in ("online", "offline")}
-    screens["offline"].press("Yes\n" * 40 + "able acid\n" * 40 + "no paper\n" * 40)
-    asked = lead(screens, until=lambda _screens, asked: any("witness), plan" in each.question for each in asked))
-    typed = [each for each in asked if each.machine == "offline"]
-    assert len(typed) == 2  # the two that were asked, and answered by who read the other screen
-    for screen in screens.values():
-        kill(screen)

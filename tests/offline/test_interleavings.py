@@ -115,8 +115,3 @@ def test_interleavings_sign_a_step_once(templates: dict[str, Path], tmp_path: Pa
         first[next(name for name in first if actors[name].result == 0)] += 1
     assert len(orders) == INTERLEAVINGS
     assert min(first.values()) > INTERLEAVINGS // 4
-
-
-def test_the_same_seed_is_the_same_interleaving(templates: dict[str, Path], tmp_path: Path) -> None:
-    first, again = (played(templates["open"], tmp_path / name, 7)[0].trace for name in ("first", "again"))
-    assert first == again

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -39,12 +39,6 @@ def untold(change: Callable[[dict[str, Any]], object] = lambda pair: pair.pop("p
     for pair in document["pairs"]:
         change(pair)
     return parse_deployment(json.dumps(document).encode())
-
-
-@pytest.fixture
-def client() -> Iterator[Http]:
-    with Http() as opened:
-        yield opened
 
 
 def _plan(step: str, extra: str = "", *changes: tuple[str, str]) -> Plan:

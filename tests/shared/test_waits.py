@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-import errno
 import json
-import os
-import re
 import select
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.workflow import NAMES, Facts, Task, WorkflowPlace, workflow_tasks
+from airlock_shared.ceremony.workflow import Facts, Task, WorkflowPlace, workflow_tasks
 from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony import workflow as workflow_module
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.run import _do
 from airlock_shared.cli.ceremony.waits import (
-    LATE,
-    MACHINES,
-    OVER,
-    STOPPED,
-    cannot_cross,
     leave_note,
     names_in,
     other_machine,
@@ -41,83 +32,11 @@ from shared.test_workflow import PLAN
 AT_MS = (10 * 60 + 32) * 60_000
 CROSSING = f"desk-2027-{'0a' * 8}"
 OTHER: dict[Half, Half] = {"online": "offline", "offline": "online"}
-SEEN_AT_MOST = 78 - len("waiting:  (12345 s)")
 
 
 def at(task: int, name: str) -> Callable[[Path, Half], None]:
     """Return what the other machine does: it goes to a task, and says so."""
     return lambda crossing, half: leave_note(crossing, OTHER[half], (task, 19), name, AT_MS)
-
-
-def another_plan(crossing: Path, _half: Half) -> None:
-    (crossing.parent / f"desk-2027-{'0b' * 8}").mkdir()
-
-
-def another_ceremony(crossing: Path, _half: Half) -> None:
-    (crossing.parent / f"desk-2026-{'0b' * 8}").mkdir()
-
-
-def nothing(_crossing: Path, _half: Half) -> None: ...
-
-
-SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
-    ("not begun", nothing, "start ceremony run on {other}"),
-    ("at another plan", another_plan, "another plan of this id is there; compare it with paper"),
-    ("another's stick", another_ceremony, "is it this stick? Start run on {other}"),
-    ("at a task", at(9, "address"), "{other} is at 9/19: address, 10:32"),
-    ("waiting for a proof", at(10, "proof"), "{other} is at 10/19: proof of a key, 10:32"),
-    ("late: still signing", at(14, "sign"), "{other} is at 14/19: signing, 10:32"),
-    ("too late to sign", at(14, LATE), "{other} is at 14/19: too late to sign, 10:32"),
-    ("waiting too", at(11, "take"), "{other} waits, 10:32: carry the stick"),
-    ("stopped", at(14, STOPPED), "{other} stopped 10:32 at 14/19: start it"),
-    ("ended", at(19, OVER), "{other} ended 10:32; is it this stick?"),
-]
-
-
-@pytest.mark.parametrize("half", ["online", "offline"])
-@pytest.mark.parametrize(("case", "happens", "line"), SEEN, ids=[row[0] for row in SEEN])
-def test_what_a_machine_sees_of_the_other_while_it_waits(
-    tmp_path: Path, half: Half, case: str, happens: Callable[[Path, Half], None], line: str
-) -> None:
-    happens(tmp_path / CROSSING, half)
-    leave_note(tmp_path / CROSSING, half, (3, 14), "take", AT_MS)  # its own note is not the other's
-    machine = {"online": "the air-gapped machine", "offline": "the online machine"}[half]
-    assert other_machine(tmp_path / CROSSING, half) == line.format(other=machine)
-    assert len(other_machine(tmp_path / CROSSING, half)) <= SEEN_AT_MOST
-
-
-STICKS: list[tuple[str, dict[str, int], str]] = [
-    ("absent", {}, "{stick} is not there: plug in the stick"),
-    ("unreadable", {}, "{stick} cannot be read: plug it in again"),
-    ("read-only", {"f_flag": os.ST_RDONLY}, "{stick} is read-only: unlock it"),
-    ("full", {"f_bavail": 1}, "{stick} is full: make room on it"),
-    ("well", {}, ""),
-]
-
-
-def at_fault(monkeypatch: pytest.MonkeyPatch, stick: Path, case: str, told: dict[str, int]) -> None:
-    """Put a stick into a state: absent, unreadable, or as its file system tells of it."""
-    if case != "absent":
-        stick.mkdir(exist_ok=True)
-    facts = {"f_flag": 0, "f_bavail": 1000, "f_frsize": 4096} | told
-
-    def statvfs(_path: Path) -> SimpleNamespace:
-        if case == "unreadable":
-            raise OSError(errno.EIO, "Input/output error")
-        return SimpleNamespace(**facts)
-
-    monkeypatch.setattr(os, "statvfs", statvfs)
-
-
-@pytest.mark.parametrize(("case", "told", "line"), STICKS, ids=[row[0] for row in STICKS])
-def test_what_is_wrong_with_a_stick(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, told: dict[str, int], line: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    stick = Path("stick")
-    at_fault(monkeypatch, stick, case, told)
-    assert cannot_cross(stick, 100_000) == line.format(stick="stick")
-    assert cannot_cross(stick, None) == ("" if case in ("read-only", "full") else line.format(stick="stick"))
 
 
 def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) -> None:
@@ -126,21 +45,6 @@ def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) ->
     (crossing / "offline-at-2-of-9-seal-1032").symlink_to(outside)
     leave_note(crossing, "offline", (2, 9), "seal", AT_MS)
     assert not outside.exists()
-
-
-def test_a_long_name_of_a_stick_is_cut_in_front(tmp_path: Path) -> None:
-    said = cannot_cross(tmp_path / ("long" * 30) / "stick", 0)
-    assert re.fullmatch(r"….*long/stick is not there: plug in the stick", said)
-    assert len(said) <= SEEN_AT_MOST
-
-
-def test_a_machine_has_one_note_and_each_stop_can_be_told(tmp_path: Path) -> None:
-    crossing = tmp_path / CROSSING
-    for number, name in enumerate((*NAMES, STOPPED, OVER, LATE), 1):
-        leave_note(crossing, "offline", (number, 40), name, AT_MS)
-        assert len(names_in(crossing)) == 1
-        assert f"{number}/40" in other_machine(crossing, "online") or name in ("take", OVER)
-        assert len(other_machine(crossing, "online")) <= SEEN_AT_MOST
 
 
 @pytest.mark.parametrize(
@@ -160,13 +64,6 @@ def test_a_name_that_is_no_note_is_not_shown_and_not_removed(tmp_path: Path, nam
     assert name in names_in(crossing)
     (crossing / "offline-at-2-of-9-seal-1032").unlink()
     assert other_machine(crossing, "online") == "start ceremony run on the air-gapped machine"
-
-
-def test_without_a_stick_there_is_no_note(tmp_path: Path) -> None:
-    leave_note(tmp_path / "gone" / CROSSING, "online", (2, 9), "seal", AT_MS)
-    assert not (tmp_path / "gone").exists()
-    (tmp_path / "file").touch()
-    leave_note(tmp_path / "file" / CROSSING, "online", (2, 9), "seal", AT_MS)
 
 
 # ---- in the run -----------------------------------------------------------------------------------------------------
@@ -228,19 +125,6 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
     assert _do(lead, told, TAKE, set()) is False
 
 
-@pytest.mark.parametrize("name", ["preflight", "address", "sign", "seal"])
-def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    lead, asked = lead_at(tmp_path), list[str]()
-    at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
-    monkeypatch.setattr(Lead, "child", lambda *_: 5)
-    monkeypatch.setattr(run_module, "await_outcome", lambda *_: True)
-    task = Task(name, ("signer",), "", done=False, of="first", brings=("requests.json",))
-    assert _do(lead, reply_members(lead, "offline"), task, set()) is False
-    assert len(asked) == 1
-    assert "Ledger" in asked[0]
-
-
 A_MINUTE_MS = 60_000  # so much a watch may be wrong
 PLAYED = Path(__file__).parents[1] / "vectors/report/market-close"
 
@@ -283,21 +167,6 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
     assert ran == [("prepare", "/p", "-o", f"{tmp_path}/c/requests-3.json")]
     assert pressed == []
-
-
-@pytest.mark.parametrize("seen", [*(row[2] for row in SEEN), f"put photos of its page into …{'x' * 25}"])
-def test_a_line_that_is_too_long_is_cut_before_the_time_that_is_left(
-    monkeypatch: pytest.MonkeyPatch, seen: str
-) -> None:
-    lines = list[str]()
-    at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "_progress", lines.append)
-    monkeypatch.setattr(crossing_module, "time_ns", lambda: 0)
-    said = iter([f"{seen.format(other='the air-gapped machine')} and more that says nothing", ""])
-    assert crossing_module._wait(lambda: next(said), 60 * 60_000 - 1000) is None
-    assert lines[0].endswith(" (59 min left)")
-    assert len(lines[0]) <= 78
-    assert "waiting: " + seen.format(other="the air-gapped machine")[:50] in lines[0]
 
 
 # ---- every wait of both machines ------------------------------------------------------------------------------------
@@ -343,58 +212,6 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     return line
 
 
-TAKES = [wait for wait in WAITS if wait[1].name == "take"]
-TAKE_IDS = [name for name in WAIT_IDS if " take " in name]
-
-
-@pytest.mark.parametrize(("half", "task"), TAKES, ids=TAKE_IDS)
-@pytest.mark.parametrize(("case", "happens", "line"), SEEN, ids=[row[0] for row in SEEN])
-def test_the_line_at_every_wait_for_the_other_machine(
-    tmp_path: Path,
-    line_of: Callable[..., str],
-    half: Half,
-    task: Task,
-    case: str,
-    happens: Callable[[Path, Half], None],
-    line: str,
-) -> None:
-    (tmp_path / "stick").mkdir()
-    happens(tmp_path / "stick" / CROSSING, half)
-    assert line_of(half, task) == f"waiting: {line.format(other=MACHINES[OTHER[half]])} (0 s)"
-    assert task.says  # what it waits for stands above
-
-
-@pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
-@pytest.mark.parametrize(("case", "told", "line"), STICKS[:-1], ids=[row[0] for row in STICKS[:-1]])
-def test_the_line_at_every_wait_for_the_stick(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    line_of: Callable[..., str],
-    half: Half,
-    task: Task,
-    case: str,
-    told: dict[str, int],
-    line: str,
-) -> None:
-    at_fault(monkeypatch, tmp_path / "stick", case, told)
-    found = re.sub("waiting: [^ ]*/stick", "waiting: {stick}", line_of(half, task))
-    if task.name == "take" and case in ("read-only", "full"):  # what it waits for is read, and not written
-        line = f"start ceremony run on {MACHINES[OTHER[half]]}"
-    assert found == f"waiting: {line} (0 s)"
-
-
-@pytest.mark.parametrize(("half", "task"), TAKES, ids=TAKE_IDS)
-def test_the_line_at_every_wait_for_files_or_pictures_that_people_bring(
-    tmp_path: Path, line_of: Callable[..., str], half: Half, task: Task
-) -> None:
-    document = task.brings[0]
-    assert line_of(half, task, exchange=False) == f"waiting: bring c/{document} here (0 s)"
-    place = f"pictures/{document.partition('.')[0]}"
-    place = place if len(place) <= 26 else f"…{place[-25:]}"
-    said = f"waiting: put photos of its page into {place} (0 s)"
-    assert line_of(half, task, pictures=str(tmp_path / "pictures")) == said
-
-
 @pytest.mark.parametrize("way", ["stick", "pictures", "camera"])
 @pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
 def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
@@ -421,21 +238,6 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
         assert _do(lead, reply_members(lead, half, 0, task), task, set()) is False
     assert asked == ["Put this right, then press Enter: it goes on here. Ctrl-C stops. "] * 3
     assert not (lead.folder / "handed-over").exists()
-
-
-def test_signatures_that_were_made_again_under_the_next_name_are_taken(
-    tmp_path: Path, line_of: Callable[..., str]
-) -> None:
-    crossing = tmp_path / "stick" / CROSSING
-    crossing.mkdir(parents=True)
-    assert line_of("online", SIGNATURES).startswith("waiting: ")
-    (crossing / "signatures-2.json").touch()
-    lead = lead_at(tmp_path)
-    assert _do(lead, reply_members(lead), SIGNATURES, set()) is False  # where it stands is asked anew
-    facts = Facts(brought=frozenset({"signatures-2.json"}))
-    assert ("signatures-2.json",) in [
-        task.brings for task in workflow_tasks(PLAN, "online", (), facts) if task.name == "take"
-    ]
 
 
 # ---- too late to sign -----------------------------------------------------------------------------------------------
@@ -496,19 +298,6 @@ def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
     with pytest.raises(click.exceptions.Exit) as ended:
         _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
     assert (ended.value.exit_code, len(too_late)) == (7, 1)
-
-
-@pytest.mark.parametrize(("typed", "command"), [("", "prepare"), ("s", "ceremony")])
-def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too_late: list[tuple[str, ...]], typed: str, command: str
-) -> None:
-    lead, asked = lead_at(tmp_path, pictures="camera"), list[str]()
-    monkeypatch.setattr(crossing_module, "ask", answering(asked, typed))
-    assert _do(lead, reply_members(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
-    assert [words[0] for words in too_late] == [command]
-    assert len(asked) == 1
-    assert _do(lead, reply_members(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
-    assert len(asked) == 1
 
 
 # ---- too late to submit, and the seal -------------------------------------------------------------------------------

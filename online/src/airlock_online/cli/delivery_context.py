@@ -35,7 +35,7 @@ from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
-from airlock_online.readback.expectations import Expectation, expectation_lines, untold
+from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, untold
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
 from airlock_online.speech.sections import STATUS
@@ -305,7 +305,7 @@ class Desk:
         contradiction = self.journal.contradiction(digest)
         doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(
-            request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap
+            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap)
         )
 
     def _requests_of(self, record: Record) -> dict[str, Request]:

@@ -7,67 +7,29 @@ here the two must agree. A read may lag behind the chain: read again before an e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
-from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import hashes_named, whole
-from airlock_online.config import OnlineConfig
-from airlock_online.delivery.routes.posting import StatusRead, signs_of_failure
-from airlock_online.journal.order_states import OrderEvent
+from airlock_online.delivery.routes.posting import signs_of_failure
 from airlock_online.readback import delegates, positions, referral_codes
-from airlock_online.readback.delegates import AllowanceRead, DelegationRead
 from airlock_online.readback.expectations import (
     BY_THE_CHAIN,
-    ChainRead,
     Expectation,
     ReadBack,
     ReadReply,
     Scene,
     untold,
 )
-from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import UNLIMITED, USDC, to_human, to_raw
-from airlock_shared.venue.structs import CATALOGUE, Intent
 
 
-def read_back(
-    request: Request,
-    events: Sequence[OrderEvent],
-    builder: BuilderClient,
-    config: OnlineConfig,
-    now_ms: int,
-    chain: ChainRead | None = None,
-    structs: Mapping[str, Intent] = CATALOGUE,
-    delegation_on_chain: DelegationRead | None = None,
-    allowance_on_chain: AllowanceRead | None = None,
-    twap_status: Callable[[str], StatusRead] | None = None,
-) -> list[Expectation]:
-    """Return what a request that succeeded had promised, and what is found; ``now_ms`` is our clock, unix ms.
-
-    ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a delegate, and ``allowance_on_chain``
-    what a spender may take; None without a node. ``twap_status`` reads a TWAP where the venue has such a read. ``structs``
-    are the venue's.
+def read_back(scene: Scene) -> list[Expectation]:
+    """Return what a request that succeeded had promised, and what is found.
 
     Reads alone, and raises nothing for what a service answers. The caller has checked the request.
     """
-    judge = _BY_ACTION.get(request.action, _nothing_reads)
-    return judge(
-        Scene(
-            request,
-            events,
-            builder,
-            config,
-            now_ms,
-            chain,
-            structs,
-            delegation_on_chain,
-            allowance_on_chain,
-            twap_status,
-        )
-    )
+    return _BY_ACTION.get(scene.request.action, _nothing_reads)(scene)
 
 
 def _twap_cancelled(scene: Scene) -> list[Expectation]:

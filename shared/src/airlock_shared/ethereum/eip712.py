@@ -1,6 +1,6 @@
 """EIP-712 typed data: from JSON to domain separator, struct hash and digest, strictly.
 
-This is the gate's own opinion. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
+Airlock signs this digest alone. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
 checksums, ``"5_000"``); here the document, its types, its domain and each value have one form. Source of the rules: EIP-712.
 """
 
@@ -63,7 +63,7 @@ def atomic_kind(type_name: str) -> tuple[str, int] | None:
 
 
 def integer_range(kind: str, bits: int | None) -> tuple[int, int]:
-    """Return the lowest and the highest number of an integer type; of ``bool`` 0 and 1."""
+    """Return the lowest and the highest number that an integer type holds, both included; of ``bool`` 0 and 1."""
     bits = bits or 1
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "int" else (0, (1 << bits) - 1)
 
@@ -143,7 +143,7 @@ class Definitions:
             raise refusal.at(place) from None
 
     def hash_struct(self, struct: str, value: dict[str, MessageValue]) -> bytes:
-        """Return EIP-712's ``hashStruct`` of a canonical struct value."""
+        """Return EIP-712's ``hashStruct``, 32 bytes, of canonical values as :meth:`read` returns them."""
         return self._word(struct, value)
 
     def _word(self, type_name: str, value: MessageValue) -> bytes:
