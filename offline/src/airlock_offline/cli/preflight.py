@@ -237,8 +237,8 @@ def preflight(
     the time from a watch, stated in the last 24 hours. State it, and how many seconds it may be wrong.
 
     Production refuses an interface or a radio that is on, a route, and a kernel that allows sockets (exit code 3). A file
-    that is not as the kit lists it is always refused. Everything is production, except rehearsal deployments with the
-    software Ledger. Exit code 7: the clock differs from the watch. Exit code 5: the Ledger is not ready.
+    that is not as the kit lists it is always refused. Everything is production, except a rehearsal or a test network
+    with the software Ledger. Exit code 7: the clock differs from the watch. Exit code 5: the Ledger is not ready.
 
     --hardware-record lists the pages of a harmless message, has the Ledger sign it, and asks of each page whether it was
     shown so. The file has USB ids, versions and answers, and no address, path or serial number.

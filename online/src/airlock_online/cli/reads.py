@@ -152,9 +152,9 @@ def _compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[s
         say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
 
 
-def show_rows(told: Iterable[ReadValue]) -> None:
+def show_rows(values: Iterable[ReadValue]) -> None:
     """Show what was read, a row a line, untrusted text escaped."""
-    for row in told:
+    for row in values:
         for line in rows(f"  {row.label:<24} ", row.text):
             show(line)
 

@@ -106,9 +106,9 @@ def values_read(source: object, columns: Iterable[Column]) -> list[ReadValue]:
     return [ReadValue(column.label, *_read(value_at(source, column.path), column.unit)) for column in columns]
 
 
-def as_json(told: Iterable[ReadValue]) -> dict[str, object]:
+def as_json(values: Iterable[ReadValue]) -> dict[str, object]:
     """Return what was told by label, each value with its text."""
-    return {row.label: {"raw": row.raw, "text": row.text} for row in told}
+    return {row.label: {"raw": row.raw, "text": row.text} for row in values}
 
 
 def entries(source: object, name: str) -> list[Any] | None:

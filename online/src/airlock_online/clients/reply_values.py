@@ -169,12 +169,12 @@ def require_named(what: str, reply: object, **asked: str) -> None:
             )
 
 
-def _same(told: object, asked: str) -> bool:
-    if type(told) is int:
-        return str(told) == asked
-    if type(told) is not str or len(told) > max(_DIGITS_AT_MOST, len(asked)):
+def _same(value: object, asked: str) -> bool:
+    if type(value) is int:
+        return str(value) == asked
+    if type(value) is not str or len(value) > max(_DIGITS_AT_MOST, len(asked)):
         return False
-    return told.casefold() == asked.casefold()
+    return value.casefold() == asked.casefold()
 
 
 # ---- urls -----------------------------------------------------------------------------------------------------------

@@ -103,15 +103,15 @@ ReadBack = dict[str, Callable[[Scene], list[Expectation]]]
 """What reads back, by the action that it is about: each module of this package has the table of its own actions."""
 
 
-def untold(what: str, promised: str, why: object) -> Expectation:
-    """Return an expectation of which nothing can be told; ``why`` is a reason, or the error of the read."""
+def not_known(what: str, promised: str, why: object) -> Expectation:
+    """Return an expectation of which nothing is known; ``why`` is a reason, or the error of the read."""
     found = f"cannot be read: {why.what}" if isinstance(why, ServiceError) else str(why)
     return Expectation(what, promised, found, None)
 
 
 def failed_read(what: str, promised: str, read: object) -> Expectation:
     """Return an expectation whose read failed, or answered in a shape that is not known."""
-    return untold(what, promised, read if isinstance(read, ServiceError) else "the answer has an unknown shape")
+    return not_known(what, promised, read if isinstance(read, ServiceError) else "the answer has an unknown shape")
 
 
 def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:

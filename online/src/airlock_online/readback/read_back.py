@@ -17,7 +17,7 @@ from airlock_online.readback.expectations import (
     ReadBack,
     ReadReply,
     Scene,
-    untold,
+    not_known,
 )
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -40,19 +40,19 @@ def _twap_cancelled(scene: Scene) -> list[Expectation]:
     if told is not None and told != wanted:
         return [Expectation(what, promised, f"the service reports TWAP order {told}", False)]
     if scene.twap_status is None:
-        return [untold(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
+        return [not_known(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
     try:
         data, _, places, _ = scene.twap_status(str(wanted))
     except ServiceError as error:
-        return [untold(what, promised, error)]
+        return [not_known(what, promised, error)]
     named, sign = value_at(data, places["id"]), signs_of_failure(data, places["transaction"])
     if named is not None and str(named) != str(wanted):
-        return [untold(what, promised, f"the reply is about the TWAP order {safe(str(named), limit=80)}")]
+        return [not_known(what, promised, f"the reply is about the TWAP order {safe(str(named), limit=80)}")]
     shown = [str(each).lower() for each in hashes_named(data, places["transaction"])]
     ours = str(event.payload.get("transactionHash", "")).lower() if event else ""
     if sign or not shown or {*shown} != {ours}:
         why = f"its member {sign[0]} speaks of a failure" if sign else f"transaction {', '.join(shown) or 'none'}"
-        return [untold(what, promised, f"the service's read of it tells: {safe(why, limit=200)}")]
+        return [not_known(what, promised, f"the service's read of it tells: {safe(why, limit=200)}")]
     read = ReadReply(data, named is not None)
     return read.judged([Expectation(what, promised, f"cancelled, by transaction {safe(ours)}", kept=True)])
 
@@ -65,7 +65,7 @@ def _approved(scene: Scene) -> list[Expectation]:
     read = scene.allowance_on_chain
     if read is None or "spender" not in asked:
         return [
-            untold(
+            not_known(
                 what,
                 amount,
                 "the builder does not report the allowance; a node of your own ([rpc] url) tells it, or a block explorer",
@@ -75,7 +75,7 @@ def _approved(scene: Scene) -> list[Expectation]:
     if "amountUsdc" in asked:
         wanted = to_raw(asked["amountUsdc"], USDC)
     if found is None:
-        return [untold(what + BY_THE_CHAIN, amount, "the token does not tell it")]
+        return [not_known(what + BY_THE_CHAIN, amount, "the token does not tell it")]
     shown = "everything, unlimited" if found == UNLIMITED else f"{to_human(found, USDC)} USDC"
     kept = True if found == wanted else False if found > wanted else None
     return [
@@ -84,7 +84,7 @@ def _approved(scene: Scene) -> list[Expectation]:
 
 
 def _nothing_reads(scene: Scene) -> list[Expectation]:
-    return [untold(safe(scene.request.action), "done", "the builder does not report it")]
+    return [not_known(safe(scene.request.action), "done", "the builder does not report it")]
 
 
 _OTHERS: ReadBack = {"twap-cancel": _twap_cancelled, "token-approve": _approved}

@@ -25,9 +25,7 @@ from airlock_shared.text.secrets import redact
 # With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and nothing else, also for an error.
 
 
-_AT_A_TERMINAL = (
-    "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
-)
+_AT_A_TERMINAL = "run the command in a terminal; a pipe answers only for what is worth nothing, by the software Ledger"
 _YES = "Type Yes to go on, anything else to stop: "
 _SLIPS = 3
 PATH_TYPE = click.Path(path_type=Path)

@@ -53,13 +53,13 @@ def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Pos
     return PostTaken(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
 
 
-def _answer(told: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write a final status down, and return what it says."""
-    data, places = told.data, told.places
+    data, places = read.data, read.places
     names = value_at(data, places["id"]) is not None
-    if names and (named := usable_id(WHO, data, places["id"])) != told.asked:
+    if names and (named := usable_id(WHO, data, places["id"])) != read.asked:
         raise ServiceError(f"the relayer answered about {safe(named)!r}, which Airlock did not ask about")
-    status = status_word(data, context.speech.words, places["status"], told.within)
+    status = status_word(data, context.speech.words, places["status"], read.within)
     if by_word := by_word_alone(status, names=names):
         return by_word
     if status.meaning not in _ENDS:

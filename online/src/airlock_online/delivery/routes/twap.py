@@ -64,9 +64,9 @@ def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
     return str(taken[-1].payload["twapId"]) if taken else ""
 
 
-def _answer(told: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write down that it was executed, when its transaction, its block and its nonce say so, and return what is said."""
-    data, places, twap_id = told.data, told.places, told.asked
+    data, places, twap_id = read.data, read.places, read.asked
     named = value_at(data, places["id"])
     if named is not None and str(named) != twap_id:
         raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
