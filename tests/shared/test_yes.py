@@ -33,7 +33,18 @@ def test_a_slip_is_asked_again_and_then_counts_for_nothing(
         answered(monkeypatch, slip, "no")
 
 
-@pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1", "Ｙｅｓ"])
+@pytest.mark.parametrize(("slip", "said"), [("Нуы", "not Latin letters"), ("Ｙｅｓ", "not Latin letters"), ("Zes", "Y and Z")])
+def test_what_another_keyboard_makes_of_the_word_is_told_and_asked_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str, said: str
+) -> None:
+    assert len(answered(monkeypatch, slip, "Yes")) == 2
+    assert said in (told := capsys.readouterr().err)
+    assert "Only the whole word" not in told
+    with pytest.raises(Declined):
+        answered(monkeypatch, *[slip] * 5, "Yes")
+
+
+@pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1"])
 def test_anything_else_stops_at_once(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     with pytest.raises(Declined, match="the answer was not Yes"):
         answered(monkeypatch, answer, "Yes")

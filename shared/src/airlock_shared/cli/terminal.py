@@ -30,6 +30,8 @@ _AT_A_TERMINAL = (
 )
 _YES = "Type Yes to go on, anything else to stop: "
 _SLIPS = 3
+SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
+LAYOUT = "These are not Latin letters: change the layout of the keyboard, and type it again."
 PATH_TYPE = click.Path(path_type=Path)
 INPUT = click.Path(path_type=Path, dir_okay=False)
 FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
@@ -135,13 +137,21 @@ def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]])
 
 
 def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
-    """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one."""
+    """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one.
+
+    Letters of another keyboard are a slip too.
+    """
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
-        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("", "yes", "zes"):
+        typed = answer.strip(" .!\"'").casefold()
+        if answer == "Yes" or (typed.isascii() and typed not in ("", "yes", "zes")):
             break
         say(
-            "Only the whole word Yes counts, with a capital Y and nothing else. Zes: the keys Y and Z have changed places."
+            LAYOUT
+            if not typed.isascii()
+            else SWAPPED
+            if typed == "zes"
+            else "Only the whole word Yes counts, with a capital Y, and nothing before or after it."
         )
         answer = asking(again, piped=piped)
     return answer
