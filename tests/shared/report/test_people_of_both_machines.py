@@ -70,6 +70,22 @@ def test_wrong_words_are_told_on_the_first_page() -> None:
     assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "wrong words" in line]
 
 
+def test_a_time_that_the_clock_contradicted_and_its_correction_are_told_on_the_first_page() -> None:
+    def stated(*events: str) -> list[str]:
+        said: list[Event] = [
+            (event, {"stated_ms": at_ms, "uncertainty_s": 60}) for at_ms, event in enumerate(events, 1_790_000_000_000)
+        ]
+        day = offline_events()
+        at = 1 + [event for event, _ in day].index("ceremony-begun")
+        made = report_of_artefacts(online_files() | {OFFLINE: chain([*day[:at], *said, *day[at:]])}, judge)
+        return [line for line in made.value["look"] if "on a watch" in line]
+
+    assert stated("clock-stated") == []
+    assert [line.partition(" the offline machine's clock: ")[0] for line in stated("clock-contradicted", "clock-stated")] == [
+        "2026-09-21 14:13:20 UTC on a watch DIFFERS from", "2026-09-21 14:13:20 UTC on a watch agrees with"
+    ]  # fmt: skip
+
+
 def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
     def confirmed(role: str, how: dict[str, object]) -> Event:
         data = {"ceremony": plan().id, "station": "plan", "by": [role], "compared": plan().fingerprint}
