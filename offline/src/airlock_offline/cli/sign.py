@@ -161,6 +161,8 @@ def sign(
             ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
+        if pages and first is not None:
+            pages.begin()
         examined = [judged(item, situation, desk) for item in items]
         document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
         groups = GroupPages(
