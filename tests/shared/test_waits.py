@@ -518,11 +518,15 @@ SUBMIT = Stop("submit", (), "", done=False, brings=("signatures.json",))
 def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_was_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unsent: bool
 ) -> None:
-    lead, asked, ran = lead_at(tmp_path), list[str](), list[tuple[str, ...]]()
+    lead, asked, ran, lines, now_s = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), list[str](), [0]
 
     def child(_lead: Lead, words: tuple[str, ...]) -> int:
         ran.append(words)
         return 7 if words[0] == "submit" else 0
+
+    monkeypatch.setattr(crossing_module, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(crossing_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 40))
+    monkeypatch.setattr(crossing_module, "_progress", lines.append)
 
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
@@ -532,6 +536,8 @@ def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_
     if unsent:
         assert _do(lead, told, SUBMIT, set()) is False
         assert asked == ["Enter prepares them again: "]
+        surely = "waiting: a minute, until what was signed is surely over"  # by the other machine's watch
+        assert lines == [f"{surely} (0 s)", f"{surely} (40 s)", ""]
         assert ran[1:] == [("prepare", "/p", "-o", f"{lead.folder}/requests-3.json")]
     else:
         with pytest.raises(click.exceptions.Exit):

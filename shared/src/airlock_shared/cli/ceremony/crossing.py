@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
+_WATCH_S = 60  # by which the other machine's watch may be slow
 _CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 
 
@@ -180,6 +181,8 @@ def offer_new_requests(lead: Lead, told: Course) -> None:
     """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
     say(f"{_TOO_LATE.format('submit')}, and nothing was sent. They are prepared again. Then type n on the air-gapped "
         "machine, where it waits to seal: the new ones are signed.")  # fmt: skip
+    over_s = monotonic() + _WATCH_S  # until then that machine refuses what it signed before in the same step
+    _wait(lambda: "a minute, until what was signed is surely over" if monotonic() < over_s else "")
     ask("Enter prepares them again: ", piped=False)
     prepare_again(lead, told)
 
