@@ -41,6 +41,8 @@ class Day:
         }
         self.exchange = desk.path("stick")
         self.exchange.mkdir()
+        for half in self.plans if light else ():
+            self.pictures(half).mkdir()
 
     def folder(self, half: str) -> Path:
         return self.plans[half].with_name("the.plan.ceremony")
@@ -55,15 +57,17 @@ class Day:
         return self.desk.path(f"{half}-pictures")
 
     def photograph(self, _screens: dict[str, Screen], _asked: list[Asked]) -> bool:
-        """Take pictures of each page of codes that is new, and put them in front of the other machine; never an end."""
+        """Take pictures of the page of codes that stands there, and put them in front of the other machine; never an end."""
         for half, other in (("online", "offline"), ("offline", "online")):
             run = self.desk.online if half == "online" else self.desk.offline
-            for document in sorted(self.folder(half).glob("codes/*.json")):
+            next_ = self.folder(half) / "codes" / "next.html"
+            shown = re.search(r"hand-over-[0-9a-f]{16}", next_.read_text()) if next_.exists() else None
+            document = next_.with_name(f"{shown[0]}.json") if shown else next_
+            if shown and document.exists():
                 first = min(json.loads(document.read_text())["files"]).partition(".")[0]
-                if document.with_suffix(".html").exists() and not (self.pictures(other) / first).exists():
+                if not (self.pictures(other) / first).exists():
                     taken = self.desk.path(f"{half}-{first}.codes")
                     assert run("show", document, "--as", "png", "-o", taken).code == 0
-                    self.pictures(other).mkdir(exist_ok=True)
                     taken.rename(self.pictures(other) / first)
         return False
 
@@ -132,8 +136,41 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
     assert all(done <= most for done, most in zip(found, AT_MOST, strict=True)), f"{found}\n{_told(screens)}"
     assert {half: screen.unread() for half, screen in screens.items()} == {"online": [], "offline": []}
     again = day.start("offline")  # on a screen that was closed, the words of the signatures can be read once more
-    assert lead({"offline": again}) == []
+    assert [each.typed for each in lead({"offline": again}, lambda *_: "Yes")] == (
+        ["Yes"] * 2 if light else []
+    )  # and both pages
     assert (again.code, words_on(again, "signatures")) == (0, words_on(screens["offline"], "signatures")), again.shown
+
+
+def test_by_pictures_an_early_enter_at_the_seal_does_not_strand_the_signatures(
+    unpinned: BothMachines, ledger: Ledger
+) -> None:
+    """Nobody took pictures of the signatures' page before the one of the evidence: the same command shows it again."""
+    day, runs = Day(unpinned, ledger, "referral-code", light=True), list[int]()
+    came = {"Hand the signatures over": "signatures.json", "Hand this machine's evidence": "offline-transcript.jsonl"}
+
+    def early(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
+        if question.endswith("; Enter seals"):
+            return ""
+        for said, name in came.items():
+            if said in question and not (day.folder("online") / name).exists():
+                return None
+        return careful(machine, question, screens)
+
+    def photograph(screens: dict[str, Screen], asked: list[Asked]) -> bool:
+        if screens["offline"].code == 0 and not runs:
+            runs.append(len(asked))
+            assert not (day.folder("online") / "signatures.json").exists()
+            screens["offline"] = day.start("offline")
+        late = not runs and (day.folder("offline") / "signatures.json").exists()
+        return False if late else day.photograph(screens, asked)
+
+    screens = {half: day.start(half) for half in ("online", "offline")}
+    lead(screens, early, until=photograph)
+    assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, _told(screens)
+    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
+    assert report["complete"], report["missing"]
+    assert any("sent after the transcript was sealed" in line for line in report["look"])
 
 
 def test_a_proof_that_comes_late_is_handed_over_at_once(unpinned: BothMachines, ledger: Ledger) -> None:

@@ -284,5 +284,9 @@ def test_a_folder_that_is_no_kit_is_refused(home: Path, tmp_path: Path) -> None:
 def test_what_is_no_time_is_asked_again_until_it_is_one(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
     typed = ["12:30", "2027-3-31", "", "noon", "2026-11-21", "2026-11-21T02:43:00Z"]
     monkeypatch.setattr(preflight_command, "ask", lambda _question, *, piped: typed.pop(0))
-    assert preflight_command._ask_time(OfflineHome(home), None) == "2026-11-21T02:43:00Z"
+    now = preflight_command.read_time(typed[-1])
+    monkeypatch.setattr(preflight_command, "now_ms", lambda: now)
+    stated = preflight_command._ask_time(OfflineHome(home), None)
+    assert stated is not None
+    assert (stated["stated_ms"], stated["uncertainty_s"]) == (now, 60)
     assert typed == []

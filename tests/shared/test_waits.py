@@ -608,6 +608,13 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
         assert line_of("offline", seal, exchange=place == "stick", light=light) == said
 
 
+def test_a_folder_for_pictures_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    (tmp_path / "plan.toml").touch()
+    ended = CliRunner().invoke(run_module.run_command(), [str(tmp_path / "plan.toml"), "--qr", str(tmp_path / "nope")])
+    assert isinstance(ended.exception, UsageError)
+    assert f"{tmp_path}/nope is not there" in str(ended.exception)
+
+
 # ---- beside it ------------------------------------------------------------------------------------------------------
 
 

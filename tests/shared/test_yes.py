@@ -33,7 +33,9 @@ def test_a_slip_is_asked_again_and_then_counts_for_nothing(
         answered(monkeypatch, slip, "no")
 
 
-@pytest.mark.parametrize(("slip", "said"), [("Нуы", "not Latin letters"), ("Ｙｅｓ", "not Latin letters"), ("Zes", "Y and Z")])
+@pytest.mark.parametrize(
+    ("slip", "said"), [("Нуы", "not Latin letters"), ("Ｙｅｓ", "not Latin letters"), ("Zes", "Y and Z")]
+)
 def test_what_another_keyboard_makes_of_the_word_is_told_and_asked_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str, said: str
 ) -> None:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from airlock_shared.documents.transcript import read_entries
 from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import UNWITNESSED, Row, headline
@@ -81,7 +82,8 @@ def test_a_time_that_the_clock_contradicted_and_its_correction_are_told_on_the_f
         return [line for line in made.value["look"] if "on a watch" in line]
 
     assert stated("clock-stated") == []
-    assert [line.partition(" the offline machine's clock: ")[0] for line in stated("clock-contradicted", "clock-stated")] == [
+    told = stated("clock-contradicted", "clock-stated")
+    assert [line.partition(" the offline machine's clock: ")[0] for line in told] == [
         "2026-09-21 14:13:20 UTC on a watch DIFFERS from", "2026-09-21 14:13:20 UTC on a watch agrees with"
     ]  # fmt: skip
 
@@ -114,6 +116,23 @@ def test_what_two_roles_had_no_paper_for_is_told_once() -> None:
     ]
     told = "station plan on the offline machine: not compared with paper by the signer and the witness"
     assert [line for line in made if "paper" in line] == [told]
+
+
+@pytest.mark.parametrize(("fingerprint", "why"), [("", ": the program came from no kit"), ("cd" * 32, "")])
+def test_where_there_is_no_kit_the_preflight_could_not_be_compared_with_its_paper(fingerprint: str, why: str) -> None:
+    data = {"ceremony": plan().id, "station": "preflight", "by": ["witness"], "how": "no-paper"}
+    events = offline_events()
+    at = [event for event, _ in events].index("preflight")
+    page = events[at][1] | {"installed": {"fingerprint": fingerprint}}
+
+    def day(compared: str) -> bytes:
+        confirmed = "station-confirmed", data | {"compared": compared}
+        return chain([*events[:at], ("preflight", page), confirmed, *events[at + 1 :]])
+
+    mark = read_entries(day("").splitlines())[at].hash
+    made = report_of_artefacts(online_files() | {OFFLINE: day(mark)}, judge)
+    told = f"station preflight on the offline machine: not compared with paper by the witness{why}"
+    assert [line for line in made.value["look"] if "preflight" in line] == [told]
 
 
 def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report() -> None:

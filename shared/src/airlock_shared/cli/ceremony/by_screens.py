@@ -158,7 +158,10 @@ def type_words(
 
 
 def _typed(question: str, asking: Callable[..., str], *, lacks: bool, piped: bool) -> list[str]:
-    """Return two words that a person types, who perhaps ``lacks`` a paper; what can be no answer is asked again, a few times."""
+    """Return two words that a person types; what can be no answer is asked again, a few times.
+
+    Who ``lacks`` a paper may say so.
+    """
     for _ in range(UNANSWERED_AT_MOST):
         given = asking(question, piped=piped).casefold().split()
         slip = NOT_TAKEN if given == WITHOUT.split() and not lacks else _slip(given)

@@ -46,7 +46,7 @@ _TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
 _WATCH_S = 60  # by which the other machine's watch may be slow
-_CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
+CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 
 
 # ---- hand over ------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def _here(lead: Lead, stop: Stop) -> list[Path]:
 def _awaited(lead: Lead, told: Course, stop: Stop) -> list[Path]:
     """Return what appears when the documents of a stop have come; nothing before a camera."""
     if lead.light:
-        return [] if _CAMERA.fullmatch(lead.light) else [Path(pictures_source(lead, stop))]
+        return [] if CAMERA.fullmatch(lead.light) else [Path(pictures_source(lead, stop))]
     return [(lead.crossing(told) or lead.folder) / name for name in stop.brings]
 
 
@@ -158,7 +158,7 @@ def _has_come(path: Path) -> bool:
 
 def pictures_source(lead: Lead, stop: Stop) -> str:
     """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
-    if _CAMERA.fullmatch(lead.light):
+    if CAMERA.fullmatch(lead.light):
         return lead.light
     return str(Path(lead.light).absolute() / stop.brings[0].partition(".")[0])
 

@@ -70,8 +70,9 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
     if not path.exists():  # the name holds the fingerprint: it is the same page
         version = max(DEFAULT_VERSION, densities_of(transfer)[0])
+        secret = ", SECRET until it is submitted" if sources[0].name.startswith("signatures") else ""
         untold = transfer._replace(
-            fingerprint=""
+            fingerprint="", kind=f"{', '.join(files)}{secret}"
         )  # nobody types its words: those of each document stand on the terminal
         with working("Drawing the codes"):
             write_new(path, qr_page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
@@ -149,7 +150,8 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     if not unexpected:
         return None
     return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
-                         do="show the other machine's newest page, and take pictures of other pages away")  # fmt: skip
+                         do="show the page of what is expected, which ceremony run shows there, also given again; "
+                            "take pictures of other pages away")  # fmt: skip
 
 
 BY_LIGHT = (codes, scan_hand_over)

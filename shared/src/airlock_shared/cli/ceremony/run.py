@@ -32,6 +32,7 @@ from airlock_shared.ceremony.workflow import (
     workflow_part,
 )
 from airlock_shared.cli.ceremony.crossing import (
+    CAMERA,
     await_new_requests,
     await_outcome,
     await_put_right,
@@ -50,6 +51,7 @@ from airlock_shared.cli.ceremony.workflow import ceremony_folder, course_lines
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
     INPUT,
+    ask,
     at_a_terminal,
     json_option,
     rows,
@@ -102,6 +104,10 @@ def run_command() -> click.Command:
         """
         if exchange is not None and light:
             raise UsageError("documents cross by --exchange or by --qr", do="give one of them")
+        if light and not CAMERA.fullmatch(light) and not Path(light).is_dir():
+            raise UsageError(
+                f"the folder {light} is not there", do="make it: each page's pictures go into a folder in it"
+            )
         given = context.get_parameter_source("model")
         model = (
             ("--model", device["model"])
@@ -173,10 +179,20 @@ def _walk(lead: Lead) -> None:
         before = stop, done
     leave_place(lead, told, told.stops[-1], OVER)
     _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
+    if before is None and lead.light and told.half == "offline" and at_a_terminal():
+        _show_again(lead, told, shown)
     report = lead.folder / "evidence"
     names = ", ".join(name for name in ("report.html", "report.pdf") if (report / name).exists())
     say(f"The ceremony is over on {MACHINES[told.half]}. Open {names} in")
     say(f"  {safe(str(report))}")
+
+
+def _show_again(lead: Lead, told: Course, shown: set[str]) -> None:
+    """Show the signatures' page again after the end, and then the evidence's: no other machine says what it has read."""
+    for stop in [each for each in told.stops if each.name == "hand"][-2:]:
+        hand_over(lead, told, stop)
+        _show_window(lead, shown)
+        ask(f"{stop.says} Press Enter when its page was read: ", piped=False)
 
 
 def _interrupt(_number: int, _frame: object) -> None:
