@@ -586,6 +586,55 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
 
 
+AT_SEAL = [
+    *((case, {}, happens, line) for case, happens, line in SEEN),
+    *((case, told, nothing, line) for case, told, line in STICKS[:-1]),
+]
+
+
+@pytest.mark.parametrize(("case", "told", "happens", "line"), AT_SEAL, ids=[row[0] for row in AT_SEAL])
+def test_the_line_at_the_wait_before_the_seal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], case: str, told: dict[str, int],
+    happens: Callable[[Path, Half], None], line: str,
+) -> None:  # fmt: skip
+    if "{stick}" in line:
+        at_fault(monkeypatch, tmp_path / "stick", case, told)
+        line = READ if case in ("absent", "unreadable") else "start ceremony run on {other}"
+    else:
+        (tmp_path / "stick").mkdir()
+        happens(tmp_path / "stick" / CROSSING, "offline")
+    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
+    said = f"waiting: {line.format(other=MACHINES['online'])}; Enter seals"
+    assert line_of("offline", SEAL._replace(by=())) == said
+
+
+@pytest.mark.parametrize(("case", "told", "happens", "line"), AT_SEAL, ids=[row[0] for row in AT_SEAL])
+def test_the_line_at_the_wait_for_requests_in_the_place_of_those_that_are_too_old(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, told: dict[str, int],
+    happens: Callable[[Path, Half], None], line: str,
+) -> None:  # fmt: skip
+    lead, lines = lead_at(tmp_path), list[str]()
+
+    def sleep(_seconds: float) -> None:
+        raise Stands
+
+    if "{stick}" in line:
+        at_fault(monkeypatch, tmp_path / "stick", case, told)
+        line = line if case in ("absent", "unreadable") else "start ceremony run on {other}"
+    else:
+        (tmp_path / "stick").mkdir()
+        happens(tmp_path / "stick" / CROSSING, "offline")
+    at_terminals(monkeypatch)
+    monkeypatch.setattr(crossing_module, "_progress", lines.append)
+    monkeypatch.setattr(crossing_module, "sleep", sleep)
+    with pytest.raises(Stands):
+        crossing_module.await_new_requests(lead, told_by(lead, "offline", 1, SIGN), SIGN)
+    wanted = "press Enter on the online machine: it prepares them again" if case == "waiting too" else line
+    assert re.sub("waiting: [^ ]*/stick ", "waiting: {stick} ", lines[-1]) == (
+        f"waiting: {wanted.replace('{other}', MACHINES['online'])} (0 s)"
+    )
+
+
 @pytest.mark.parametrize("place", ["stick", "pictures", "folder"])
 def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], place: str
