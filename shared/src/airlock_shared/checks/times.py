@@ -69,11 +69,10 @@ def deadline_is_ahead(case: ReadIntent) -> Finding | None:
     if deadline_ms is None:
         return None
     left = deadline_ms - _latest_ms(case)
-    least, unsure_ms = case.situation.plan.limits.remaining_at_least_ms, case.situation.clock_uncertainty_ms
-    less = f" ({span_text(unsure_ms // 1000)} less, for the watch)" if unsure_ms else ""
+    least = case.situation.plan.limits.remaining_at_least_ms
     return Finding(
         left >= least,
-        f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left{less}",
+        f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left, what the clock may be slow taken off",
         f"at least {span_text(least // 1000)} left",
         what=f"too late: it was over {span_text(-left // 1000)} ago" if left < 0 else "",
     )

@@ -25,13 +25,12 @@ from airlock_shared.text.secrets import redact
 # With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and nothing else, also for an error.
 
 
-_AT_A_TERMINAL = (
-    "run the command in a terminal and type there; only a rehearsal with the software Ledger takes answers from a pipe"
-)
 _YES = "Type Yes to go on, anything else to stop: "
 _SLIPS = 3
 SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
 LAYOUT = "These are not Latin letters: change the layout of the keyboard, and type it again."
+_WHOLE = "Only the whole word Yes counts, with a capital Y, and nothing before or after it."
+_YES_SLIPS = {"": _WHOLE, "yes": _WHOLE, "zes": SWAPPED}
 PATH_TYPE = click.Path(path_type=Path)
 INPUT = click.Path(path_type=Path, dir_okay=False)
 FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
@@ -104,7 +103,11 @@ def ask(question: str, *, piped: bool) -> str:
     click.echo(harmless(redact(question)), err=True, nl=False)
     if not (piped or at_a_terminal()):
         say()
-        raise Declined("not answered: answers come from a terminal", do=_AT_A_TERMINAL)
+        raise Declined(
+            "not answered: answers come from a terminal",
+            do="run the command in a terminal and type there; only a "
+            "rehearsal with the software Ledger takes answers from a pipe",
+        )
     answer = typed_line()
     if not at_a_terminal():
         say(safe_again(answer.rstrip("\n")))
@@ -144,15 +147,10 @@ def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
         typed = answer.strip(" .!\"'").casefold()
-        if answer == "Yes" or (typed.isascii() and typed not in ("", "yes", "zes")):
+        slip = _YES_SLIPS.get(typed, "" if typed.isascii() else LAYOUT)
+        if answer == "Yes" or not slip:
             break
-        say(
-            LAYOUT
-            if not typed.isascii()
-            else SWAPPED
-            if typed == "zes"
-            else "Only the whole word Yes counts, with a capital Y, and nothing before or after it."
-        )
+        say(slip)
         answer = asking(again, piped=piped)
     return answer
 
@@ -301,13 +299,8 @@ class SingleKeys:
 @contextmanager
 def key_line(place: str = "", back: bool = False, last: str = "", *, on: bool = True) -> Iterator[None]:
     """Say in the last row which keys there are, and leave the row empty afterwards."""
-    words = [
-        *([place] if place else []),
-        *(["Enter: on"] if on else []),
-        *(["b: back"] if back else []),
-        *([last] if last else []),
-    ]
-    text = f"-- {' -- '.join(words)} --"
+    words = (place, "Enter: on" * on, "b: back" * back, last)
+    text = f"-- {' -- '.join(filter(None, words))} --"
     paint(text, err=True, end="")
     try:
         yield

@@ -46,7 +46,6 @@ _TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
 _WATCH_S = 60  # by which the other machine's watch may be slow
-CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
 
 
 # ---- hand over ------------------------------------------------------------------------------------------------------
@@ -147,7 +146,7 @@ def _here(lead: Lead, stop: Stop) -> list[Path]:
 def _awaited(lead: Lead, told: Course, stop: Stop) -> list[Path]:
     """Return what appears when the documents of a stop have come; nothing before a camera."""
     if lead.light:
-        return [] if CAMERA.fullmatch(lead.light) else [Path(pictures_source(lead, stop))]
+        return [] if by_camera(lead.light) else [Path(pictures_source(lead, stop))]
     return [(lead.crossing(told) or lead.folder) / name for name in stop.brings]
 
 
@@ -156,9 +155,14 @@ def _has_come(path: Path) -> bool:
     return bool(names_in(path)) if path.is_dir() else os.path.lexists(path)
 
 
+def by_camera(source: str) -> bool:
+    """Tell whether codes are read by a camera, and not from a folder of pictures."""
+    return re.fullmatch(r"camera(?::[0-9]{1,2})?", source) is not None
+
+
 def pictures_source(lead: Lead, stop: Stop) -> str:
     """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
-    if CAMERA.fullmatch(lead.light):
+    if by_camera(lead.light):
         return lead.light
     return str(Path(lead.light).absolute() / stop.brings[0].partition(".")[0])
 

@@ -14,7 +14,7 @@ from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
-from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -114,7 +114,11 @@ def scan_hand_over(
     if any(map(CAMERA.fullmatch, sources)):
         say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
     while True:  # nothing is kept between two pages: half of the one before would keep the next one out
-        document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
+        try:
+            document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
+        except AirlockError:
+            say()  # what went wrong is said below the line of the progress
+            raise
         ceremony, files = parse_hand_over(document.data)
         if not (other := _other(plan, ceremony, files, names)):
             break

@@ -32,10 +32,10 @@ from airlock_shared.ceremony.workflow import (
     workflow_part,
 )
 from airlock_shared.cli.ceremony.crossing import (
-    CAMERA,
     await_new_requests,
     await_outcome,
     await_put_right,
+    by_camera,
     hand_over,
     is_past,
     leave_place,
@@ -104,7 +104,7 @@ def run_command() -> click.Command:
         """
         if exchange is not None and light:
             raise UsageError("documents cross by --exchange or by --qr", do="give one of them")
-        if light and not CAMERA.fullmatch(light) and not Path(light).is_dir():
+        if light and not by_camera(light) and not Path(light).is_dir():
             raise UsageError(
                 f"the folder {light} is not there", do="make it: each page's pictures go into a folder in it"
             )

@@ -13,7 +13,7 @@ from airlock_shared.cli.document_lines import fingerprint_lines, name_lines
 from airlock_shared.cli.lazy_commands import READER
 from airlock_shared.cli.terminal import ask_yes, led, paint, say, say_all
 from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, Deployment, only_rehearsals, parse_deployment
-from airlock_shared.errors import AirlockError, Declined, DocumentError
+from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import ReceivedDocument, received
@@ -46,12 +46,7 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
         say("Point the camera at the other screen. Ctrl-C loses nothing: run the same command to continue.")
     context = click.get_current_context(silent=True)
     reader: Reader = context.meta.get(READER, texts_of) if context else texts_of
-    screen = _Screen()
-    try:
-        return scan_pictures(reader(sources, _remark), Decoder(), screen.tell, kept=kept, read=list)
-    except AirlockError:
-        screen.leave()
-        raise
+    return scan_pictures(reader(sources, _remark), Decoder(), _Screen().tell, kept=kept, read=list)
 
 
 def _remark(text: str) -> None:
@@ -64,11 +59,6 @@ class _Screen:
 
     def __init__(self) -> None:
         self._hint, self._live = "", sys.stderr.isatty()
-
-    def leave(self) -> None:
-        """Leave the line as it is, where one stands: what went wrong is said below it."""
-        if self._live:
-            say()
 
     def tell(self, report: ScanReport) -> None:
         """Show how the scan stands after a picture; where a ceremony is led and waits for a page, a hint is its line."""
