@@ -27,13 +27,13 @@ PINNED      := $(PIP_INSTALL) --require-hashes --no-deps --only-binary :all: -r
 MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 
 .DEFAULT_GOAL := help
-.PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs mutate differential clean \
+.PHONY: help environments rehearse quick test test-offline test-online test-together test-installed test-newer check lint lock bench bench-qr docs vectors mutate differential clean \
         speculos offline-kit online-bundle left-out
 
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Rehearse a day in two terminals (CEREMONY=...); YES=1: six ceremonies, unattended (CHANNEL=qr: by light)
+rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Rehearse a day in two terminals (CEREMONY=...); YES=1: six ceremonies, unattended (CHANNEL=qr: by QR codes)
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) $(CEREMONY:%=--ceremony %) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
@@ -125,6 +125,13 @@ bench-qr: $(VENVS)/dev/.done ## Measure transfers by QR code on degraded picture
 
 docs: $(VENVS)/dev/.done $(VENVS)/offline/.done ## Write the documentation tables that come from code
 	@PYTHONPATH=tests $(VENVS)/dev/bin/python tests/workspace/tables.py
+
+CONTRACTS := online/rehearsal/src/airlock_rehearsal/contracts
+
+vectors: $(VENVS)/dev/.done $(NODE)/.done ## Write the good test vectors and the rehearsal's contracts anew: after a change of a struct
+	@test ! -d $(NODE)/node_modules/solc || { mkdir -p .tools && NODE_PATH=$(CURDIR)/$(NODE)/node_modules \
+		node tests/node/compile.mjs $(CONTRACTS) > .tools/contracts.json && cp .tools/contracts.json $(CONTRACTS)/; }
+	@for name in deployments payloads transactions; do PYTHONPATH=tests $(VENVS)/dev/bin/python tests/shared/make_$$name.py || exit 1; done
 
 .PHONY: qemu
 qemu:

@@ -1,4 +1,4 @@
-"""A ceremony interrupted at every stop of both machines, as it begins and at its question, ends as if nothing had been."""
+"""A ceremony interrupted at every task of both machines, as it begins and at its question, ends as if nothing had been."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ _HALVES = ("online", "offline")
 
 
 class Place(NamedTuple):
-    """Where a machine is interrupted: the number of its stop from 1, as it begins or at its first question."""
+    """Where a machine is interrupted: the number of its task from 1, as it begins or at its first question."""
 
     half: str
-    stop: int
+    task: int
     moment: str
 
 
 def stops_of(day: Day, half: str) -> dict[int, tuple[str, bool]]:
-    """Return a machine's stops, as the program lists them before the ceremony: names, and whether somebody acts there."""
+    """Return a machine's tasks, as the program lists them before the ceremony: names, and whether somebody acts there."""
     run = day.desk.online if half == "online" else day.desk.offline
     told = run(*day.words(half), "--dry-run", "--json").json()
-    return {number: (stop["name"], bool(stop["by"])) for number, stop in enumerate(told["stops"], 1)}
+    return {number: (task["name"], bool(task["by"])) for number, task in enumerate(told["stops"], 1)}
 
 
 def stands_at(day: Day, half: str, screen: Screen, how: signal.Signals) -> Place | None:
-    """Return where a machine stands; None before its first stop.
+    """Return where a machine stands; None before its first task.
 
-    By the note that it leaves on the stick at each stop. Ctrl-C comes from somebody who reads the last heading shown:
-    at stops where nobody acts there is none.
+    By the note that it leaves on the stick at each task. Ctrl-C comes from somebody who reads the last heading shown:
+    at tasks where nobody acts there is none.
     """
     if how == signal.SIGINT:
         numbers = _HEAD.findall(screen.plain())[-1:]
@@ -55,17 +55,17 @@ def stands_at(day: Day, half: str, screen: Screen, how: signal.Signals) -> Place
 
 
 def interrupted_everywhere(
-    day: Day, how: signal.Signals, stops: dict[str, dict[int, tuple[str, bool]]]
+    day: Day, how: signal.Signals, tasks: dict[str, dict[int, tuple[str, bool]]]
 ) -> tuple[dict[str, Screen], set[Place]]:
     """Lead a ceremony to its end, and interrupt each machine the first time that it stands anywhere.
 
-    A comparison always asks, and is interrupted there; every other stop as it begins, and once more if it asks.
+    A comparison always asks, and is interrupted there; every other task as it begins, and once more if it asks.
     """
     screens = {half: day.start(half) for half in _HALVES}
     done: set[Place] = set()
 
     def counts(place: Place) -> bool:
-        return place.moment == "asked" or stops[place.half][place.stop][0] != "compare"
+        return place.moment == "asked" or tasks[place.half][place.task][0] != "compare"
 
     def new(now: dict[str, Screen], _asked: list[Asked] | None = None) -> list[Place]:
         places = [stands_at(day, half, screen, how) for half, screen in now.items() if screen.code is None]
@@ -93,11 +93,11 @@ def test_interrupted_at_every_stop_of_both_machines_it_ends_complete(
 ) -> None:
     day = Day(unpinned, ledger, "delegate-key")
     day.prove()
-    stops = {half: stops_of(day, half) for half in _HALVES}
-    assert set(NAMES) == {name for places in stops.values() for name, _ in places.values()}
-    screens, done = interrupted_everywhere(day, how, stops)
+    tasks = {half: stops_of(day, half) for half in _HALVES}
+    assert set(NAMES) == {name for places in tasks.values() for name, _ in places.values()}
+    screens, done = interrupted_everywhere(day, how, tasks)
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}
-    for half, places in stops.items():
+    for half, places in tasks.items():
         missed = [
             name
             for number, (name, acts) in places.items()
@@ -105,7 +105,7 @@ def test_interrupted_at_every_stop_of_both_machines_it_ends_complete(
             and not {Place(half, number, "begun"), Place(half, number, "asked")} & done
         ]
         assert missed == [], half
-    asked_at = {stops[place.half][place.stop][0] for place in done if place.moment == "asked"}
+    asked_at = {tasks[place.half][place.task][0] for place in done if place.moment == "asked"}
     assert {"begin", "compare", "preflight", "sign", "seal"} <= asked_at
     report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
     assert report["complete"], report["missing"]

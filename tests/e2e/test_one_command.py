@@ -26,8 +26,8 @@ AT_MOST = Read(commands=4, typed=24, enters=12, rows=260)
 class Day:
     """A day on which a ceremony is led: the plan on both machines, and a folder through which documents cross."""
 
-    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str, *, light: bool = False) -> None:
-        self.desk, self.ledger, self.light = desk, ledger, light
+    def __init__(self, desk: BothMachines, ledger: Ledger, ceremony: str, *, by_qr: bool = False) -> None:
+        self.desk, self.ledger, self.by_qr = desk, ledger, by_qr
         text = desk.write_plan(ceremony).read_text()
         text, count = re.subn(r"(?m)^roles = .*$", 'roles = ["signer", "facilitator", "witness"]', text)
         assert count == 1
@@ -42,7 +42,7 @@ class Day:
         }
         self.exchange = desk.path("stick")
         self.exchange.mkdir()
-        for half in self.plans if light else ():
+        for half in self.plans if by_qr else ():
             self.pictures(half).mkdir()
 
     def folder(self, half: str) -> Path:
@@ -50,7 +50,7 @@ class Day:
 
     def words(self, half: str) -> tuple[object, ...]:
         device = ("--emulator", self.ledger.port) if half == "offline" else ()
-        crossing = ("--qr", self.pictures(half)) if self.light else ("--exchange", self.exchange)
+        crossing = ("--qr", self.pictures(half)) if self.by_qr else ("--exchange", self.exchange)
         return ("ceremony", "run", self.plans[half], *crossing, *device)
 
     def pictures(self, half: str) -> Path:
@@ -116,12 +116,12 @@ LED = ("delegate-key", "referral-code", "market-close")
 
 
 @pytest.mark.parametrize(
-    ("ceremony", "light"), [*((name, False) for name in LED), *((name, True) for name in LED[-draws(1, 3) :])]
+    ("ceremony", "by_qr"), [*((name, False) for name in LED), *((name, True) for name in LED[-draws(1, 3) :])]
 )
 def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
-    unpinned: BothMachines, reader: Reader, ceremony: str, *, light: bool
+    unpinned: BothMachines, reader: Reader, ceremony: str, *, by_qr: bool
 ) -> None:
-    day = Day(unpinned, reader.ledger, ceremony, light=light)
+    day = Day(unpinned, reader.ledger, ceremony, by_qr=by_qr)
     if ceremony == "delegate-key":
         day.prove()
     screens = {half: day.start(half) for half in ("online", "offline")}
@@ -135,12 +135,12 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
         names = ", ".join(name for name in ("report.html", "report.pdf") if (folder / name).exists())
         assert f"Open {names} in\n" in screens[told["machine"]].plain()
     found = count(screens, asked)
-    print(f"{ceremony} {'by light' if light else 'by files'}: {found}")
+    print(f"{ceremony} {'by QR codes' if by_qr else 'by files'}: {found}")
     assert all(done <= most for done, most in zip(found, AT_MOST, strict=True)), f"{found}\n{_told(screens)}"
     assert {half: screen.unread() for half, screen in screens.items()} == {"online": [], "offline": []}
     again = day.start("offline")  # on a screen that was closed, the words of the signatures can be read once more
     assert [each.typed for each in lead({"offline": again}, lambda *_: "Yes")] == (
-        ["Yes"] * 2 if light else []
+        ["Yes"] * 2 if by_qr else []
     )  # and both pages
     assert (again.code, words_on(again, "signatures")) == (0, words_on(screens["offline"], "signatures")), again.shown
 
@@ -149,7 +149,7 @@ def test_by_pictures_an_early_enter_at_the_seal_does_not_strand_the_signatures(
     unpinned: BothMachines, ledger: Ledger
 ) -> None:
     """Nobody took pictures of the signatures' page before the one of the evidence: the same command shows it again."""
-    day, runs = Day(unpinned, ledger, "referral-code", light=True), list[int]()
+    day, runs = Day(unpinned, ledger, "referral-code", by_qr=True), list[int]()
     came = {"Hand the signatures over": "signatures.json", "Hand this machine's evidence": "offline-transcript.jsonl"}
 
     def early(machine: str, question: str, screens: dict[str, Screen]) -> str | None:

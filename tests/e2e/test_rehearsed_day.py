@@ -100,7 +100,7 @@ def test_a_first_terminal_that_is_closed_is_told_on_the_second_and_how_to_begin_
     assert "cannot be resumed" in re.sub(r"\s+", " ", again.plain())
 
 
-def test_people_do_not_rehearse_by_light_on_one_machine(tmp_path: Path) -> None:
+def test_people_do_not_rehearse_by_qr_on_one_machine(tmp_path: Path) -> None:
     screen = Screen(ONLINE, "rehearse", "--channel", "qr", "--folder", tmp_path / "day", "--offline-command", OFFLINE)
     assert screen.end() == 2
     assert "--yes" in screen.plain()

@@ -94,7 +94,7 @@ def test_a_transaction_is_signed_with_no_more_of_them(desk: BothMachines) -> Non
     require_small(found, mapped)
 
 
-def test_what_comes_by_light_is_read_elsewhere_and_shown_as_a_page_here(desk: BothMachines, ledger: Ledger) -> None:
+def test_what_comes_by_qr_is_read_elsewhere_and_shown_as_a_page_here(desk: BothMachines, ledger: Ledger) -> None:
     plan = desk.write_plan("delegate-key")
     desk.prove(plan)
     shown = desk.online("prepare", plan, "--qr", "--json").json()

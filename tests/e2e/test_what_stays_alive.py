@@ -155,7 +155,7 @@ def test_a_person_at_a_terminal_removes_what_is_over_and_nothing_without_the_who
         assert len(copies(desk)) == left
 
 
-def test_what_came_or_went_by_light_is_removed_with_its_pages(desk: BothMachines, ledger: Ledger) -> None:
+def test_what_came_or_went_by_qr_is_removed_with_its_pages(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("referral-code")
     sign(desk, ledger, plan, requests, "first")
     shown = desk.offline("show", desk.path("first.json"), "--as", "page")

@@ -38,6 +38,10 @@ def _deployment(**changed: Any) -> Deployment:
 # ---- the whole catalogue ---------------------------------------------------------------------------------------------
 
 
+def test_every_struct_and_call_that_ships_has_its_words() -> None:
+    assert set(DESCRIBED_INTENTS) == {*CATALOGUE, *CALLS, DELEGATED_ACTION}
+
+
 def test_every_struct_is_there_once_under_its_domain_with_the_type_that_others_encode() -> None:
     found = {}
     for folder, step in STEPS:

@@ -167,7 +167,7 @@ def test_nothing_is_shown_of_it(show: str, error: type[Exception]) -> None:
         raise Shown
 
     request, where = pinned(show)
-    state = SimpleNamespace(signed=lambda _: None)
+    state = SimpleNamespace(kept_signature=lambda _: None)
     desk: Any = SimpleNamespace(used=UsedNonces(), proofs=frozenset(), state=state, look=happened, show=happened)
     with pytest.raises(error):
         sign_item(request, where, desk)

@@ -83,13 +83,13 @@ def test_a_development_build_is_refused_but_in_a_rehearsal(version: bytes) -> No
     with pytest.raises(NotReleased, match="development build") as caught:
         open_app(Scripted(app_named(b"Ethereum", version)))
     assert "install the released app" in caught.value.do
-    assert isinstance(open_app(Scripted(app_named(b"Ethereum", version)), rehearsal=True), EthereumApp)
+    assert isinstance(open_app(Scripted(app_named(b"Ethereum", version)), any_build=True), EthereumApp)
 
 
 @pytest.mark.parametrize("version", [b"1.21.9-dev", b"1.21.9"])
 def test_an_older_build_is_refused_in_a_rehearsal_too(version: bytes) -> None:
     with pytest.raises(AppTooOld):
-        open_app(Scripted(app_named(b"Ethereum", version)), rehearsal=True)
+        open_app(Scripted(app_named(b"Ethereum", version)), any_build=True)
 
 
 def test_over_loopback_a_development_build_is_taken_and_over_usb_it_is_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,7 +141,7 @@ def test_no_signature_is_in_the_transcript(state: OfflineHome) -> None:
 def test_a_resumed_ceremony_does_not_ask_the_device_again(state: OfflineHome) -> None:
     first, _, _ = _sign(state, _item("open"))
     again, _, asked = _sign(state, _item("open"))
-    assert (again.signed, again.code, asked) == (first.signed, ExitCode.DONE, 0)
+    assert (again.answer, again.code, asked) == (first.answer, ExitCode.DONE, 0)
 
 
 @pytest.mark.parametrize(
@@ -160,7 +160,7 @@ def test_what_clashes_with_an_earlier_signature_never_reaches_the_device(
 ) -> None:
     assert _sign(state, _item(first))[0].code == ExitCode.DONE
     result, shown, asked = _sign(state, _item(second, **message))
-    assert (result.signed.result, result.signed.why, result.code, asked) == ("refused", check, ExitCode.REFUSED, 0)
+    assert (result.answer.result, result.answer.why, result.code, asked) == ("refused", check, ExitCode.REFUSED, 0)
     assert [v.check for v in shown if v.result == "refused"] == [check]
     assert state.transcript.entries()[-1].data["checks"] == [check]
 
@@ -177,7 +177,7 @@ def test_within_one_run_the_ledger_grows_with_each_signature(state: OfflineHome)
     for case in (_item("open"), _item("open", _nonce="99")):
         app = FakeApp(case)
         station = _desk(state, ledger, app)
-        codes.append(sign_item(case.request, case.situation, station).signed.why)
+        codes.append(sign_item(case.request, case.situation, station).answer.why)
     assert codes == ["", "NONCE-PENDING"]
 
 

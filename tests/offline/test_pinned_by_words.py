@@ -16,7 +16,7 @@ from airlock_offline.cli.trust import pin_struct
 from airlock_offline.confinement import command as confine
 from airlock_offline.confinement import command as needs
 from airlock_offline.home import OfflineHome
-from airlock_offline.preflight.page import preflight_verdict_lines, told_lines
+from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import UsageError
 from airlock_shared.plan.reader import parse_plan
@@ -100,11 +100,11 @@ def test_where_it_is_led_the_page_has_what_is_not_in_order_and_counts_the_rest()
     line = {"group": "disk", "what": "space", "found": "enough", "verdict": "ok", "do": "", "check": ""}
     doubt = {**line, "what": "camera", "verdict": "LOOK", "do": "clean it"}
     report = {"production": True, "airlock": "1", "time_utc": "now", "lines": [line, doubt, line], "refused": []}
-    short = "\n".join((*told_lines(report, whole=False), *preflight_verdict_lines(report, whole=False)))
+    short = "\n".join((*report_lines(report, whole=False), *preflight_verdict_lines(report, whole=False)))
     assert ("space" in short, "camera" in short, "do: clean it" in short) == (False, True, True)
     assert "\nin order: 2 of 3 lines\nNo line is refused.\n" in short
     refused = report | {"lines": [line, {**doubt, "verdict": "REFUSED"}], "refused": ["AIRGAP-ROUTE"]}
-    shown = "\n".join((*told_lines(refused, whole=False), *preflight_verdict_lines(refused, whole=False)))
+    shown = "\n".join((*report_lines(refused, whole=False), *preflight_verdict_lines(refused, whole=False)))
     assert ("camera" in shown, "REFUSED: AIRGAP-ROUTE" in shown) == (True, True)
 
 
@@ -119,9 +119,9 @@ def test_what_is_typed_from_the_kits_paper_is_not_on_the_page() -> None:
         "check": "",
     }
     report = {"production": True, "airlock": "1", "time_utc": "now", "lines": [line, {**line, "what": "medium"}]}
-    assert words.split()[0] in "\n".join(told_lines(report))
-    assert words.split()[0] not in "\n".join(told_lines(report, kit=False))
-    assert words.split()[0] not in "\n".join(told_lines(report, kit=False, whole=False))
+    assert words.split()[0] in "\n".join(report_lines(report))
+    assert words.split()[0] not in "\n".join(report_lines(report, kit=False))
+    assert words.split()[0] not in "\n".join(report_lines(report, kit=False, whole=False))
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from airlock_offline.confinement.command import UNCONFINED, Confinement
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import Need
 from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_production, require_isolation
-from airlock_offline.preflight.page import as_rehearsal
+from airlock_offline.preflight.page import as_notes
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.host.files import (
@@ -92,17 +92,15 @@ def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: MachineProbes) -> None:
-    [line, *_] = as_rehearsal(airgap_lines(connected))
+    [line, *_] = as_notes(airgap_lines(connected))
     assert (line.verdict, line.check) == (LOOK, "AIRGAP-INTERFACE")
     assert line.do.startswith("production refuses this; ")
 
 
 def test_a_rehearsal_excuses_nothing_but_the_air_gap(connected: MachineProbes) -> None:
     lines = [line._replace(check="KIT-INSTALLED") for line in airgap_lines(connected)]
-    assert [line.verdict for line in as_rehearsal(lines) if line.check] == [
-        line.verdict for line in lines if line.check
-    ]
-    assert REFUSED in {line.verdict for line in as_rehearsal(lines)}
+    assert [line.verdict for line in as_notes(lines) if line.check] == [line.verdict for line in lines if line.check]
+    assert REFUSED in {line.verdict for line in as_notes(lines)}
 
 
 # ---- before the Ledger --------------------------------------------------------------------------------------------

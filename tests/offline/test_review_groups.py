@@ -348,7 +348,7 @@ class Desk:
     def sign(self, at: int) -> str:
         self.come_to(at)
         result = sign_item(self.requests[at], self.situation, self.station, self.pages.answers)
-        return result.signed.result
+        return result.answer.result
 
 
 def test_one_yes_signs_the_rows_of_its_page_and_is_on_record_before(tmp_path: Path) -> None:
@@ -388,7 +388,7 @@ def test_a_row_that_was_altered_after_its_page_is_asked_about_by_itself(tmp_path
     item = desk.requests[3]
     shown: list[str] = []
     station = desk.station._replace(show=lambda each: shown.append(each.received.request.step))
-    result = sign_item(item, desk.situation, station, desk.pages.answers).signed.result
+    result = sign_item(item, desk.situation, station, desk.pages.answers).answer.result
     asked = len(desk.table.asked)
     assert (shown, result, asked) in (
         (["desk-004"], "signed", 1),

@@ -108,7 +108,7 @@ def main():
         pages.ask("Sign?")
         return sorted(pages.opened)
     pages.show([], [], arguments["lines"])
-    answer = pages.beside(Slow()).exchange(b"", person=arguments.get("person", True))
+    answer = pages.with_list(Slow()).exchange(b"", person=arguments.get("person", True))
     return repr(answer)
 
 
@@ -269,7 +269,7 @@ def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
         assert reader.ended() == ["asked", True]
 
 
-# ---- the page that decides -------------------------------------------------------------------------------------------
+# ---- the page that decides ------------------------------------------------------------------------------------------
 
 FIVE = ["WHAT IS SIGNED", "  what        all of it"]
 QUESTION = "Type Yes to go on, anything else to stop: "

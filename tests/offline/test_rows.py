@@ -19,7 +19,7 @@ from airlock_offline.signing.rows import noted, row, value_rows
 from airlock_shared.cli.terminal import explain_error, rows
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.decisions import Decision
-from airlock_shared.text.safe import WIDTH, beside, columns, is_visible
+from airlock_shared.text.safe import WIDTH, columns, is_visible, labelled_rows
 from airlock_shared.units import ADDRESS
 from airlock_shared.venue.kinds import LEAF_KINDS, field
 
@@ -66,8 +66,8 @@ def test_a_text_that_nobody_made_safe_does_not_begin_a_row(text: str) -> None:
     laid_out = (
         row("label", text),
         row(text, "value"),
-        beside("  1  ", text),
-        beside("  ", text),
+        labelled_rows("  1  ", text),
+        labelled_rows("  ", text),
         rows("  got: ", text),
     )
     for lines in (list(noted("NOTE", text))[1:], *map(list, laid_out)):
@@ -79,17 +79,17 @@ def test_a_text_that_nobody_made_safe_does_not_begin_a_row(text: str) -> None:
 
 @given(st.text(max_size=300), st.sampled_from(["", "  ", "  label   ", "REFUSED  "]))
 def test_no_text_leaves_its_column(text: str, label: str) -> None:
-    first, *rest = beside(label, text)
+    first, *rest = labelled_rows(label, text)
     assert first.startswith(label)
     assert all(line.startswith(" " * len(label)) for line in rest)
     require_rows([first, *rest])
 
 
 def test_what_is_safe_already_stays_as_it_is() -> None:
-    assert list(beside("  ", "a \\u{a} b \\\\ c")) == ["  a \\u{a} b \\\\ c"]
+    assert list(labelled_rows("  ", "a \\u{a} b \\\\ c")) == ["  a \\u{a} b \\\\ c"]
 
 
-# ---- the terminal --------------------------------------------------------------------------------------------------------
+# ---- the terminal ---------------------------------------------------------------------------------------------------
 
 
 def shown_at(width: int, *words: object) -> tuple[int, str]:

@@ -72,7 +72,7 @@ def test_what_another_terminal_signed_meanwhile_is_refused_after_the_yes(tmp_pat
     table, other = Table(tmp_path, ledger()), Table(tmp_path, ledger())
     during(table, lambda: sign(other, renonced(step, "99")))
     result = sign(table, case(step))
-    assert (result.code, result.signed.why) == (ExitCode.REFUSED, "NONCE-PENDING")
+    assert (result.code, result.answer.why) == (ExitCode.REFUSED, "NONCE-PENDING")
     assert table.asked_of_the_device == []
     assert any("NONCE-PENDING" in line for line in table.told)
     assert table.events == ["signing", "signed", "refused"]
@@ -81,7 +81,7 @@ def test_what_another_terminal_signed_meanwhile_is_refused_after_the_yes(tmp_pat
 def test_the_same_document_in_two_terminals_is_signed_by_the_device_once(tmp_path: Path) -> None:
     table, other = Table(tmp_path, ledger()), Table(tmp_path, ledger())
     during(table, lambda: sign(other, case()))
-    assert sign(table, case()).signed == other.state.signed(sign(other, case()).signed.digest)
+    assert sign(table, case()).answer == other.state.kept_signature(sign(other, case()).answer.digest)
     assert (table.asked_of_the_device, table.events) == ([], ["signing", "signed"])
 
 
@@ -100,7 +100,7 @@ def test_who_thinks_for_too_long_is_told_so_and_the_device_is_not_asked(
     table = Table(tmp_path, ledger())
     during(table, lambda: setattr(table, "now_ms", NOW_MS + later_ms))
     result = sign(table, case(step))
-    assert (result.code, result.signed.result, result.signed.why) == (ExitCode.EXPIRED, "refused", why)
+    assert (result.code, result.answer.result, result.answer.why) == (ExitCode.EXPIRED, "refused", why)
     assert (table.asked_of_the_device, table.events) == ([], ["refused"])
 
 
@@ -108,7 +108,7 @@ def test_a_clock_that_was_contradicted_meanwhile_is_refused_after_the_yes(tmp_pa
     table = Table(tmp_path, ledger())
     during(table, lambda: table.state.transcript.record(CONTRADICTED, {"uncertainty_s": 60}, NOW_MS))
     result = sign(table, case())
-    assert (result.code, result.signed.why, table.asked_of_the_device) == (ExitCode.EXPIRED, "TIME-CLOCK", [])
+    assert (result.code, result.answer.why, table.asked_of_the_device) == (ExitCode.EXPIRED, "TIME-CLOCK", [])
 
 
 def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_review(
@@ -192,7 +192,7 @@ def test_the_reservation_is_on_the_disk_before_the_device_is_asked(tmp_path: Pat
     table.exchange = looked  # type: ignore[method-assign]
     result = sign(table, case())
     first = seen[Ins.EIP712_DEFINITION]
-    assert (first.event, first.data["digest"], first.data["step"]) == ("signing", result.signed.digest, STEP)
+    assert (first.event, first.data["digest"], first.data["step"]) == ("signing", result.answer.digest, STEP)
     assert first.data["nonce"] == case().payload["message"]["nonce"]
     assert first.data == {
         k: v for k, v in table.state.transcript.entries()[-1].data.items() if k not in ("shown", "app")
@@ -214,7 +214,7 @@ def begun(home: Path, step: str = STEP) -> Table:
 def test_a_reservation_without_an_end_counts_as_signed_and_is_named_as_what_it_is(tmp_path: Path) -> None:
     assert begun(tmp_path).events == ["signing"]
     table = Table(tmp_path, ledger())
-    assert sign(table, renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+    assert sign(table, renonced(STEP, "99")).answer.why == "NONCE-PENDING"
     used = nonces_of(table.state.transcript.entries())
     digest = "0x" + case_of(good(STEP)).digest.hex()
     assert used.begun_ms(digest) == NOW_MS
@@ -237,7 +237,7 @@ def test_what_was_begun_is_resumed_with_the_same_digest(tmp_path: Path) -> None:
 def test_what_was_begun_without_a_deadline_counts_for_ever(tmp_path: Path) -> None:
     begun(tmp_path, "take-profit")
     table = Table(tmp_path, ledger())
-    assert sign(table, renonced("take-profit", "99")).signed.why == "NONCE-PENDING"
+    assert sign(table, renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
 
 
 def test_a_no_on_the_device_frees_the_step(tmp_path: Path) -> None:
@@ -286,15 +286,15 @@ def test_a_success_that_cannot_be_read_counts_as_signed(tmp_path: Path, reply: b
         sign(table, case())
     assert table.events[0] == "signing"
     assert "not-signed" not in table.events
-    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).answer.why == "NONCE-PENDING"
 
 
 def test_what_was_signed_at_another_time_is_not_freed_by_a_later_no(tmp_path: Path) -> None:
     sign(Table(tmp_path, ledger()), case())
     for kept in (tmp_path / "signed").iterdir():
         kept.unlink()
-    assert sign(Table(tmp_path, ledger(screens=lambda _: False)), case()).signed.result == "declined"
-    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+    assert sign(Table(tmp_path, ledger(screens=lambda _: False)), case()).answer.result == "declined"
+    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).answer.why == "NONCE-PENDING"
 
 
 # ---- what the device has signed -------------------------------------------------------------------------------------
@@ -314,8 +314,8 @@ def test_a_signature_after_its_time_is_recorded_and_not_handed_over(
 ) -> None:
     table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + later_ms)))
     result = sign(table, case(step))
-    assert (result.code, result.signed.result, result.signed.why) == (ExitCode.EXPIRED, "refused", why)
-    assert result.signed.signature == ""
+    assert (result.code, result.answer.result, result.answer.why) == (ExitCode.EXPIRED, "refused", why)
+    assert result.answer.signature == ""
     assert (table.events, table.kept()) == (["signing", "signed-late", "refused"], [])
     late = next(entry for entry in table.state.transcript.entries() if entry.event == "signed-late")
     assert (late.data["step"], late.data["shown"]) == (step, "fields")
@@ -325,7 +325,7 @@ def test_a_signature_after_its_time_is_recorded_and_not_handed_over(
 def test_a_late_signature_spends_its_nonce(tmp_path: Path) -> None:
     table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + 60 * MINUTE)))
     sign(table, case("take-profit"))
-    assert sign(Table(tmp_path, ledger()), renonced("take-profit", "99")).signed.why == "NONCE-PENDING"
+    assert sign(Table(tmp_path, ledger()), renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
 
 
 def test_a_signature_in_the_plans_margin_is_in_time(tmp_path: Path) -> None:
@@ -397,7 +397,7 @@ def test_a_signature_that_cannot_be_recorded_is_told_and_not_handed_over(
         sign(table, case())
     monkeypatch.setattr(os, "write", write)
     assert (table.events, table.kept()) == (["signing"], [])
-    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).signed.why == "NONCE-PENDING"
+    assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).answer.why == "NONCE-PENDING"
     assert sign(Table(tmp_path, ledger()), case()).code == ExitCode.DONE
 
 
@@ -409,7 +409,7 @@ def test_a_signature_that_is_on_record_and_cannot_be_kept_is_told_as_signed(
 
     table = Table(tmp_path, ledger())
     with monkeypatch.context() as patches:
-        patches.setattr(OfflineHome, "keep_signed", full)
+        patches.setattr(OfflineHome, "keep_signature", full)
         with pytest.raises(UsageError, match="the Ledger has signed step desk-key, but"):
             sign(table, case())
     assert (table.events, table.kept()) == (["signing", "signed"], [])
@@ -423,7 +423,7 @@ def test_a_no_at_the_question_reserves_nothing(tmp_path: Path) -> None:
         raise Declined("no")
 
     during(table, no)
-    assert sign(table, case()).signed.result == "declined"
+    assert sign(table, case()).answer.result == "declined"
     assert table.events == ["declined"]
 
 
@@ -435,7 +435,7 @@ def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the
     table.state.transcript.record("ceremony-begun", begun, NOW_MS)
     during(table, lambda: table.state.transcript.record("ceremony-ended", over, NOW_MS))
     result = sign_item(case(STEP), situation()._replace(plan=agreed), table.station)
-    assert (result.code, result.signed.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
+    assert (result.code, result.answer.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
     assert table.asked_of_the_device == []
 
 

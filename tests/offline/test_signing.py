@@ -121,7 +121,7 @@ def refusal_of(table: Table, item: Request) -> str:
 def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger())
     result = sign_item(case(), situation(), table.station)
-    assert (result.code, result.signed.result, result.signed.shown) == (ExitCode.DONE, "signed", "fields")
+    assert (result.code, result.answer.result, result.answer.shown) == (ExitCode.DONE, "signed", "fields")
     assert table.events == ["signing", "signed"]
     assert len(table.kept()) == len(table.asked) == 1
 
@@ -131,7 +131,7 @@ def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Pa
     result = sign_item(
         case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), situation(), table.station
     )
-    assert (result.signed.result, result.signed.why) == ("refused", "SIGNER-RULE")
+    assert (result.answer.result, result.answer.why) == ("refused", "SIGNER-RULE")
     assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
 
 
@@ -139,21 +139,21 @@ def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Pa
 def test_a_delegate_that_did_not_prove_its_key_never_reaches_the_device(tmp_path: Path, proofs: frozenset[str]) -> None:
     table = Table(tmp_path, ledger())
     result = sign_item(case(), situation(), table.station._replace(proofs=proofs))
-    assert (result.code, result.signed.why) == (ExitCode.REFUSED, "PROOF-DELEGATE")
+    assert (result.code, result.answer.why) == (ExitCode.REFUSED, "PROOF-DELEGATE")
     assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
 
 
 def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger(), yes=False)
     result = sign_item(case(), situation(), table.station)
-    assert (result.code, result.signed.result) == (ExitCode.DECLINED, "declined")
+    assert (result.code, result.answer.result) == (ExitCode.DECLINED, "declined")
     assert [apdu[:4].hex() for apdu in table.sent] == ["b0010000", "e0020000"]
     assert (table.asked_of_the_device, table.kept(), table.events) == ([], [], ["declined"])
 
 
 def test_a_no_on_the_device_is_a_declined_item(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger(screens=lambda _: False))
-    assert sign_item(case(), situation(), table.station).signed.result == "declined"
+    assert sign_item(case(), situation(), table.station).answer.result == "declined"
     assert (table.kept(), table.events) == ([], ["signing", "not-signed", "declined"])
 
 
@@ -256,7 +256,7 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
 def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_says_no(tmp_path: Path) -> None:
     table, opinion, order = Table(tmp_path, ledger(), yes=False), Answers(bytes), []
     station = table.station._replace(opinion=opinion, show=lambda *_: order.append(opinion.begun[-1].ended))
-    assert sign_item(case(), situation(), station).signed.result == "declined"
+    assert sign_item(case(), situation(), station).answer.result == "declined"
     assert (order, len(opinion.begun), opinion.begun[0].ended) == ([False], 1, True)
 
 
@@ -278,9 +278,9 @@ def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_
 
 def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tmp_path: Path) -> None:
     first = Table(tmp_path, ledger())
-    signed = sign_item(case(), situation(), first.station).signed
+    signed = sign_item(case(), situation(), first.station).answer
     again = Table(tmp_path, ledger(), ledger=nonces_of(first.state.transcript.entries()))
-    assert sign_item(case(), situation(), again.station).signed == signed
+    assert sign_item(case(), situation(), again.station).answer == signed
     assert (again.asked, again.sent) == ([], [])
     [kept] = again.kept()
     text = kept.read_text()
@@ -298,7 +298,7 @@ def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcr
     sign_item(case(), situation(), first.station)
     for known in (first.station.used, nonces_of(first.state.transcript.entries())):
         table = Table(tmp_path / "other", ledger(), ledger=known)
-        assert sign_item(case(change=renonced), situation(), table.station).signed.why == "NONCE-USED"
+        assert sign_item(case(change=renonced), situation(), table.station).answer.why == "NONCE-USED"
         assert (table.asked, table.sent) == ([], [])
 
 

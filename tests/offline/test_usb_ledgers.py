@@ -45,7 +45,7 @@ def bus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[UsbBus]:
 
 def told(path: str | None = None, model: str = "") -> AirlockError:
     """Open a Ledger and return what is wrong with it."""
-    device = Device(None, path, told_for=model)
+    device = Device(None, path, named_model=model)
     try:
         with pytest.raises(AirlockError) as caught:
             device.app()
@@ -91,14 +91,14 @@ def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbB
     assert type(found) is status.DeviceNotFound
     assert all(part in found.what for part in ("more than one", FIRST, SECOND))
     assert "--ledger" in found.do
-    device = Device(None, SECOND, told_for="flex")
+    device = Device(None, SECOND, named_model="flex")
     device.app()
     device.close()
     assert (first.apdus, bool(second.apdus), device.model) == ([], True, "flex")
 
 
 @pytest.mark.parametrize(
-    ("product_id", "told_for", "said", "do"),
+    ("product_id", "named_model", "said", "do"),
     [
         (0x7011, "nanosp", "is a Flex, and --model, or [ledger] model of config.toml, says Nano S Plus", "leave the"),
         (0x0007, "nanosp", "is a Flex", "it is read from the Ledger"),
@@ -108,20 +108,20 @@ def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbB
     ],
 )
 def test_a_ledger_of_another_model_than_the_one_named_is_asked_for_nothing(
-    bus: UsbBus, product_id: int, told_for: str, said: str, do: str
+    bus: UsbBus, product_id: int, named_model: str, said: str, do: str
 ) -> None:
     plugged = bus.plug(product_id)
-    found = told(model=told_for)
+    found = told(model=named_model)
     assert (type(found), said in found.what, do in found.do) == (status.WrongModel, True, True)
     assert plugged.apdus == []
 
 
-@pytest.mark.parametrize(("product_id", "told_for"), [(0x5011, "nanosp"), (0xA011, "nanosp"), (0x5011, "")])
+@pytest.mark.parametrize(("product_id", "named_model"), [(0x5011, "nanosp"), (0xA011, "nanosp"), (0x5011, "")])
 def test_the_model_that_is_named_and_one_that_nobody_knows_are_used(
-    bus: UsbBus, product_id: int, told_for: str
+    bus: UsbBus, product_id: int, named_model: str
 ) -> None:
     bus.plug(product_id)
-    device = Device(None, None, told_for=told_for)
+    device = Device(None, None, named_model=named_model)
     device.app()
     device.close()
 
@@ -184,7 +184,7 @@ def test_a_ledger_that_is_still_open_is_looked_at_anew(bus: UsbBus) -> None:
 
 def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbBus) -> None:
     bus.plug(0xA011, seed=SEED)
-    device = Device(None, None, told_for="nanosp")
+    device = Device(None, None, named_model="nanosp")
     look(device)
     assert (device.model, device.listed) == ("nanosp", "nanosp")
 
@@ -395,7 +395,7 @@ def here(bus: UsbBus, tmp_path: Path) -> AtTheTable:
 
 def test_a_review_that_takes_a_quarter_of_an_hour_is_waited_for(here: AtTheTable) -> None:
     here.plugged.during_review = [lambda: None] * 900
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
     assert here.plugged.reads_during_review == 900
     assert here.table.events == ["signing", "signed"]
 
@@ -409,7 +409,7 @@ def test_unplugged_during_a_review_it_says_so_and_the_same_command_signs_afterwa
     assert "plug it in again" in caught.value.do
     assert here.table.kept() == []
     here.plugged = bus.plug(path=SECOND, seed=SEED)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus: UsbBus, here: AtTheTable) -> None:
@@ -419,7 +419,7 @@ def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus:
         other.close()
 
     here.table.station = here.table.station._replace(ask=beside)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 @pytest.mark.parametrize(
@@ -442,7 +442,7 @@ def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_re
     assert here.table.events == []
     here.table.station = station
     bus.plug(seed=SEED)
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, here: AtTheTable) -> None:
@@ -454,7 +454,7 @@ def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, 
     with pytest.raises(usb.Replugged, match="plugged in again, or an app was opened or closed"):
         here.sign()
     assert here.table.kept() == []
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 @pytest.mark.parametrize(
@@ -472,12 +472,12 @@ def test_locked_or_closed_during_a_review_nothing_was_signed(
     with pytest.raises(error, match=said):
         here.sign()
     assert here.table.events == ["signing", "not-signed"]
-    assert here.sign().signed.result == "signed"
+    assert here.sign().answer.result == "signed"
 
 
 def test_refused_on_the_device_it_is_declined(here: AtTheTable) -> None:
     here.plugged.during_review = [lambda: here.plugged.answer_instead(0x5501)]
-    assert here.sign().signed.result == "declined"
+    assert here.sign().answer.result == "declined"
 
 
 def test_ctrl_c_during_a_review_ends_within_one_read_and_says_what_to_do(here: AtTheTable) -> None:

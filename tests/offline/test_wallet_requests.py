@@ -22,7 +22,7 @@ from airlock_offline.wallets.requests import (
 )
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import SignaturesHeader, Signed
+from airlock_shared.documents.signatures import Answer, SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import recover
@@ -200,7 +200,7 @@ def test_a_plan_with_more_steps_is_refused_and_so_is_another_step() -> None:
 # ---- the answer -----------------------------------------------------------------------------------------------------
 
 FINGERPRINT = "ab" * 32
-SIGNED = Signed(**SIGNATURES["desk-key"])
+SIGNED = Answer(**SIGNATURES["desk-key"])
 ASKED = WalletRequest("desk-key", SIGNED.digest, TREASURY, int(DataType.TYPED_DATA), str(ID))
 HEADER = SignaturesHeader("2026-09-everything", FINGERPRINT, False, GENESIS, NOW_MS)
 
@@ -220,9 +220,9 @@ def test_a_request_without_an_id_is_answered_without_one() -> None:
     assert answer_of(ASKED._replace(request_id=""), HEADER, [SIGNED]).request_id is None
 
 
-WRONG: dict[str, tuple[list[Signed], str]] = {
+WRONG: dict[str, tuple[list[Answer], str]] = {
     "another step": ([SIGNED._replace(step="referral")], "PLAN-STEPS"),
-    "two steps": ([SIGNED, Signed(**SIGNATURES["referral"])], "PLAN-STEPS"),
+    "two steps": ([SIGNED, Answer(**SIGNATURES["referral"])], "PLAN-STEPS"),
     "nothing": ([], "PLAN-STEPS"),
     "another digest": ([SIGNED._replace(digest="0x" + "00" * 32)], "SIG-DIGEST"),
     "another's signature": ([SIGNED._replace(signature=SIGNATURES["referral"]["signature"])], "SIG-SIGNER"),
@@ -232,7 +232,7 @@ WRONG: dict[str, tuple[list[Signed], str]] = {
 
 
 @pytest.mark.parametrize(("signed", "check"), WRONG.values(), ids=WRONG)
-def test_signatures_that_do_not_answer_what_was_asked_are_refused(signed: list[Signed], check: str) -> None:
+def test_signatures_that_do_not_answer_what_was_asked_are_refused(signed: list[Answer], check: str) -> None:
     with pytest.raises(Refusal) as refused:
         answer_of(ASKED, HEADER, signed)
     assert refused.value.check == check
@@ -241,7 +241,7 @@ def test_signatures_that_do_not_answer_what_was_asked_are_refused(signed: list[S
 @pytest.mark.parametrize("result", ["declined", "refused"])
 def test_what_was_not_signed_has_no_answer(result: str) -> None:
     with pytest.raises(UsageError, match=f"not signed: {result}"):
-        answer_of(ASKED, HEADER, [Signed("desk-key", result, "why")])
+        answer_of(ASKED, HEADER, [Answer("desk-key", result, "why")])
 
 
 def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: Path) -> None:

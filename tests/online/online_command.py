@@ -16,7 +16,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.ceremony import by_screens as typed_words
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.signatures import SignaturesHeader, Signed, write_signatures
+from airlock_shared.documents.signatures import Answer, SignaturesHeader, write_signatures
 from airlock_shared.ethereum.transactions import signing_hash
 from commands import FinishedCommand, asked_words, other_screen
 from online.delivering_machine import TRADER_KEY
@@ -144,7 +144,7 @@ class OnlineCommand:
             return {known.record.step: known.state.value for known in journal.submissions()}
 
 
-def sign(item: Request) -> Signed:
+def sign(item: Request) -> Answer:
     """Return the trader's signature over a request."""
     if item.transaction is not None:
         digest = signing_hash(item.payload, item.transaction)
@@ -152,4 +152,4 @@ def sign(item: Request) -> Signed:
         digest = bytes.fromhex(item.payload["digest"][2:])
     signature = TRADER_KEY.sign_recoverable(digest, hasher=None)
     rsv = "0x" + signature[:64].hex() + f"{27 + signature[64]:x}"
-    return Signed(item.step, "signed", "", "0x" + digest.hex(), rsv, item.signer, "fields", "1.22.0")
+    return Answer(item.step, "signed", "", "0x" + digest.hex(), rsv, item.signer, "fields", "1.22.0")

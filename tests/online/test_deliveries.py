@@ -10,7 +10,7 @@ import pytest
 from airlock_online.delivery.deliveries import delivery_of, match_answers
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.documents.signatures import Signed, parse_signatures
+from airlock_shared.documents.signatures import Answer, parse_signatures
 from airlock_shared.errors import Refusal
 from shared.world import DEPLOYMENT_TEXT, VECTORS, to_bytes, whole
 
@@ -38,7 +38,7 @@ def test_rehearsal_and_production_are_not_mixed() -> None:
 
 
 @pytest.mark.parametrize("signed", [SIGNED[1:], SIGNED[::-1], [SIGNED[0], *SIGNED]], ids=["missing", "moved", "more"])
-def test_other_steps_than_those_of_the_requests_are_refused(signed: list[Signed]) -> None:
+def test_other_steps_than_those_of_the_requests_are_refused(signed: list[Answer]) -> None:
     with pytest.raises(Refusal, match="PLAN-STEPS"):
         match_answers(ANSWER, signed, HEADER, REQUESTS, FINGERPRINT)
 

@@ -119,7 +119,7 @@ def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
     record = Journal.record
 
     def spy(journal: Journal, digest: str, event: OrderEvent, **told: Any) -> bool:
-        waited.append((event.type, not told["told_again"]))
+        waited.append((event.type, not told["readable_again"]))
         return record(journal, digest, event, **told)
 
     monkeypatch.setattr(Journal, "record", spy)

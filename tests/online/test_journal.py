@@ -316,9 +316,9 @@ def test_states_are_synced_to_the_disk_and_what_is_told_again_is_not(journal: Jo
     put(journal, OrderState.SENDING)
     event.listen(journal._engine, "checkout", lambda connection, *_: connection.set_trace_callback(trace))
     journal.record(DIGEST, OrderEvent(0, "A", {}), tracking_id="t-1", path=(OrderState.ACCEPTED,))
-    journal.record(DIGEST, OrderEvent(1, "B", {}), told_again=True)
+    journal.record(DIGEST, OrderEvent(1, "B", {}), readable_again=True)
     journal.record(DIGEST, OrderEvent(2, "C", {}))
-    journal.record(DIGEST, OrderEvent(3, "D", {}), path=(OrderState.FILLED,), told_again=True)
+    journal.record(DIGEST, OrderEvent(3, "D", {}), path=(OrderState.FILLED,), readable_again=True)
     assert said == ["FULL", "NORMAL", "FULL", "NORMAL"]
 
 

@@ -20,7 +20,7 @@ from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.deployment_fetch import deployment_document
 from airlock_online.preparing.meta_forms import enums_of, named_contracts, one_spelling
-from airlock_online.preparing.prepare import beside_lines, set_aside
+from airlock_online.preparing.prepare import extra_lines, set_aside
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import REPLIES, SHIPPED
@@ -50,7 +50,7 @@ def fault_of(meta: dict[str, Any], pairs: Any = None, replies: Any = REPLIES) ->
     return caught.value.what
 
 
-# ---- the meta document -----------------------------------------------------------------------------------------------
+# ---- the meta document ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("said", [True, False, None])
@@ -249,7 +249,7 @@ def test_two_contracts_of_one_name_are_refused() -> None:
         document_of(meta)
 
 
-# ---- contracts and enums in other forms -------------------------------------------------------------------------------
+# ---- contracts and enums in other forms -----------------------------------------------------------------------------
 
 A, B = (steps.meta()["addresses"][name] for name in ("usdc", "tradingStorage"))
 
@@ -340,7 +340,7 @@ def test_router_and_referral_contract_are_those_of_the_domains_where_they_are_no
     assert document_of(meta)["contracts"] == whole
 
 
-# ---- the pair catalogue ----------------------------------------------------------------------------------------------
+# ---- the pair catalogue ---------------------------------------------------------------------------------------------
 
 
 def pairs_of(*answers: object) -> list[Any]:
@@ -397,7 +397,7 @@ def test_a_part_of_a_catalogue_is_never_the_whole(pages: list[object]) -> None:
         pairs_of(*pages)
 
 
-# ---- the envelope ----------------------------------------------------------------------------------------------------
+# ---- the envelope ---------------------------------------------------------------------------------------------------
 
 
 def test_an_error_of_null_beside_ok_is_none() -> None:
@@ -415,14 +415,14 @@ def test_any_other_error_beside_ok_is_a_contradiction(error: object) -> None:
         BuilderClient(wire.url, http).ask("/x", {}, method="GET")
 
 
-# ---- beside a payload ------------------------------------------------------------------------------------------------
+# ---- extra members of a payload -------------------------------------------------------------------------------------
 
 
 def test_what_stands_beside_a_payload_is_named_and_not_carried() -> None:
     told = steps.payload("approve") | {"requestId": "a", "expires\x1b[2J": [1.5]}
-    carried, beside = set_aside(told, transaction=True)
+    carried, extra = set_aside(told, transaction=True)
     assert carried == steps.payload("approve")
-    lines = beside_lines("one", beside)
+    lines = extra_lines("one", extra)
     assert lines[1:] == ['  requestId = "a"', "  expires\\u{1b}[2J = [1.5]"]
 
 
@@ -431,15 +431,15 @@ def test_what_stands_beside_a_payload_is_named_and_not_carried() -> None:
              "maxFeePerGas", "nonce", "type", "input", "r", "yParity"],
 )  # fmt: skip
 def test_what_a_transaction_itself_may_have_is_never_set_aside(name: str) -> None:
-    carried, beside = set_aside(steps.payload("approve") | {name: "0x0"}, transaction=True)
-    assert (name in carried, beside) == (True, {})
+    carried, extra = set_aside(steps.payload("approve") | {name: "0x0"}, transaction=True)
+    assert (name in carried, extra) == (True, {})
 
 
 def test_a_meta_of_null_is_none() -> None:
     assert set_aside({"intent": "X", "meta": None}, transaction=False) == ({"intent": "X"}, {"meta": None})
 
 
-# ---- words, numbers and hashes in replies ----------------------------------------------------------------------------
+# ---- words, numbers and hashes in replies ---------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -486,7 +486,7 @@ def test_every_hash_that_a_reply_names_is_the_one_that_was_signed(
     assert desk.events[1].payload["blockNumber"] == 8
 
 
-# ---- what the configuration may say of requests ----------------------------------------------------------------------
+# ---- what the configuration may say of requests ---------------------------------------------------------------------
 
 
 def test_a_body_has_the_parts_that_it_names_and_no_others() -> None:

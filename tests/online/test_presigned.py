@@ -12,7 +12,7 @@ from eth_account import Account
 from airlock_online.cli.delivery_context import MatchedSignatures
 from airlock_online.cli.presigned import authorization_line, presigned_texts, read_presigned
 from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.text.secrets import redact
@@ -30,22 +30,22 @@ def _request(step: str, folder: str = "authorizations") -> Request:
     return request
 
 
-def _signed(step: str, key: str = KEY) -> tuple[Request, Signed]:
+def _signed(step: str, key: str = KEY) -> tuple[Request, Answer]:
     request = _request(step)
     made = Account.sign_authorization(request.payload, key)
     signature = made.r.to_bytes(32, "big") + made.s.to_bytes(32, "big") + bytes([27 + made.y_parity])
     digest = "0x" + bytes(made.authorization_hash).hex()
-    return request, Signed(
+    return request, Answer(
         step, "signed", "", digest, "0x" + signature.hex(), request.signer, "authorization", "1.22.0"
     )
 
 
-def _order(step: str = "close", result: str = "signed") -> tuple[Request, Signed]:
+def _order(step: str = "close", result: str = "signed") -> tuple[Request, Answer]:
     request = _request("close", "requests")._replace(step=step)
-    return request, Signed(step, result, digest="0x" + "00" * 32)
+    return request, Answer(step, result, digest="0x" + "00" * 32)
 
 
-def _whole(*pairs: tuple[Request, Signed]) -> MatchedSignatures:
+def _whole(*pairs: tuple[Request, Answer]) -> MatchedSignatures:
     header = parse_requests(to_bytes(good("give", "authorizations")))[0]
     return MatchedSignatures(header, list(pairs), deployment(), "", "", "")
 

@@ -18,7 +18,7 @@ from airlock_online.clients.builder_reads import (
     POSITION_COLUMNS,
     Column,
     relayed,
-    told_values,
+    values_read,
 )
 from airlock_online.speech.sections import REPLIES
 from airlock_rehearsal.services.venue.positions import PAIRS, order_json, seeded, seeded_limit
@@ -379,7 +379,7 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
     source: object = value
     for name in reversed(column.path.split(".")):
         source = {name: source}
-    [row] = told_values(source, [column])
+    [row] = values_read(source, [column])
     assert (row.raw, row.text) == (None, NOT_TOLD)
 
 
@@ -390,12 +390,12 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
 )
 @pytest.mark.parametrize("source", [None, [], "x", 5, {}, {"trade": []}, {"trade": None, "order": 1}])
 def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], source: object) -> None:
-    assert {row.text for row in told_values(source, columns)} == {NOT_TOLD}
+    assert {row.text for row in values_read(source, columns)} == {NOT_TOLD}
 
 
 def test_an_integer_is_read_whether_it_comes_as_text_or_number() -> None:
     price = next(column for column in POSITION_COLUMNS if column.path == "trade.openPrice")
     texts = {
-        told_values({"trade": {"openPrice": value}}, [price])[0].text for value in (32005000000000, "32005000000000")
+        values_read({"trade": {"openPrice": value}}, [price])[0].text for value in (32005000000000, "32005000000000")
     }
     assert texts == {"3200.5 USD (raw 32005000000000)"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airlock_online.cli.delivery_context import ToldOutcome, tally_lines
+from airlock_online.cli.delivery_context import OutcomeSummary, tally_lines
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import ExitCode
 from online.online_command import CLOSE, CODE, OnlineCommand
@@ -14,24 +14,24 @@ DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
 
 
 def test_one_order_has_no_tally() -> None:
-    assert list(tally_lines([])) == list(tally_lines([ToldOutcome("sell", "UNKNOWN", 2, UNKNOWN)])) == []
+    assert list(tally_lines([])) == list(tally_lines([OutcomeSummary("sell", "UNKNOWN", 2, UNKNOWN)])) == []
 
 
 def test_what_ended_well_is_counted_and_nobody_is_asked_for() -> None:
     told = [
-        ToldOutcome("a", "FILLED", 0, DONE),
-        ToldOutcome("b", "CONFIRMED", 0, DONE),
-        ToldOutcome("c", "FILLED", 0, DONE),
+        OutcomeSummary("a", "FILLED", 0, DONE),
+        OutcomeSummary("b", "CONFIRMED", 0, DONE),
+        OutcomeSummary("c", "FILLED", 0, DONE),
     ]
     assert list(tally_lines(told)) == ["3 orders: 1 CONFIRMED, 2 FILLED."]
 
 
 def test_what_is_open_wrong_or_odd_is_named() -> None:
     told = [
-        ToldOutcome("a", "FILLED", 1, DONE),
-        ToldOutcome("b", "UNKNOWN", 0, UNKNOWN),
-        ToldOutcome("c\x1b[2J", "", 0, ExitCode.SERVICE),
-        ToldOutcome("d", "FILLED", 0, DONE),
+        OutcomeSummary("a", "FILLED", 1, DONE),
+        OutcomeSummary("b", "UNKNOWN", 0, UNKNOWN),
+        OutcomeSummary("c\x1b[2J", "", 0, ExitCode.SERVICE),
+        OutcomeSummary("d", "FILLED", 0, DONE),
     ]
     first, second, *rest = tally_lines(told)
     assert first == "4 orders: 2 FILLED, 1 UNKNOWN, 1 stopped by an error."
@@ -42,7 +42,7 @@ def test_what_is_open_wrong_or_odd_is_named() -> None:
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:
-    lines = list(tally_lines([ToldOutcome(f"s{number}", "UNKNOWN", 0, UNKNOWN) for number in range(25)]))
+    lines = list(tally_lines([OutcomeSummary(f"s{number}", "UNKNOWN", 0, UNKNOWN) for number in range(25)]))
     assert (len(lines), lines[-1]) == (23, "  and 5 more: airlock-online status")
 
 

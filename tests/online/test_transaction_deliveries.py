@@ -11,7 +11,7 @@ from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal, UsageError
 from shared.world import DEPLOYMENT_TEXT, VECTORS, good, to_bytes
 
@@ -23,10 +23,10 @@ def deployment(**urls: str) -> Deployment:
     return read_deployment({**json.loads(DEPLOYMENT_TEXT), "base_urls": urls or {"builder": "https://venue.example"}})
 
 
-def parts(step: str) -> tuple[Request, Signed, Header]:
+def parts(step: str) -> tuple[Request, Answer, Header]:
     header, [request], _ = parse_requests(to_bytes(good(step, "transactions")))
     known = KNOWN[step]
-    signed = Signed(step, "signed", digest=known["digest"], signature=known["signature"], signer=request.signer)
+    signed = Answer(step, "signed", digest=known["digest"], signature=known["signature"], signer=request.signer)
     return request, signed, header
 
 

@@ -14,7 +14,7 @@ from airlock_online.clients.builder_reads import question_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.routes.posting import StatusTold
+from airlock_online.delivery.routes.posting import StatusRead
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
@@ -221,12 +221,12 @@ def test_the_pinned_token_is_asked_on_its_own_chain(answer: object, chain: int, 
 
 
 def cancelled(told: object, event: bool = True, places: dict[str, Any] | None = None) -> Any:
-    def status(asked: str) -> StatusTold:
+    def status(asked: str) -> StatusRead:
         assert asked == "7"
         if isinstance(told, ServiceError):
             raise told
         assert isinstance(told, dict)
-        return StatusTold(told, "", places or dict(REPLIES["twap"]), asked)
+        return StatusRead(told, "", places or dict(REPLIES["twap"]), asked)
 
     events = (OrderEvent(0, "TwapCancelled", {"twapId": "7", "transactionHash": TX}),) if event else ()
     with Wire({}) as wire, Http() as http:

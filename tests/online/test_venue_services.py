@@ -14,7 +14,7 @@ import pytest
 
 from airlock_online.clients.builder import Spacing
 from airlock_online.clients.builder_reads import used_in
-from airlock_online.clients.reply_values import delegation_told, status_word
+from airlock_online.clients.reply_values import delegation_read, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig, read_config
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
@@ -324,12 +324,12 @@ def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
     ],
 )
 def test_a_time_is_read_in_the_form_that_the_file_names(form: str, told: object, unix_s: object) -> None:
-    read = delegation_told({"on": True, "to": told}, {"enabled": "on", "expiry": "to", "time": form})
+    read = delegation_read({"on": True, "to": told}, {"enabled": "on", "expiry": "to", "time": form})
     assert (read["isEnabled"], read["expiry"]) == (True, unix_s)
 
 
 def test_a_delegate_of_whom_two_things_are_told_is_told_nothing() -> None:
-    assert "isEnabled" not in delegation_told(
+    assert "isEnabled" not in delegation_read(
         {"active": True, "isEnabled": False}, {**REPLIES["delegation"], "enabled": "active"}
     )
 

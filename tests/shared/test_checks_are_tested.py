@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import re
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 import airlock_shared
-from airlock_shared.checks import agreement, authorization, times, transaction
+from airlock_shared import checks
+from airlock_shared.checks import agreement, authorization, foreseen, times, transaction
 from airlock_shared.checks import intent as payload
 from airlock_shared.checks import judge as judge_module
 from airlock_shared.checks.catalogue import ALL_CHECKS, CHECKS_BY_ID, READINGS
@@ -82,6 +86,69 @@ def test_every_check_that_runs_is_in_the_table() -> None:
         "TIME-CLOCK",
     }  # fmt: skip
     assert {check.id for check in ALL_CHECKS} == {check.id for check in TABLED} | known_elsewhere | of_documents
+
+
+# ---- every list in which a check belongs ----------------------------------------------------------------------------
+
+FOR_INTENTS = {check.id for check in (*judge_module.CHECKS_BEFORE_MESSAGE, *judge_module.CHECKS_AFTER_MESSAGE)}
+FOR_CALLS = {
+    check.id
+    for checks in (agreement.STEP_CHECKS, transaction.CHECKS, agreement.PLAN_CHECKS, times.EXPIRY_CHECKS,
+                   agreement.TEXT_CHECKS)
+    for check in checks
+}  # fmt: skip
+FOR_INTENTS_ALONE = dict.fromkeys(("TIME-REMAINING", "TIME-HORIZON"), "no call has a deadline") | {
+    "TIME-STAMP": "no call has a stamp",
+    "TIME-OPENED": "no call says when a position was opened",
+    "ORDER-TYPE": "the market's order type stands beside an intent",
+    "ORDER-OPEN": "TX-PAIR says it of a call",
+    "SIGNER-RULE": "a rule stands beside an intent",
+    "SIGNER-ALLOWED": "TX-TRADER says it of a call",
+    "SIGNER-DELEGATE": "TX-DELEGATE says it of a call",
+}
+"""Why a check of the modules that intents and calls share does not run for calls."""
+NEEDS_A_PAYLOAD = dict.fromkeys(
+    ("PLAN-STEP", "PLAN-ACTION", "PLAN-REQUEST", "PLAN-FIELD", "SIGNER-RULE", "SIGNER-PLANNED", "ORDER-ROUTE", "TX-KEYS",
+     "TX-CHAIN", "TX-TO", "TX-FROM", "TX-VALUE", "TX-GAS", "TX-NONCE"), "it compares a payload with the plan or the pin",
+) | {
+    "SIGNER-DELEGATE": "it judges what was read at the builder", "TX-DELEGATE": "it judges what was read at the builder",
+    "TIME-HORIZON": "a deadline that is too far away today may be near enough on the day",
+    "TIME-STAMP": "the builder writes it",
+    "TEXT-SCRIPT": "the plan's reader refuses another code than plain ASCII or 32 bytes in hex",
+    "TX-FEES": "foreseen where the plan has no limit; the fees come with the payload",
+}  # fmt: skip
+"""Why ``plan check`` cannot foresee a check over an item: what has to be there first."""
+
+
+def _defined(module: ModuleType) -> list[Check]:
+    return [value for value in vars(module).values() if isinstance(value, Check)]
+
+
+def test_a_check_that_is_written_is_in_a_list() -> None:
+    names = [f"{checks.__name__}.{found.name}" for found in pkgutil.iter_modules(checks.__path__)]
+    written = {check.id for name in names for check in _defined(importlib.import_module(name))}
+    assert len(written) > 40
+    assert written - {check.id for check in (*ALL_CHECKS, *READINGS)} == set(), "in no list: it never runs"
+
+
+def test_a_check_that_intents_and_calls_share_runs_for_both_or_says_why_not() -> None:
+    shared = [check.id for check in (*_defined(times), *_defined(agreement)) if check.id != "TIME-CLOCK"]
+    assert {each for each in shared if each not in FOR_INTENTS} == set()
+    assert {each for each in shared if each not in FOR_CALLS} == set(FOR_INTENTS_ALONE)
+
+
+@pytest.mark.parametrize("folder", ["requests/bad", "transactions/bad"])
+def test_a_check_that_runs_for_both_has_a_bad_vector_of_each(folder: str) -> None:
+    refused = {check for vector in vectors(folder) for check in vector.all_refusals}
+    assert sorted((FOR_INTENTS & FOR_CALLS) - refused) == []
+
+
+def test_a_check_that_a_plan_alone_can_fail_is_foreseen() -> None:
+    item_checks = {check.id for module in (times, agreement, transaction) for check in _defined(module)} - {
+        "TIME-CLOCK"
+    }
+    known = {check.id for check in (*foreseen._TIMES, *foreseen._OF_INTENTS, *foreseen._OF_CALLS)}
+    assert item_checks - known == set(NEEDS_A_PAYLOAD), "neither in checks/foreseen.py nor in NEEDS_A_PAYLOAD"
 
 
 @pytest.mark.parametrize("check", CHECKS_BY_ID)

@@ -1,4 +1,4 @@
-"""What is handed over by light: a bad hand-over is refused, and only what is waited for is written."""
+"""What is handed over by QR codes: a bad hand-over is refused, and only what is waited for is written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from airlock_shared.ceremony.workflow import CoursePlace, Stop, scanning, showing
+from airlock_shared.ceremony.workflow import Task, WorkflowPlace, scanning, showing
 from airlock_shared.cli.ceremony.handover import codes, scan_hand_over
 from airlock_shared.cli.qr import scanning as scanning_module
 from airlock_shared.documents.hand_over import FILES_AT_MOST, HAND_OVER_FORMAT, parse_hand_over, write_hand_over
@@ -154,13 +154,13 @@ def test_codes_are_one_page_whose_documents_come_out_again(desk: Desk, tmp_path:
     assert parse_hand_over(Path(told["file"]).read_bytes()) == ("demo", {"requests.json": b"{}"})
 
 
-def test_the_commands_of_a_stop_by_light_are_made_of_its_names_alone() -> None:
-    place, stop = CoursePlace("/c/plan.toml", "/c/plan.ceremony"), Stop("hand", (), "", False, brings=("a.json",))
-    assert showing(stop, place) == (
+def test_the_commands_of_a_task_by_qr_are_made_of_its_names_alone() -> None:
+    place, task = WorkflowPlace("/c/plan.toml", "/c/plan.ceremony"), Task("hand", (), "", False, brings=("a.json",))
+    assert showing(task, place) == (
         *("ceremony", "codes", "/c/plan.ceremony/a.json", "--plan", "/c/plan.toml"),
         *("-o", "/c/plan.ceremony/codes"),
     )
-    assert scanning(stop, place, "camera") == (
+    assert scanning(task, place, "camera") == (
         *("ceremony", "scan", "camera", "--plan", "/c/plan.toml", "--file", "a.json"),
         *("-o", "/c/plan.ceremony"),
     )

@@ -26,7 +26,7 @@ def standing(digest: str, over: str) -> Liveness:
 
 @pytest.fixture
 def ceremony(tmp_path: Path) -> Path:
-    """Return a ceremony's folder with three hand-overs by light: signatures, none, and one that cannot be read."""
+    """Return a ceremony's folder with three hand-overs by QR codes: signatures, none, and one that cannot be read."""
     codes = tmp_path / "plan.ceremony" / "codes"
     codes.mkdir(parents=True)
     for name, data in (

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.checks.model import CallCase
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import (
@@ -45,9 +45,9 @@ def _parts(case: CallCase) -> tuple[dict[str, Any], Transaction]:
     return case.request.payload, case.request.transaction
 
 
-def _signed(step: str) -> Signed:
+def _signed(step: str) -> Answer:
     expected, signer = SIGNED[step], good(step, FOLDER)["requests"][0]["signer"]["address"]
-    return Signed(step, "signed", "", expected["digest"], expected["signature"], signer, "transaction", "1.22.0")
+    return Answer(step, "signed", "", expected["digest"], expected["signature"], signer, "transaction", "1.22.0")
 
 
 def test_what_is_expected_is_what_eth_account_makes() -> None:

@@ -17,11 +17,11 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.workflow import NAMES, CoursePlace, Facts, Stop, course
+from airlock_shared.ceremony.workflow import NAMES, Facts, Task, WorkflowPlace, workflow_tasks
 from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
-from airlock_shared.cli.ceremony import workflow as course_module
-from airlock_shared.cli.ceremony.lead import Course, Lead
+from airlock_shared.cli.ceremony import workflow as workflow_module
+from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.run import _do
 from airlock_shared.cli.ceremony.waits import (
     LATE,
@@ -36,7 +36,7 @@ from airlock_shared.cli.ceremony.waits import (
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan
-from shared.test_course import PLAN
+from shared.test_workflow import PLAN
 
 AT_MS = (10 * 60 + 32) * 60_000
 CROSSING = f"desk-2027-{'0a' * 8}"
@@ -44,9 +44,9 @@ OTHER: dict[Half, Half] = {"online": "offline", "offline": "online"}
 SEEN_AT_MOST = 78 - len("waiting:  (12345 s)")
 
 
-def at(stop: int, name: str) -> Callable[[Path, Half], None]:
-    """Return what the other machine does: it goes to a stop, and says so."""
-    return lambda crossing, half: leave_note(crossing, OTHER[half], (stop, 19), name, AT_MS)
+def at(task: int, name: str) -> Callable[[Path, Half], None]:
+    """Return what the other machine does: it goes to a task, and says so."""
+    return lambda crossing, half: leave_note(crossing, OTHER[half], (task, 19), name, AT_MS)
 
 
 def another_plan(crossing: Path, _half: Half) -> None:
@@ -64,7 +64,7 @@ SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
     ("not begun", nothing, "start ceremony run on {other}"),
     ("at another plan", another_plan, "another plan of this id is there; compare it with paper"),
     ("another's stick", another_ceremony, "is it this stick? Start run on {other}"),
-    ("at a stop", at(9, "address"), "{other} is at 9/19: address, 10:32"),
+    ("at a task", at(9, "address"), "{other} is at 9/19: address, 10:32"),
     ("waiting for a proof", at(10, "proof"), "{other} is at 10/19: proof of a key, 10:32"),
     ("late: still signing", at(14, "sign"), "{other} is at 14/19: signing, 10:32"),
     ("too late to sign", at(14, LATE), "{other} is at 14/19: too late to sign, 10:32"),
@@ -177,10 +177,10 @@ def at_terminals(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "at_a_terminal", lambda: True)
 
 
-def lead_at(folder: Path, *, exchange: bool = True, light: str = "") -> Lead:
+def lead_at(folder: Path, *, exchange: bool = True, pictures: str = "") -> Lead:
     (folder / "c").mkdir(exist_ok=True)
-    stick = folder / "stick" if exchange and not light else None
-    return Lead(("x",), CoursePlace("/p", str(folder / "c")), stick, to_stderr=False, light=light)
+    stick = folder / "stick" if exchange and not pictures else None
+    return Lead(("x",), WorkflowPlace("/p", str(folder / "c")), stick, to_stderr=False, pictures=pictures)
 
 
 def answering(asked: list[str], typed: str) -> Callable[..., str]:
@@ -194,27 +194,27 @@ def answering(asked: list[str], typed: str) -> Callable[..., str]:
     return answer
 
 
-PREPARE = Stop("prepare", (), "", done=True, attempt=2)
+PREPARE = Task("prepare", (), "", done=True, attempt=2)
 
 
-def told_by(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *stops: Stop) -> Course:
-    return Course(half, CROSSING, {}, [PREPARE, *stops], sign_by_ms, unsent=False, there=names_in(lead.folder))
+def reply_members(lead: Lead, half: Half = "online", sign_by_ms: int = 0, *tasks: Task) -> WorkflowState:
+    return WorkflowState(half, CROSSING, {}, [PREPARE, *tasks], sign_by_ms, unsent=False, there=names_in(lead.folder))
 
 
-TAKE = Stop("take", (), "Wait for the requests.", done=False, brings=("requests.json",))
+TAKE = Task("take", (), "Wait for the requests.", done=False, brings=("requests.json",))
 
 
 def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_path: Path) -> None:
     for exchange, said in ((True, "stick is not there: plug in the stick"), (False, "bring c/requests.json here")):
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
-            _do(lead, told_by(lead), TAKE, set())
+            _do(lead, reply_members(lead), TAKE, set())
 
 
 def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lead = lead_at(tmp_path)
     (tmp_path / "stick").mkdir()
-    told = told_by(lead)
+    told = reply_members(lead)
     slept: list[float] = []
 
     def bring(seconds: float) -> None:
@@ -235,8 +235,8 @@ def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     monkeypatch.setattr(Lead, "child", lambda *_: 5)
     monkeypatch.setattr(run_module, "await_outcome", lambda *_: True)
-    stop = Stop(name, ("signer",), "", done=False, of="first", brings=("requests.json",))
-    assert _do(lead, told_by(lead, "offline"), stop, set()) is False
+    task = Task(name, ("signer",), "", done=False, of="first", brings=("requests.json",))
+    assert _do(lead, reply_members(lead, "offline"), task, set()) is False
     assert len(asked) == 1
     assert "Ledger" in asked[0]
 
@@ -251,12 +251,12 @@ def test_until_when_requests_can_be_signed_is_read_from_them(tmp_path: Path) -> 
         shutil.copy(PLAYED / name, tmp_path)
     [item] = json.loads((PLAYED / "requests.json").read_text())["requests"]
     until = int(item["payload"]["message"]["_deadline"]) - plan.limits.remaining_at_least_ms - A_MINUTE_MS
-    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
+    assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == until
     (tmp_path / "deployment.json").unlink()
-    assert course_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
+    assert workflow_module._sign_by_ms(tmp_path, plan, names_in(tmp_path)) == 0
 
 
-SIGNATURES = Stop("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
+SIGNATURES = Task("take", (), "Wait for the signatures.", done=False, brings=("signatures.json",))
 
 
 def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
@@ -277,7 +277,7 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
         return 0
 
     monkeypatch.setattr(Lead, "child", child)
-    assert _do(lead, told_by(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
+    assert _do(lead, reply_members(lead, sign_by_ms=1_000_130_000), SIGNATURES, set()) is False
     late = "waiting: too late to sign; signed ones still count; Enter prepares them again"
     begin = "waiting: start ceremony run on the air-gapped machine"
     assert said == [f"{begin} (2 min left)", f"{begin} (1 min left)", f"{begin} (30 s left)", late, late, ""]
@@ -303,13 +303,13 @@ def test_a_line_that_is_too_long_is_cut_before_the_time_that_is_left(
 # ---- every wait of both machines ------------------------------------------------------------------------------------
 
 WAITS = [
-    (half, stop)
+    (half, task)
     for half in ("online", "offline")
-    for stop in course(PLAN, half, (), Facts())
-    if stop.name in ("take", "hand")
+    for task in workflow_tasks(PLAN, half, (), Facts())
+    if task.name in ("take", "hand")
 ]
-"""Every stop at which a machine needs the other one, or the stick: what the course has, so that none is left out."""
-WAIT_IDS = [f"{half} {stop.name} {stop.brings[0].rpartition('/')[2]}" for half, stop in WAITS]
+"""Every task at which a machine needs the other one, or the stick: what the workflow has, so that none is left out."""
+WAIT_IDS = [f"{half} {task.name} {task.brings[0].rpartition('/')[2]}" for half, task in WAITS]
 
 
 class Stands(Exception):
@@ -329,14 +329,14 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     monkeypatch.setattr(crossing_module, "sleep", sleep)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: pytest.fail(" ".join(words)))
 
-    def line(half: Half, stop: Stop, **way: object) -> str:
+    def line(half: Half, task: Task, **way: object) -> str:
         lead = lead_at(tmp_path, **way)  # type: ignore[arg-type]
-        if stop.name == "hand":
+        if task.name == "hand":
             (lead.folder / "evidence/artefacts").mkdir(parents=True, exist_ok=True)
-            for name in stop.brings:
+            for name in task.brings:
                 (lead.folder / name).touch()
         with pytest.raises(Stands):
-            _do(lead, told_by(lead, half, 0, stop), stop, set())
+            _do(lead, reply_members(lead, half, 0, task), task, set())
         assert len(lines[-1]) <= 78, lines[-1]
         return lines[-1]
 
@@ -347,78 +347,78 @@ TAKES = [wait for wait in WAITS if wait[1].name == "take"]
 TAKE_IDS = [name for name in WAIT_IDS if " take " in name]
 
 
-@pytest.mark.parametrize(("half", "stop"), TAKES, ids=TAKE_IDS)
+@pytest.mark.parametrize(("half", "task"), TAKES, ids=TAKE_IDS)
 @pytest.mark.parametrize(("case", "happens", "line"), SEEN, ids=[row[0] for row in SEEN])
 def test_the_line_at_every_wait_for_the_other_machine(
     tmp_path: Path,
     line_of: Callable[..., str],
     half: Half,
-    stop: Stop,
+    task: Task,
     case: str,
     happens: Callable[[Path, Half], None],
     line: str,
 ) -> None:
     (tmp_path / "stick").mkdir()
     happens(tmp_path / "stick" / CROSSING, half)
-    assert line_of(half, stop) == f"waiting: {line.format(other=MACHINES[OTHER[half]])} (0 s)"
-    assert stop.says  # what it waits for stands above
+    assert line_of(half, task) == f"waiting: {line.format(other=MACHINES[OTHER[half]])} (0 s)"
+    assert task.says  # what it waits for stands above
 
 
-@pytest.mark.parametrize(("half", "stop"), WAITS, ids=WAIT_IDS)
+@pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
 @pytest.mark.parametrize(("case", "told", "line"), STICKS[:-1], ids=[row[0] for row in STICKS[:-1]])
 def test_the_line_at_every_wait_for_the_stick(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     line_of: Callable[..., str],
     half: Half,
-    stop: Stop,
+    task: Task,
     case: str,
     told: dict[str, int],
     line: str,
 ) -> None:
     at_fault(monkeypatch, tmp_path / "stick", case, told)
-    found = re.sub("waiting: [^ ]*/stick", "waiting: {stick}", line_of(half, stop))
-    if stop.name == "take" and case in ("read-only", "full"):  # what it waits for is read, and not written
+    found = re.sub("waiting: [^ ]*/stick", "waiting: {stick}", line_of(half, task))
+    if task.name == "take" and case in ("read-only", "full"):  # what it waits for is read, and not written
         line = f"start ceremony run on {MACHINES[OTHER[half]]}"
     assert found == f"waiting: {line} (0 s)"
 
 
-@pytest.mark.parametrize(("half", "stop"), TAKES, ids=TAKE_IDS)
+@pytest.mark.parametrize(("half", "task"), TAKES, ids=TAKE_IDS)
 def test_the_line_at_every_wait_for_files_or_pictures_that_people_bring(
-    tmp_path: Path, line_of: Callable[..., str], half: Half, stop: Stop
+    tmp_path: Path, line_of: Callable[..., str], half: Half, task: Task
 ) -> None:
-    document = stop.brings[0]
-    assert line_of(half, stop, exchange=False) == f"waiting: bring c/{document} here (0 s)"
+    document = task.brings[0]
+    assert line_of(half, task, exchange=False) == f"waiting: bring c/{document} here (0 s)"
     place = f"pictures/{document.partition('.')[0]}"
     place = place if len(place) <= 26 else f"…{place[-25:]}"
     said = f"waiting: put photos of its page into {place} (0 s)"
-    assert line_of(half, stop, light=str(tmp_path / "pictures")) == said
+    assert line_of(half, task, pictures=str(tmp_path / "pictures")) == said
 
 
 @pytest.mark.parametrize("way", ["stick", "pictures", "camera"])
-@pytest.mark.parametrize(("half", "stop"), WAITS, ids=WAIT_IDS)
+@pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
 def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, stop: Stop, way: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, task: Task, way: str
 ) -> None:
     """A camera that is absent, busy or unreadable, pictures that are not whole, another document of this name."""
-    light = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
-    lead, asked = lead_at(tmp_path, light=light), list[str]()
+    pictures = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
+    lead, asked = lead_at(tmp_path, pictures=pictures), list[str]()
     places = [
         tmp_path / "stick" / CROSSING,
-        *(Path(light) / stop.brings[0].partition(".")[0] for _ in range(way == "pictures")),
+        *(Path(pictures) / task.brings[0].partition(".")[0] for _ in range(way == "pictures")),
     ]
     for place in places:
         place.mkdir(parents=True)
         (place / "1.png").touch()
-    for name in stop.brings:
-        there = lead.folder / name if stop.name == "hand" else places[0] / name
+    for name in task.brings:
+        there = lead.folder / name if task.name == "hand" else places[0] / name
         there.parent.mkdir(parents=True, exist_ok=True)
         there.touch()
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     for code in (2, 4, 8):
         monkeypatch.setattr(Lead, "child", lambda _lead, _words, code=code: code)
-        assert _do(lead, told_by(lead, half, 0, stop), stop, set()) is False
+        assert _do(lead, reply_members(lead, half, 0, task), task, set()) is False
     assert asked == ["Put this right, then press Enter: it goes on here. Ctrl-C stops. "] * 3
     assert not (lead.folder / "handed-over").exists()
 
@@ -431,14 +431,16 @@ def test_signatures_that_were_made_again_under_the_next_name_are_taken(
     assert line_of("online", SIGNATURES).startswith("waiting: ")
     (crossing / "signatures-2.json").touch()
     lead = lead_at(tmp_path)
-    assert _do(lead, told_by(lead), SIGNATURES, set()) is False  # where it stands is asked anew
+    assert _do(lead, reply_members(lead), SIGNATURES, set()) is False  # where it stands is asked anew
     facts = Facts(brought=frozenset({"signatures-2.json"}))
-    assert ("signatures-2.json",) in [stop.brings for stop in course(PLAN, "online", (), facts) if stop.name == "take"]
+    assert ("signatures-2.json",) in [
+        task.brings for task in workflow_tasks(PLAN, "online", (), facts) if task.name == "take"
+    ]
 
 
 # ---- too late to sign -----------------------------------------------------------------------------------------------
 
-SIGN = Stop("sign", ("signer",), "", done=False, brings=("requests.json",))
+SIGN = Task("sign", ("signer",), "", done=False, brings=("requests.json",))
 NOW_MS = 1_800_000_000_000
 
 
@@ -472,7 +474,7 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
 
     monkeypatch.setattr(crossing_module, "_progress", lines.append)
     monkeypatch.setattr(crossing_module, "sleep", prepare_again)
-    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
+    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
     assert lines == ["waiting: press Enter on the online machine: it prepares them again (0 s)", ""]
     assert "It is too late to sign these." in capsys.readouterr().err
     taken = ("ceremony", "carry", f"{crossing}/requests-2.json", "-o", str(lead.folder))
@@ -483,7 +485,7 @@ def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_th
 def test_what_was_signed_in_time_goes_on(tmp_path: Path, too_late: list[tuple[str, ...]]) -> None:
     lead = lead_at(tmp_path)
     (lead.folder / "signatures.json").touch()
-    assert _do(lead, told_by(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
+    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
     assert len(too_late) == 1
 
 
@@ -492,7 +494,7 @@ def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
 ) -> None:
     lead = lead_at(tmp_path)
     with pytest.raises(click.exceptions.Exit) as ended:
-        _do(lead, told_by(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
+        _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
     assert (ended.value.exit_code, len(too_late)) == (7, 1)
 
 
@@ -500,18 +502,18 @@ def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
 def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too_late: list[tuple[str, ...]], typed: str, command: str
 ) -> None:
-    lead, asked = lead_at(tmp_path, light="camera"), list[str]()
+    lead, asked = lead_at(tmp_path, pictures="camera"), list[str]()
     monkeypatch.setattr(crossing_module, "ask", answering(asked, typed))
-    assert _do(lead, told_by(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
+    assert _do(lead, reply_members(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
     assert [words[0] for words in too_late] == [command]
     assert len(asked) == 1
-    assert _do(lead, told_by(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
+    assert _do(lead, reply_members(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
     assert len(asked) == 1
 
 
 # ---- too late to submit, and the seal -------------------------------------------------------------------------------
 
-SUBMIT = Stop("submit", (), "", done=False, brings=("signatures.json",))
+SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
 
 @pytest.mark.parametrize("unsent", [True, False])
@@ -531,8 +533,8 @@ def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
     monkeypatch.setattr(Lead, "child", child)
-    told = told_by(lead, "online", NOW_MS, SUBMIT)
-    monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(unsent=unsent))
+    told = reply_members(lead, "online", NOW_MS, SUBMIT)
+    monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(unsent=unsent))
     if unsent:
         assert _do(lead, told, SUBMIT, set()) is False
         assert asked == ["Enter prepares them again: "]
@@ -545,7 +547,7 @@ def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_
         assert (asked, len(ran)) == ([], 1)
 
 
-SEAL = Stop("seal", ("signer",), "", done=False, of="first")
+SEAL = Task("seal", ("signer",), "", done=False, of="first")
 READ = "read the outcome on the online machine"
 SEALS: list[tuple[str, Callable[[Path, Half], None] | None, str]] = [
     ("the stick is there", at(10, "submit"), "the online machine is at 10/19: sending, 10:32"),
@@ -577,8 +579,8 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
 
     monkeypatch.setattr(Lead, "child", child)
     (lead.folder / "requests.json").touch()
-    told = told_by(lead, "offline", 0, SEAL)
-    monkeypatch.setattr(Lead, "course", lambda _lead: told._replace(stops=[*told.stops[:1], SEAL]))
+    told = reply_members(lead, "offline", 0, SEAL)
+    monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(tasks=[*told.tasks[:1], SEAL]))
     assert _do(lead, told, SEAL, set()) is (not typed)
     assert lines[:2] == [f"waiting: {seen}; Enter seals"] * 2
     assert len(lines[0]) <= 78
@@ -628,7 +630,7 @@ def test_the_line_at_the_wait_for_requests_in_the_place_of_those_that_are_too_ol
     monkeypatch.setattr(crossing_module, "_progress", lines.append)
     monkeypatch.setattr(crossing_module, "sleep", sleep)
     with pytest.raises(Stands):
-        crossing_module.await_new_requests(lead, told_by(lead, "offline", 1, SIGN), SIGN)
+        crossing_module.await_new_requests(lead, reply_members(lead, "offline", 1, SIGN), SIGN)
     wanted = "press Enter on the online machine: it prepares them again" if case == "waiting too" else line
     assert re.sub("waiting: [^ ]*/stick ", "waiting: {stick} ", lines[-1]) == (
         f"waiting: {wanted.replace('{other}', MACHINES['online'])} (0 s)"
@@ -645,16 +647,16 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
         "folder": tmp_path / "c/requests.json",
     }[place]
     new.parent.mkdir(parents=True, exist_ok=True)
-    light = str(tmp_path / "pictures") if place == "pictures" else ""
+    pictures = str(tmp_path / "pictures") if place == "pictures" else ""
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
-    before = line_of("offline", seal, exchange=place == "stick", light=light)
+    before = line_of("offline", seal, exchange=place == "stick", pictures=pictures)
     assert ("codes/now.html (signatures)" in before) is (place == "pictures")
     assert 0 < len(before) <= 78
     new.touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     if place != "folder":
-        assert line_of("offline", seal, exchange=place == "stick", light=light) == said
+        assert line_of("offline", seal, exchange=place == "stick", pictures=pictures) == said
 
 
 def test_a_folder_for_pictures_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from airlock_shared.checks.model import Case, Situation, Verdict
 from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import Request, parse_requests
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.library_opinion import opinion_on
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations
@@ -116,7 +116,7 @@ RESULTS = {"pass", "refused", "not-applicable", "not-reached", "not-judged"}
 
 
 def examined(
-    request: Request, where: Situation | None = None, signed: Signed | None = None, known: Known = NOTHING
+    request: Request, where: Situation | None = None, signed: Answer | None = None, known: Known = NOTHING
 ) -> Examined:
     """Return an item with the verdicts of every check, by somebody who knows nothing beside plan and deployment."""
     return judge_item(request, where or situation(), known, signed)
@@ -212,6 +212,8 @@ def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any)
         node[last] = operation["set"]
     elif "drop" in operation:
         del node[last]
+    elif "count" in operation:  # of a list of the document
+        node[last] = len(document[operation["count"]])
     elif "insert" in operation:
         node.insert(last, operation["insert"])
     elif "copy" in operation:

@@ -206,14 +206,14 @@ def test_nested_structs_arrays_of_two_levels_chunks_and_negative_numbers_are_sig
     typed_data, hashes = read_typed_data(NESTED)
     real_app.configure(raw_messages=True)
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app):
-        signature = open_app(transport, rehearsal=True).sign_typed_data("m/44'/60'/0'/0/0", typed_data)
+        signature = open_app(transport, any_build=True).sign_typed_data("m/44'/60'/0'/0/0", typed_data)
     assert recovered(signature, hashes.digest) == SIGNER
 
 
 def test_an_unplugged_real_app_is_named(real_app: RealApp) -> None:
     recording = next(r for r in CASES if r.id == f"a-{FAMILY}-full-delegate")
     with closing(LoopbackTransport(real_app.port)) as transport:
-        app = open_app(transport, rehearsal=True)
+        app = open_app(transport, any_build=True)
         real_app.close()
         with pytest.raises(AirlockError, match=r"closed the connection|broke"):
             ask(recording, app)

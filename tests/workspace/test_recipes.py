@@ -103,6 +103,7 @@ EXAMPLES: dict[str, Callable[[], set[str]]] = {
     "A route": lambda: _that_say(r"\bcore[-_]api\b")() | {"online/src/airlock_online/delivery/routes/registry.py"},
     "A unit's scale": _that_hold_a_scale,
     "A command": _of_a_command,
+    "A struct that ships": _that_say(r"\bRegisterCodeReq\b"),
     OWN_OF_A_VENUE: _of_a_venue,
 }
 
@@ -121,6 +122,18 @@ def test_a_recipe_lists_no_more_files_than_it_promises_and_they_are_there(recipe
 @pytest.mark.parametrize("heading", EXAMPLES)
 def test_an_example_is_in_the_files_of_its_recipe_and_in_no_others(heading: str) -> None:
     assert EXAMPLES[heading]() == set(RECIPES[heading].files), "a change of this kind touches other files now"
+
+
+def test_what_proves_a_struct_is_where_its_recipe_says() -> None:
+    text = PAGE.read_text().partition("## A struct that ships")[2].partition("\n## ")[0]
+    places = ("tests/shared/make_payloads.py", "services/venue/structs.py", "chain/venue.py")
+    assert [place for place in places if f"`{place}`" not in text] == []
+    rehearsal = ROOT / "online/rehearsal/src/airlock_rehearsal"
+    files = [
+        path if path.exists() else rehearsal / path.relative_to(ROOT) for path in (ROOT / place for place in places)
+    ]
+    assert [path for path in files if "RegisterCodeReq" not in path.read_text()] == []
+    assert "make_$$name.py" in (ROOT / "Makefile").read_text().partition("\nvectors:")[2].partition("\n\n")[0]
 
 
 def test_the_recipe_of_a_command_gives_a_command(tmp_path: Path) -> None:

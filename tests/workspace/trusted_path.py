@@ -99,7 +99,7 @@ ROOTS = (
     "airlock_offline.signing.opinion_child",  # a process of its own, which the signing starts by its name
 )
 ELSEWHERE = re.compile(
-    r"airlock_shared\.(cli\.qr\.(?!file_or_light$)|report|cli\.explain|qr|ur)"
+    r"airlock_shared\.(cli\.qr\.(?!file_or_qr$)|report|cli\.explain|qr|ur)"
     r"|airlock_offline\.(cli\.report|scanning)(\.|$)"
 )
 """What the closure leaves out: other commands' pictures, reports and explanations."""

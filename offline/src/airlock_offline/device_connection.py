@@ -81,12 +81,12 @@ def require_ledger(emulator_port: int | None, deployment: Deployment) -> None:
             expected="the software Ledger",
             do="give --emulator PORT; for what is real, fetch the deployment without --test-network",
         )
-    if emulator_port is not None and not deployment.by_software_ledger:
+    if emulator_port is not None and not deployment.worth_nothing:
         raise Refusal(
             "PIN-REHEARSAL",
-            "a software Ledger signs in a rehearsal only",
+            "a software Ledger signs only what is worth nothing",
             got="a production deployment",
-            expected="a rehearsal deployment",
+            expected="a rehearsal or a test network",
             do="plug in the Ledger and leave --emulator out",
         )
 
@@ -101,14 +101,14 @@ class Device:
         log: Path | None = None,
         around: Around = lambda it: it,
         *,
-        told_for: str = "",
+        named_model: str = "",
         review_s: int = REVIEW_S,
     ) -> None:
         """Nothing is opened yet. Raises ``UsageError`` when the file for the APDU log exists.
 
-        ``told_for`` is the model that a person named, empty where nobody did.
+        ``named_model`` is the model that a person named, empty where nobody did.
         """
-        self._told_for, self._review_s = told_for, review_s
+        self._named_model, self._review_s = named_model, review_s
         if log is not None:
             require_new(log)
         self._emulator_port = emulator_port
@@ -134,7 +134,7 @@ class Device:
         """
         if self._app is None:
             self._transport = self._logging(self._open())
-            app = open_app(self._around(self._transport), rehearsal=self._emulator_port is not None)
+            app = open_app(self._around(self._transport), any_build=self._emulator_port is not None)
             if self._emulator_port is not None:
                 self._require_model(model_of_product(app.simulated_product()))
             if self.version not in ("", app.version):
@@ -155,7 +155,7 @@ class Device:
         self.model = self.listed = self.version = ""  # another signer may have another Ledger
         try:
             client = self._at_the_app(app)
-            model = self.model or self._told_for
+            model = self.model or self._named_model
             if model not in shown_models():
                 raise no_pages(model)
             require_ready(client, need)
@@ -197,9 +197,9 @@ class Device:
 
         One that USB does not name may be the one that a person names, and never the one that was looked at and named.
         """
-        named = found and self._told_for and found != self._told_for
+        named = found and self._named_model and found != self._named_model
         if found != self._seen if self.listed else named:
-            raise wrong_model(found, self.model if self.listed else self._told_for, listed=bool(self.listed))
+            raise wrong_model(found, self.model if self.listed else self._named_model, listed=bool(self.listed))
         self.model = found or self.model
 
     def _logging(self, transport: Transport) -> Transport:
@@ -220,16 +220,16 @@ class Device:
 
 @contextmanager
 def opened(
-    emulator_port: int | None, ledger_path: str | None, around: Around = lambda it: it, *, told_for: str = ""
+    emulator_port: int | None, ledger_path: str | None, around: Around = lambda it: it, *, named_model: str = ""
 ) -> Iterator[Device]:
     """Give a device for a command; ``around`` wraps its transport; ``--apdu-log`` has its exchanges logged.
 
-    ``told_for`` is the model that a person named.
+    ``named_model`` is the model that a person named.
     """
     context = click.get_current_context(silent=True)
     told = context.meta if context else {}
     review_s = told.get(REVIEW, REVIEW_S)
-    device = Device(emulator_port, ledger_path, told.get(APDU_LOG), around, told_for=told_for, review_s=review_s)
+    device = Device(emulator_port, ledger_path, told.get(APDU_LOG), around, named_model=named_model, review_s=review_s)
     try:
         yield device
     finally:

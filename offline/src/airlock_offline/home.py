@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from airlock_offline.confinement.command import UNCONFINED
 from airlock_offline.ledger.models import shown_models
 from airlock_offline.ledger.transport import REVIEW_S
-from airlock_shared.documents.deployment import Deployment, only_rehearsals, parse_deployment
+from airlock_shared.documents.deployment import Deployment, nothing_of_worth, parse_deployment
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
 from airlock_shared.host.settings import read_settings
@@ -18,7 +18,7 @@ from airlock_shared.venue.pinned_structs import with_pins
 from airlock_shared.wire.strict_json import parse_json
 
 if TYPE_CHECKING:
-    from airlock_shared.documents.signatures import Signed
+    from airlock_shared.documents.signatures import Answer
 
 
 SETTINGS_FILE = "config.toml"
@@ -62,9 +62,9 @@ class OfflineHome:
         """Return the deployments that are pinned. Raises ``DocumentError`` for one that is damaged."""
         return [parse_deployment(read_input(path)) for path in current(self.home / "pins")]
 
-    def rehearses(self) -> bool:
-        """Tell whether nothing but rehearsals are pinned: a pipe may then answer what only compares."""
-        return only_rehearsals(self.pins())
+    def nothing_of_worth(self) -> bool:
+        """Tell whether all that is pinned is worth nothing: a pipe may then answer what only compares."""
+        return nothing_of_worth(self.pins())
 
     def require_pinned(self, name: str) -> Deployment:
         """Return the pinned deployment of this name. Raises ``UsageError`` when there is none that is in force."""
@@ -145,7 +145,7 @@ class OfflineHome:
     def _signed_path(self, digest: str) -> Path:
         return self.home / "signed" / f"{digest.removeprefix('0x')}.json"
 
-    def signed(self, digest: str) -> Signed | None:
+    def kept_signature(self, digest: str) -> Answer | None:
         """Return the signature that was made over a digest before, or None."""
         path = self._signed_path(digest)
         if not path.exists():
@@ -154,11 +154,11 @@ class OfflineHome:
 
         return read_signature(parse_json(read_input(path)), "signature kept")
 
-    def keep_signed(self, signed: Signed) -> None:
+    def keep_signature(self, answer: Answer) -> None:
         """Keep a signature, so that a ceremony that is interrupted does not ask for it again."""
-        path = self._signed_path(signed.digest)
+        path = self._signed_path(answer.digest)
         make_folder(path.parent)
-        write_new(path, json.dumps(signed.as_json()).encode())
+        write_new(path, json.dumps(answer.as_json()).encode())
 
 
 def _newest(pins: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.venue import ChainVenue
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_software_ledger.keys import sign
 from online.chain.ground import TREASURY_SENDER, Ground, document, signer_of
 from shared.make_payloads import seal
@@ -25,7 +25,7 @@ class Altered(NamedTuple):
     what: str
     document: dict[str, Any]
     signature: bytes
-    signed: Signed
+    signed: Answer
 
     @property
     def payload(self) -> Payload:
@@ -69,7 +69,7 @@ class Bench:
         made, signature = made or self.good, self.signature if signature is None else signature
         address = (signer or self.signer).address
         text = "0x" + signature.hex()
-        signed = Signed(self.step, "signed", "", digest or self.payload["digest"], text, address, "fields", "1.22.0")
+        signed = Answer(self.step, "signed", "", digest or self.payload["digest"], text, address, "fields", "1.22.0")
         return Altered(kind, what, made, signature, signed)
 
     def resigned(self, kind: str, what: str, made: dict[str, Any], signer: Sender | None = None) -> Altered:

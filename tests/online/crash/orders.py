@@ -10,7 +10,7 @@ from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.context import Delivery
 from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import Signed, parse_signatures
+from airlock_shared.documents.signatures import Answer, parse_signatures
 from shared.world import DEPLOYMENT_TEXT, VECTORS, good, to_bytes
 
 TRANSACTIONS = json.loads((VECTORS / "transactions/signed.json").read_text())
@@ -44,14 +44,14 @@ def order(way: str, base_url: str) -> Delivery:
 
 
 @cache
-def _signed(step: str) -> tuple[Header, Request, Signed]:
+def _signed(step: str) -> tuple[Header, Request, Answer]:
     folder = "transactions" if step in TRANSACTIONS else "requests"
     header, requests, _ = parse_requests(to_bytes(good(step, folder)))
     if folder == "requests":
         _, answers, _ = parse_signatures((VECTORS / "signatures/good/every-struct.json").read_bytes())
         return header, requests[0], next(answer for answer in answers if answer.step == step)
     known = TRANSACTIONS[step]
-    signed = Signed(step, "signed", digest=known["digest"], signature=known["signature"], signer=requests[0].signer)
+    signed = Answer(step, "signed", digest=known["digest"], signature=known["signature"], signer=requests[0].signer)
     return header, requests[0], signed
 
 

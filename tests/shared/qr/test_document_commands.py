@@ -15,7 +15,7 @@ from PIL import Image
 
 from airlock_shared.cli.qr import transfer as animation
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
-from airlock_shared.cli.qr.file_or_light import incoming, keep_file, require_output
+from airlock_shared.cli.qr.file_or_qr import incoming, keep_file, require_output
 from airlock_shared.cli.qr.scanning import scan_message
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
@@ -141,7 +141,7 @@ def test_both_screens_say_the_plans_own_fingerprint(
     assert words.count("plan fingerprint\n") == 2
 
 
-def test_what_came_by_light_is_kept_as_a_file(home: Path, tmp_path: Path, answer: Callable[[str], None]) -> None:
+def test_what_came_by_qr_is_kept_as_a_file(home: Path, tmp_path: Path, answer: Callable[[str], None]) -> None:
     frames(to_json(good("desk-key")), tmp_path / "frames")
     data = incoming(home, tmp_path / "frames", REQUESTS, "sign", known=rehearsals, qr=True, restart=False)
     (kept,) = (home / "qr").iterdir()
@@ -149,7 +149,7 @@ def test_what_came_by_light_is_kept_as_a_file(home: Path, tmp_path: Path, answer
     assert keep_file(home, REQUESTS, fingerprint(good("desk-key")), data) == kept
 
 
-def test_without_light_a_document_is_a_file(home: Path, tmp_path: Path) -> None:
+def test_without_qr_a_document_is_a_file(home: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"anything")
     assert incoming(home, tmp_path / "file", REQUESTS, "sign", known=rehearsals, qr=False, restart=False) == b"anything"
     assert not home.exists()

@@ -49,7 +49,7 @@ def signatures_bytes() -> bytes:
 
 
 @cache
-def signed() -> tuple[signatures_document.Signed, ...]:
+def signed() -> tuple[signatures_document.Answer, ...]:
     return tuple(parse_signatures(signatures_bytes())[1])
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from html import unescape
 
-from airlock_shared.report.page.html import beside_fields, drawn, without_buttons
+from airlock_shared.report.page.html import drawn, screens_of_fields, without_buttons
 from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import report_of_artefacts
-from shared.report.day import HIDDEN, HOSTILE, PLAYED, offline_files, played
+from shared.report.day import HIDDEN, HOSTILE, PLAYED, digests, offline_files, played
 
 PAUSE = ["Press right button to ", "continue message or ", "press both to skip"]
 DELEGATE = {path.name: path.read_bytes() for path in (PLAYED.parent / "delegate-key").iterdir()}
@@ -26,13 +26,13 @@ def fields(*names: str) -> list[Row]:
 
 
 def beside(pages: list[list[str]], *names: str) -> list[tuple[list[list[str]], list[str]]]:
-    return [(screens, [row["field"] for row in rows]) for screens, rows in beside_fields(pages, fields(*names))]
+    return [(screens, [row["field"] for row in rows]) for screens, rows in screens_of_fields(pages, fields(*names))]
 
 
 def test_every_screen_of_a_nano_stands_beside_its_field() -> None:
     step = step_of(DELEGATE)
     assert step["device"]["model"] == "nanosp"
-    first, *rest = beside_fields(step["device"]["pages"], step["request"]["decided"])
+    first, *rest = screens_of_fields(step["device"]["pages"], step["request"]["decided"])
     assert (len(first[0]), first[1]) == (8, [])  # warning, review, two structs, four members of the domain
     told = [([screen[0] for screen in screens], [row["field"] for row in rows]) for screens, rows in rest]
     assert told == [
@@ -49,7 +49,8 @@ def test_a_touch_screen_stands_beside_all_fields_that_begin_on_it() -> None:
     step = step_of(played())
     assert step["device"]["model"] == "flex"
     told = [
-        [row["field"] for row in rows] for _, rows in beside_fields(step["device"]["pages"], step["request"]["decided"])
+        [row["field"] for row in rows]
+        for _, rows in screens_of_fields(step["device"]["pages"], step["request"]["decided"])
     ]
     assert told == [
         [],
@@ -109,7 +110,7 @@ def test_what_a_screen_says_is_text() -> None:
     shown = unescape(re.sub(r"</?div[^>]*>", "", html)).split("<br>")
     assert shown == [HOSTILE, "a\\u{202e}b\\u{200b}c\\u{1b}[31m"]
     whole = report_page(report_of_artefacts(offline_files(), judge).value).decode()
-    assert whole.count('<div class="screen">&lt;script&gt;') == 14
+    assert whole.count('<div class="screen">&lt;script&gt;') == len(digests())
 
 
 def test_without_pages_it_says_where_they_are() -> None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from airlock_offline.cli.device_waits import ToldTransport
+from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
@@ -148,7 +148,7 @@ def show_account(
       airlock-offline accounts show
       airlock-offline accounts show --as page
     """
-    with opened(emulator_port, ledger_path, ToldTransport) as device:
+    with opened(emulator_port, ledger_path, WaitNotices) as device:
         account = account_of(device.app(), path, fingerprint)
     say(f"{path}, first address {account.first_address}: the watch-only wallet must show the same")
     transfer = Transfer(HDKEY_TYPE, account.key.to_cbor(), HDKEY_TYPE, "", "")
@@ -217,7 +217,7 @@ def address(
         say("Compare it with the Ledger, then confirm or reject it there.")
     elif confirm:
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
-    with opened(emulator_port, ledger_path, ToldTransport) as device:
+    with opened(emulator_port, ledger_path, WaitNotices) as device:
         if signer:
             found = require_account(device.app(), path, signer.address, confirm=confirm)
         else:

@@ -8,7 +8,7 @@ from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.handover import BY_LIGHT
+from airlock_shared.cli.ceremony.handover import BY_QR
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.transcript import Entry
 
@@ -17,9 +17,9 @@ def _shown(station: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]
     """Yield the page of the last preflight, or what is not in order there, for the station at which people agree to it."""
     reports = [entry.data for entry in entries if entry.event == "preflight"]
     if station == "preflight" and reports:
-        from airlock_offline.preflight.page import preflight_verdict_lines, told_lines
+        from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 
-        yield from told_lines(reports[-1], kit=False, whole=whole)
+        yield from report_lines(reports[-1], kit=False, whole=whole)
         yield from preflight_verdict_lines(reports[-1], whole=whole)
 
 
@@ -29,9 +29,9 @@ def _place(home: OfflineHome) -> CeremonyMachine:
         home.transcript,
         now_ms,
         lambda name: home.require_pinned(name).fingerprint,
-        home.rehearses,
+        home.nothing_of_worth,
         shows=_shown,
     )
 
 
-ceremony = ceremony_group(_place, BY_LIGHT, which_ledger)
+ceremony = ceremony_group(_place, BY_QR, which_ledger)

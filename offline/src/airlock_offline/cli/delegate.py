@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from airlock_offline.cli.device_waits import ToldTransport
+from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
@@ -102,14 +102,14 @@ def prove_command(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     need = Need(path, parse_address(challenge.delegate))
-    with opened(emulator_port, ledger_path, ToldTransport, told_for=model or "") as device:
+    with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         device.look(app, need)
         say("The delegate key signs this text:")
         say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
         pages = review_pages(MESSAGE_REVIEW, message_fields(challenge.text(), device.listed), device.listed)
         say_all(("", *screen_lines(pages, device.listed, device.version)))
-        ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.is_rehearsal())
+        ask_yes(f"Sign this text with the delegate key {challenge.delegate}?", piped=isolation.nothing_at_stake())
         state.record_unenforced(now_ms())
         require_ready(app(), need)
         signature = app().sign_personal_message(path, challenge.text()).rsv

@@ -6,8 +6,8 @@ from airlock_offline.ledger.transport import Transport
 from airlock_shared.cli.progress import working
 
 
-class ToldTransport:
-    """A ``Transport`` whose waits are told, and that changes nothing else."""
+class WaitNotices:
+    """A ``Transport`` that says what is waited for, and changes nothing else."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport

@@ -14,7 +14,7 @@ from airlock_offline.installation import Installation, examine_installation
 from airlock_offline.ledger.usb import NotOnThisSystem, PluggedLedger, holders, may_open, plugged_ledgers, port_of
 from airlock_offline.preflight.isolation import kernel_lines
 from airlock_offline.preflight.ledger import RULE, udev_lines, udev_rule
-from airlock_offline.preflight.page import TRUST, as_rehearsal, installation_lines, system_libraries
+from airlock_offline.preflight.page import TRUST, as_notes, installation_lines, system_libraries
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.nonces import Use, spent_by
 from airlock_shared.checks.times import clock_of, time_advice
@@ -22,7 +22,7 @@ from airlock_shared.cli.explain import explain_command, of_checks, of_exit_codes
 from airlock_shared.cli.kept_signatures import (
     KeptCopy,
     ceremony_option,
-    copies_by_light,
+    copies_by_qr,
     copies_in_codes,
     remove_copies,
 )
@@ -51,7 +51,7 @@ from airlock_shared.host.machine import (
     program_line,
 )
 from airlock_shared.report.evidence.timeline import parse_transcript
-from airlock_shared.report.facts import outcomes_told, standings
+from airlock_shared.report.facts import outcomes_recorded, standings
 from airlock_shared.text.safe import safe
 
 # ---- config ---------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def health_lines(
     yield from installation_lines(installation)
     yield home_line(state.home)
     yield disk_line(state.home, world)
-    yield from as_rehearsal(kernel_lines(state.confinement))  # nothing is signed here
+    yield from as_notes(kernel_lines(state.confinement))  # nothing is signed here
     yield offline_config_line(state.settings_file)
     yield from read_deployments(current(state.home / "pins"), first=TRUST)[1]
     yield transcript_line(state.transcript)
@@ -210,20 +210,20 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
         say(f"No deadline counts as past: nobody has compared this machine's clock with a watch today; {time_advice()}")
     states = {}
     if online_transcript is not None:
-        states = outcomes_told(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))
+        states = outcomes_recorded(parse_transcript(read_input(online_transcript, max_bytes=MAX_FILE_BYTES)))
         say("The outcomes are what the online machine says; compare its transcript's head with its screen.")
     uses, _ = spent_by(entries)
     now = None if clock.uncertainty_ms is None else clock.now_ms
     found = {each.use.digest: each for each in standings(uses, states, now, clock.uncertainty_ms or 0)}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
     remove_copies(state.home, [*_copies(state, entries, uses), *in_codes], found, state.transcript, clock.now_ms,
-           piped=state.rehearses(), as_json=as_json)  # fmt: skip
+           piped=state.nothing_of_worth(), as_json=as_json)  # fmt: skip
 
 
 def _copies(state: OfflineHome, entries: Sequence[Entry], uses: Sequence[Use]) -> Iterator[KeptCopy]:
     for path in sorted((state.home / "signed").glob("*.json")):
         yield KeptCopy(path, ["0x" + path.stem])
-    for copy in copies_by_light(state.home):
+    for copy in copies_by_qr(state.home):
         yield copy if copy.digests is not None else copy._replace(digests=_shown_in(copy.path, entries, uses))
 
 

@@ -54,7 +54,7 @@ _HEADINGS = {
         "report": "Make the report of a ceremony, or verify one.",
         "forget": "Remove kept copies of signatures that can execute no more.",
     },
-    "Beside ceremonies": {
+    "Outside ceremonies": {
         "completion": "Print shell completion for this program's commands.",
     },
 }

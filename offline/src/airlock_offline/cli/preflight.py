@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from airlock_offline.cli.device_waits import ToldTransport
+from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
@@ -26,7 +26,7 @@ from airlock_offline.preflight.page import (
     PreflightResult,
     look_at,
     preflight_verdict_lines,
-    told_lines,
+    report_lines,
 )
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.checks.times import CONTRADICTED, STATED, Uptime, clock_of, time_advice
@@ -284,7 +284,7 @@ def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> dict[str, Any] |
     question = "UTC on your watch, such as 2026-11-21T02:43:00Z: "  # with the answer no wider than the screen
     while True:
         try:
-            typed = ask(question, piped=state.rehearses()).strip()
+            typed = ask(question, piped=state.nothing_of_worth()).strip()
             return _state_time(state, typed, uncertainty_s or ASKED_UNCERTAINTY_S)
         except UsageError:
             say("This is no date and time in UTC: your local time less its offset, such as 2026-11-21 02:43Z.")
@@ -300,7 +300,7 @@ def _end(result: PreflightResult, *, as_json: bool) -> None:
     if as_json:
         show_json({"ok": fit, **result.report})
     elif not (led() and fit):  # where it is led, the page comes when people agree to it
-        show_by_screens(list(told_lines(result.report, kit=not led(), whole=not led())), show)
+        show_by_screens(list(report_lines(result.report, kit=not led(), whole=not led())), show)
         say_all(preflight_verdict_lines(result.report, whole=not led()))
         if led() and not_ready:  # what is waited for stands last
             say_all(rows("The Ledger is not ready: ", ". ".join(result.report["device"].values())))
@@ -329,7 +329,7 @@ def _state_time(state: OfflineHome, stated: str | None, uncertainty_s: int | Non
 
 
 def _device(emulator_port: int | None, ledger_path: str | None, record: Path | None) -> dict[str, Any]:
-    with opened(emulator_port, ledger_path, ToldTransport) as device:
+    with opened(emulator_port, ledger_path, WaitNotices) as device:
         if record is None:
             try:
                 return device_report(device)

@@ -36,7 +36,7 @@ from airlock_shared.report.evidence.artefacts import (
 )
 from airlock_shared.report.evidence.redaction import withhold
 from airlock_shared.report.evidence.timeline import Screens, ShownPages, write_screens
-from airlock_shared.report.facts import ELSEWHERE, models_told
+from airlock_shared.report.facts import ELSEWHERE, models_named
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.verify import read_evidence
 
@@ -50,7 +50,7 @@ def model_of(evidence: Evidence, otherwise: str) -> str:
     Where nobody named another one either, it is the first of those that we know.
     """
     return next(
-        (model for model in reversed(models_told(evidence)) if model in shown_models()), otherwise or DEFAULT_MODEL
+        (model for model in reversed(models_named(evidence)) if model in shown_models()), otherwise or DEFAULT_MODEL
     )
 
 

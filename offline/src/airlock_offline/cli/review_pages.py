@@ -38,7 +38,7 @@ from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import value_wei
 from airlock_shared.plan.decisions import Decision, shown_value
-from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe
+from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe
 from airlock_shared.units import COIN, LEVERAGE, NATIVE, UNIX_MS, UNIX_S, USDC, to_human
 from airlock_shared.venue.actions import REGISTRATIONS
 from airlock_shared.venue.structs import is_custom
@@ -85,7 +85,7 @@ class ReviewPages:
         self._page: list[list[str]] = []
         self._sections: list[list[str]] = []
         self._ledger: list[str] = []
-        self._told: list[str] = []
+        self._said_before: list[str] = []
         self.opened: set[str] = set()
 
     def begin(self) -> None:
@@ -101,7 +101,7 @@ class ReviewPages:
         It has what nobody compared, what stands out, and ``five`` lines. Of what cannot be signed there are none: each
         section is shown, until the last one was turned. ``ledger`` is the list that stands beside the Ledger.
         """
-        self._ledger, self._told, self.opened = ledger, [], set()
+        self._ledger, self._said_before, self.opened = ledger, [], set()
         if five:
             self._sections = [part for part in sections if not _decides(part)]
             self._page = [[line for part in filter(_decides, sections) for line in part if line.strip("=")], five]
@@ -124,8 +124,8 @@ class ReviewPages:
         _draw([*lines, *[""] * left], size, alone=False)
         sleep(LOOK_S)
 
-    def show_beside(self, step: str, ledger: list[str]) -> None:
-        """Have this list of a step stand beside the Ledger, which was confirmed on a page of its group."""
+    def set_list(self, step: str, ledger: list[str]) -> None:
+        """Set the list to show while the Ledger shows a step, which was confirmed on a page of its group."""
         self._ledger = [f"{step}:", *ledger]
 
     def _show_page(self) -> None:
@@ -163,7 +163,7 @@ class ReviewPages:
 
     def tell(self, text: str) -> None:
         """Say what stands above the question, also after a section was opened."""
-        self._told.append(text)
+        self._said_before.append(text)
         say(text)
 
     def ask(self, question: str) -> None:
@@ -185,10 +185,10 @@ class ReviewPages:
         self._turn_all([section])
         self.opened.add(_called(section))
         self._show_page()
-        say_all(self._told)
+        say_all(self._said_before)
         self._say_sections()
 
-    def beside(self, transport: Transport) -> Transport:
+    def with_list(self, transport: Transport) -> Transport:
         """Return a transport that shows the list to compare while a person is waited for, and changes nothing else."""
         return _PagingTransport(transport, self)
 
@@ -329,9 +329,9 @@ def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Itera
     """Yield the heading and the five, a long one goes on below; and what the same kind said ``before``, where it differs."""
     yield HEADING if before is not None else f"{HEADING} (the first of its kind on this machine)"
     for label, text in five.items():
-        yield from beside(f"  {label:<12}", text)
+        yield from labelled_rows(f"  {label:<12}", text)
         if before and label != "until when" and before[label] != text:
-            yield from beside(f"  {'':<12}", f"OTHER THAN LAST TIME: {before[label]}")
+            yield from labelled_rows(f"  {'':<12}", f"OTHER THAN LAST TIME: {before[label]}")
 
 
 def _named(case: Case) -> Iterator[str]:

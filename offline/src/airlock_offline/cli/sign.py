@@ -47,7 +47,7 @@ from airlock_shared.checks.model import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.qr.file_or_light import incoming, keep_file, qr_option, require_output, restart_option
+from airlock_shared.cli.qr.file_or_qr import incoming, keep_file, qr_option, require_output, restart_option
 from airlock_shared.cli.terminal import (
     PATH_TYPE,
     ask_yes,
@@ -144,12 +144,12 @@ def sign(
     _check_document([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
-    ask = partial(ask_yes, piped=isolation.is_rehearsal())
+    ask = partial(ask_yes, piped=isolation.nothing_at_stake())
     pages = (
         ReviewPages(ask) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
-    around = pages.beside if pages else lambda it: it
-    with opened(emulator_port, ledger_path, around, told_for=model or "") as device:
+    around = pages.with_list if pages else lambda it: it
+    with opened(emulator_port, ledger_path, around, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         desk = _desk(state, entries, device, app, ask, pages)
         if first := first_to_sign(items, situation, desk):
@@ -158,7 +158,10 @@ def sign(
         if was_begun(entries, plan, fingerprint):
             say("These requests were compared on this machine before; their fingerprint is the same.")
         elif not qr and not compared:  # by QR codes, it was asked when it came
-            ask_yes(ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT, piped=state.rehearses())
+            ask_yes(
+                ASKED_HERE if state.wallet_request_path(fingerprint).exists() else BROUGHT,
+                piped=state.nothing_of_worth(),
+            )
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
         if pages and first:
@@ -166,14 +169,14 @@ def sign(
         examined = [judged(item, situation, desk) for item in items]
         document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
         groups = GroupPages(
-            groups_of(examined, desk.used, lambda case: _told_of_the_ledger(case, device.listed)[1]),
+            groups_of(examined, desk.used, lambda case: _listed_pages(case, device.listed)[1]),
             confirmed_on_pages(entries, plan, fingerprint),
             pages,
             ask,
             lambda digests: desk.record(PAGE_CONFIRMED, {**document, "digests": digests}),
         )
         results, stopped = _sign_all(examined, situation, desk, groups)
-    signed = any(result.signed.result == "signed" for result in results)
+    signed = any(result.answer.result == "signed" for result in results)
     if stopped is not None:
         if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
             raise stopped
@@ -207,7 +210,7 @@ def _hand_over(
 
     What ``stopped`` the command ends it, after what was signed before is handed over.
     """
-    data = write_signatures(header, [result.signed for result in results])
+    data = write_signatures(header, [result.answer for result in results])
     fingerprint = fingerprint_of(parse_json(data))
     if output is None:
         output = keep_file(state.home, SIGNATURES, fingerprint, data)
@@ -265,17 +268,17 @@ def _desk(
             told.append(setting)
             say(setting)
 
-    def beside(examined: Examined) -> None:
-        pages, _ = _told_of_the_ledger(examined.case, device.listed)
+    def list_pages(examined: Examined) -> None:
+        pages, _ = _listed_pages(examined.case, device.listed)
         listed = review.screen_lines(pages, device.listed, device.version, each=not on_screen)
         if on_screen:
-            on_screen.show_beside(examined.received.request.step, list(listed))
+            on_screen.set_list(examined.received.request.step, list(listed))
         else:
             say_all(listed)
 
     def show(examined: Examined) -> None:
         case = None if examined.verdicts.blocks_signing() else examined.case
-        pages, notes = _told_of_the_ledger(to_sign(examined, state), device.listed)
+        pages, notes = _listed_pages(to_sign(examined, state), device.listed)
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
         if case is not None:
             mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
@@ -296,7 +299,7 @@ def _desk(
     proofs, tell = proved(state.transcript.entries()), on_screen.tell if on_screen else say
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
     return SigningDesk(
-        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, beside=beside
+        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, list_pages=list_pages
     )
 
 
@@ -314,7 +317,7 @@ def _sign_all(
     """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
     items = {"0x" + each.digest.hex(): each.received.request for each in examined}
-    kept = sum(digest in groups.answers and bool(desk.state.signed(digest)) for digest in items)
+    kept = sum(digest in groups.answers and bool(desk.state.kept_signature(digest)) for digest in items)
     if kept:
         say(f"{kept} of {len(examined)} steps were signed before; their kept signatures are used again.")
     for each in examined:
@@ -325,7 +328,7 @@ def _sign_all(
             return to_sign(judged(items[other], fresh, desk), desk.state) is not None
 
         try:
-            before = desk.state.signed(digest) if groups.answers.get(digest) else None
+            before = desk.state.kept_signature(digest) if groups.answers.get(digest) else None
             groups.come_to(digest, waiting)
             results.append(sign_item(item, fresh, desk, groups.answers))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
@@ -333,12 +336,12 @@ def _sign_all(
                 desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
             return results, signing_error(error, item.step)
-        if results[-1].signed.result == "signed" and groups.answers.get(digest):
+        if results[-1].answer.result == "signed" and groups.answers.get(digest):
             if before is None:
                 left = groups.signed(len(examined) - len(results))
                 say(f"Signed: {item.step}, {len(results)} of {len(examined)}{left}")
-        elif results[-1].signed.result == "signed":
-            signer = results[-1].signed.signer
+        elif results[-1].answer.result == "signed":
+            signer = results[-1].answer.signer
             say(
                 "Signed."
                 if led()
@@ -347,7 +350,7 @@ def _sign_all(
     return results, None
 
 
-def _told_of_the_ledger(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
+def _listed_pages(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
     """Return the device's pages of what it will be asked to sign, and the notes on what they do not show in full."""
     if case is None:
         return [], []
@@ -376,12 +379,12 @@ def sections_of(
 
 def _say_results(results: list[ItemResult]) -> None:
     whole = len(results) <= _RESULTS_AT_MOST
-    for result in results if whole else [each for each in results if each.signed.result != "signed"]:
-        outcome = result.signed.result + (f" ({result.signed.why})" if result.signed.why else "")
-        say(f"  {result.signed.step:<24} {outcome}")
+    for result in results if whole else [each for each in results if each.answer.result != "signed"]:
+        outcome = result.answer.result + (f" ({result.answer.why})" if result.answer.why else "")
+        say(f"  {result.answer.step:<24} {outcome}")
     if not whole:
-        say(f"  {sum(each.signed.result == 'signed' for each in results)} of {len(results)} steps are signed")
+        say(f"  {sum(each.answer.result == 'signed' for each in results)} of {len(results)} steps are signed")
 
 
 def _steps(results: list[ItemResult]) -> list[dict[str, str]]:
-    return [{"step": r.signed.step, "result": r.signed.result, "why": r.signed.why} for r in results]
+    return [{"step": r.answer.step, "result": r.answer.result, "why": r.answer.why} for r in results]

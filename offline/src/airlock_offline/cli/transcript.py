@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from airlock_offline.cli.accounts import choose_signer, signer_option
-from airlock_offline.cli.device_waits import ToldTransport
+from airlock_offline.cli.device_waits import WaitNotices
 from airlock_offline.clock import now_ms
 from airlock_offline.device_connection import Device, opened, require_ledger, signing_device_options
 from airlock_offline.home import OfflineHome
@@ -91,9 +91,9 @@ def seal_transcript(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
-    with opened(emulator_port, ledger_path, ToldTransport, told_for=model or "") as device:
+    with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
         app = isolation.guarded(device.app)
-        while (entry := _seal_once(state, plan, signer, device, app, piped=isolation.is_rehearsal())) is None:
+        while (entry := _seal_once(state, plan, signer, device, app, piped=isolation.nothing_at_stake())) is None:
             pass
     if as_json:
         data = entry.data

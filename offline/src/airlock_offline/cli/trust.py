@@ -15,13 +15,13 @@ from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
-from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_option
+from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import INPUT, PATH_TYPE, ask_yes, json_option, say, say_all, show_json
 from airlock_shared.documents.deployment import (
     DEPLOYMENT_FORMAT,
     REHEARSAL_CHAINS,
     Deployment,
-    only_rehearsals,
+    nothing_of_worth,
     parse_deployment,
     valid_elsewhere,
 )
@@ -67,7 +67,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         if pinned or not _was_compared(state, plan_file, deployment):
             _compare(deployment, pinned)
             say_all(valid_elsewhere(deployment, state.pins()))
-            ask_yes(f"Pin {deployment.name} on this machine?", piped=only_rehearsals([*state.pins(), deployment]))
+            ask_yes(f"Pin {deployment.name} on this machine?", piped=nothing_of_worth([*state.pins(), deployment]))
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:
@@ -158,7 +158,7 @@ def trust_struct(state: OfflineHome, /, encode_type: str, deployment: str, as_js
         say(f"{intent.name} is pinned already, with the same members; nothing to do.")
     else:
         say_all(_compared(deployment, intent, custom_intent(old) if old else None))
-        ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.rehearses())
+        ask_yes("Does the venue's contract define exactly this, letter by letter?", piped=state.nothing_of_worth())
         pin_struct(state, deployment, pin, now_ms(), old)
         say(f"Pinned {intent.name}.")
     if as_json:

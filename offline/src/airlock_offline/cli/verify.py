@@ -19,7 +19,7 @@ from airlock_shared.checks.model import READ, Check, Finding, IntentCase, Situat
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
-from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_option
+from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import (
     INPUT,
     PATH_TYPE,
@@ -35,7 +35,7 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import REQUESTS_FORMAT, Request, parse_requests
-from airlock_shared.documents.signatures import Signed, parse_signatures
+from airlock_shared.documents.signatures import Answer, parse_signatures
 from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import read_input
@@ -145,7 +145,7 @@ _LEDGER = Check("DIGEST-LEDGER", READ, lambda _: None, CHECKS_BY_ID["DIGEST-LEDG
 """Of the Ledger's app, and so of this machine alone: its verdict is made here."""
 
 
-def _answers(items: Sequence[Request], signatures_file: Path | None) -> dict[str, Signed]:
+def _answers(items: Sequence[Request], signatures_file: Path | None) -> dict[str, Answer]:
     """Return the signatures by their steps. Raises ``DocumentError("DOC-COUNT")`` for those of another document."""
     if signatures_file is None:
         return {}

@@ -64,8 +64,8 @@ _FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK = 0x01, 0x10
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
 
 
-def open_app(transport: Transport, *, rehearsal: bool = False) -> EthereumApp:
-    """Return a client when the Ethereum app is open, 1.22.0 or newer, and a release; a ``rehearsal`` takes any build.
+def open_app(transport: Transport, *, any_build: bool = False) -> EthereumApp:
+    """Return a client when the Ethereum app is open, 1.22.0 or newer, and a release; with ``any_build`` any.
 
     A version with a suffix, such as ``1.22.0-dev``, is no release: that build was seen to hash arrays of arrays wrongly.
     Raises ``WrongApp``, ``AppClosed``, ``AppTooOld``, ``NotReleased``, ``Locked``, or another ``DeviceError``.
@@ -81,7 +81,7 @@ def open_app(transport: Transport, *, rehearsal: bool = False) -> EthereumApp:
             f"the Ethereum app is {found.version!r}; we sign with {MINIMUM} or newer",
             do="update it with Ledger Wallet on another machine, then verify its address again",
         )
-    if "-" in found.version and not rehearsal:
+    if "-" in found.version and not any_build:
         raise NotReleased(
             f"the Ethereum app is {found.version!r}, a development build; we sign with releases",
             do="install the released app with Ledger Wallet on another machine, then verify its address again",
@@ -136,15 +136,17 @@ class EthereumApp:
         reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
         return account_in(reply, doing)
 
-    def sign_typed_data(self, path: str, typed_data: TypedData, told: FilteredMessage | None = None) -> DeviceSignature:
+    def sign_typed_data(
+        self, path: str, typed_data: TypedData, filtered: FilteredMessage | None = None
+    ) -> DeviceSignature:
         """Sign field by field: the device hashes and shows every value. Needs Raw messages.
 
-        What it is ``told`` of the message says what it shows instead, and needs Raw messages off.
+        With ``filtered`` it shows what that says in the place of the raw values, and needs Raw messages off.
         """
         doing = "sign the typed data"
         self.may_have_signed = False
         require_no_fault(typed_data)
-        flow = told.flow(path, typed_data) if told else fields_flow(path, typed_data)
+        flow = filtered.flow(path, typed_data) if filtered else fields_flow(path, typed_data)
         first, *rest = flow.definitions
         reply, sw = self.exchange(first)
         if sw == SW_PARAMETER:  # a flow was left half-way, and is forgotten now: once more
@@ -154,7 +156,7 @@ class EthereumApp:
             self.require_silence(*self.exchange(apdu), doing)
         for apdu in flow.values:  # 1.22.0 shows all at the end; a version that shows each at once must not time out
             reply, sw = self.exchange(apdu, person=True)
-            if told is None or not told.takes(apdu, reply, sw):
+            if filtered is None or not filtered.takes(apdu, reply, sw):
                 self.require_silence(reply, sw, doing)
         return self.ask_to_sign(flow.sign, doing, RAW_MESSAGES)
 

@@ -157,9 +157,9 @@ STATUS_WORDS: dict[int, Meaning] = {
 }
 
 
-def wrong_model(found: str, told_for: str, *, listed: bool) -> WrongModel:
-    """Return the error of a Ledger of another model than ``told_for``: that of the pages ``listed``, or ``--model``."""
-    product, other = MODELS[found].product if found else "model that USB does not name", MODELS[told_for].product
+def wrong_model(found: str, named_model: str, *, listed: bool) -> WrongModel:
+    """Return the error of a Ledger of another model than ``named_model``: that of the pages ``listed``, or ``--model``."""
+    product, other = MODELS[found].product if found else "model that USB does not name", MODELS[named_model].product
     if listed:
         return WrongModel(f"the Ledger is a {product}, and the pages were listed for a {other}", do=LIST_AGAIN)
     return WrongModel(

@@ -2,8 +2,8 @@
 
 ``preflight``, ``sign`` and the seal ask.
 
-Production is every machine but one: where a rehearsal deployment is pinned, no other, and the software Ledger is used. A
-real Ledger holds a real key, and it is the deployment that calls itself a rehearsal: its word does not open the room.
+Production is every machine but one: where all that is pinned is worth nothing (a rehearsal or a test network), and the
+software Ledger is used. A real Ledger holds a real key: a deployment that calls itself a rehearsal does not excuse it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 from airlock_offline.confinement.command import NOT_ASKED, Confinement
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.terminal import say
-from airlock_shared.documents.deployment import Deployment, only_rehearsals
+from airlock_shared.documents.deployment import Deployment, nothing_of_worth
 from airlock_shared.errors import Refusal
 from airlock_shared.host.files import LOOK, REFUSED, MachineProbes, Observed
 from airlock_shared.text.safe import safe
@@ -240,8 +240,8 @@ _App = TypeVar("_App")
 
 
 def is_production(pins: Iterable[Deployment], *, software_ledger: bool) -> bool:
-    """Tell whether this is production: a real Ledger, a deployment that is no rehearsal, or none pinned."""
-    return not (software_ledger and only_rehearsals(pins))
+    """Tell whether this is production: a real Ledger, a deployment that is worth something, or none pinned."""
+    return not (software_ledger and nothing_of_worth(pins))
 
 
 def airgap_lines(world: MachineProbes) -> list[Observed]:
@@ -278,17 +278,17 @@ class Isolation:
     def _lines(self) -> list[Observed]:
         return [*airgap_lines(self._world), *kernel_lines(self._kernel)]
 
-    def is_rehearsal(self) -> bool:
-        """Tell whether this is a rehearsal with the software Ledger: a pipe may then answer in a person's place."""
+    def nothing_at_stake(self) -> bool:
+        """Tell whether the software Ledger signs what is worth nothing: a pipe may then answer in a person's place."""
         return not is_production(self._pins, software_ledger=self._software)
 
     def begin(self, note: Callable[[str], None] = say) -> None:
-        """Refuse in production before anything is reviewed; in a rehearsal, say what production would refuse.
+        """Refuse in production before anything is reviewed; where nothing is at stake, say what production would refuse.
 
-        With a rehearsal deployment and a real Ledger the refusal waits for the Ledger: what needs none is no danger.
+        Where all is worth nothing and the Ledger is real, the refusal waits for the Ledger: what needs none is no danger.
         """
         lines = self._lines()
-        if not only_rehearsals(self._pins):
+        if not nothing_of_worth(self._pins):
             require_isolation(lines)
         elif any(line.verdict == REFUSED for line in lines):
             ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
@@ -299,7 +299,7 @@ class Isolation:
 
         def looked() -> _App:
             client = app()
-            if not self.is_rehearsal():
+            if not self.nothing_at_stake():
                 require_isolation(self._lines())
             return client
 

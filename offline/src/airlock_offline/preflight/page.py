@@ -154,50 +154,50 @@ class PreflightResult(NamedTuple):
     production: bool
 
 
-def look_at(home: Path, transcript: TranscriptFile, told: PreflightInputs, world: MachineProbes) -> PreflightResult:
+def look_at(home: Path, transcript: TranscriptFile, inputs: PreflightInputs, world: MachineProbes) -> PreflightResult:
     """Look at the machine and judge it. Raises ``DocumentError("DOC-CHAIN")`` when nothing can be recorded."""
     head = transcript.head()
     pins, pin_lines = read_deployments(current(home / "pins"), first=TRUST)
     damaged = any(line.verdict == REFUSED for line in pin_lines)
-    production = damaged or is_production(pins, software_ledger=told.software_ledger)
-    airgap = [*airgap_lines(world), *kernel_lines(told.kernel)]
+    production = damaged or is_production(pins, software_ledger=inputs.software_ledger)
+    airgap = [*airgap_lines(world), *kernel_lines(inputs.kernel)]
     lines = [
-        *(airgap if production else as_rehearsal(airgap)),
-        *clock_lines(told.now_ms, told.statement, told.valid_ms),
+        *(airgap if production else as_notes(airgap)),
+        *clock_lines(inputs.now_ms, inputs.statement, inputs.valid_ms),
         home_line(home),
         disk_line(home, world),
         camera_line(world),
-        *device_lines(told.device, told.rule),
+        *device_lines(inputs.device, inputs.rule),
         *library_lines(world, system_libraries() or LIBRARIES),
-        *_installed(told),
+        *_installed(inputs),
         *pin_lines,
         transcript_line(transcript),
     ]
     lines = [line._replace(verdict=LOOK) if line.verdict == FAULT else line for line in lines]
     report = {
         "airlock": version("airlock-offline"),
-        "time_utc": utc_text(told.now_ms),
+        "time_utc": utc_text(inputs.now_ms),
         "production": production,
-        "clock": told.statement,
+        "clock": inputs.statement,
         "pins": [pin_as_json(pin) for pin in pins],
         "transcript_head": head,
-        "udev_rule": told.rule,
-        "device": told.device,
-        "kernel": told.kernel.as_json(),
-        "installed": installation_as_json(told.installation),
+        "udev_rule": inputs.rule,
+        "device": inputs.device,
+        "kernel": inputs.kernel.as_json(),
+        "installed": installation_as_json(inputs.installation),
         "lines": [line.as_json() for line in lines],
         "refused": sorted({line.check for line in lines if line.verdict == REFUSED}),
     }
     return PreflightResult(lines, report, production)
 
 
-def as_rehearsal(lines: Iterable[Observed]) -> list[Observed]:
-    """Return lines as a rehearsal judges them: what would be refused about the air gap is to be looked at."""
+def as_notes(lines: Iterable[Observed]) -> list[Observed]:
+    """Return lines as judged where nothing is at stake: what would be refused about the air gap is to be looked at."""
     return [line._replace(verdict=LOOK, do=f"production refuses this; {line.do}")
             if line.verdict == REFUSED and line.check.startswith(FAMILY) else line for line in lines]  # fmt: skip
 
 
-def told_lines(report: Mapping[str, Any], *, kit: bool = True, whole: bool = True) -> Iterator[str]:
+def report_lines(report: Mapping[str, Any], *, kit: bool = True, whole: bool = True) -> Iterator[str]:
     """Yield the page of a report as the transcript keeps it; perhaps without what people are to type from their paper.
 
     Without ``whole``, what is in order is counted.
@@ -224,6 +224,10 @@ def _lines_of(report: Mapping[str, Any]) -> list[Observed]:
     return [Observed(**line) for line in report["lines"]]
 
 
-def _installed(told: PreflightInputs) -> list[Observed]:
-    found = list(installation_lines(told.installation))
-    return found if told.kit is None else [*found, *kit_lines(told.kit.findings, told.kit.folder, told.kit.fingerprint)]
+def _installed(inputs: PreflightInputs) -> list[Observed]:
+    found = list(installation_lines(inputs.installation))
+    return (
+        found
+        if inputs.kit is None
+        else [*found, *kit_lines(inputs.kit.findings, inputs.kit.folder, inputs.kit.fingerprint)]
+    )

@@ -60,4 +60,4 @@ def device_pages(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
 
 
 def _shown(case: CallCase) -> ShownTransaction:
-    return shown_transaction(case.request, case.step.signer.address, case.digest, case.told_token)
+    return shown_transaction(case.request, case.step.signer.address, case.digest, case.token_for_device)

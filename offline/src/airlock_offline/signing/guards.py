@@ -13,7 +13,7 @@ from pathlib import Path
 from airlock_offline.home import OfflineHome
 from airlock_shared.checks.model import Case
 from airlock_shared.checks.second_opinion import check_signature
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.host.files import lock, locked, make_folder, open_lock
@@ -94,7 +94,7 @@ def recovered_by(digest: bytes, signature: bytes) -> str:
         return f"no key: {refusal.check}"
 
 
-def require_signature(case: Case, signed: Signed, state: OfflineHome, at_ms: int) -> None:
+def require_signature(case: Case, signed: Answer, state: OfflineHome, at_ms: int) -> None:
     """Check a case's signature over our own digest; one that fails is quarantined.
 
     Raises ``Refusal`` of family ``SIG``, after the transcript has recorded it.

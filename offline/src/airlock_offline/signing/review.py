@@ -39,7 +39,7 @@ from airlock_shared.checks.judge import Examined, Verdicts
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.documents.requests import Request
 from airlock_shared.plan.decisions import Decision, directions, odd_directions, shown_value
-from airlock_shared.text.safe import WIDTH, beside, flags, safe, safe_again, wrapped
+from airlock_shared.text.safe import WIDTH, flags, labelled_rows, safe, safe_again, wrapped
 from airlock_shared.text.words import grouped
 from airlock_shared.units import CODE, TEXT, raw_text
 from airlock_shared.venue.referral_code import code_letters
@@ -186,7 +186,7 @@ def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[
     action, route = case.step.action, route_of(case.request)
     about = under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case, failed)
     if refused:
-        why = chain(*(beside("  ", sentence) for sentence in _why(case, verdicts, known=known)))
+        why = chain(*(labelled_rows("  ", sentence) for sentence in _why(case, verdicts, known=known)))
         title = f"REFUSED: it is not signed. The step is {action.name} ({action.result})"
         signer = chain(marked(NOT_KEPT, why), row("came", case.title), signer_rows(case, "the plan's signer"))
         rows = chain(signer, about, row("route as received", route))
@@ -296,12 +296,12 @@ def verdict_lines(verdicts: Verdicts) -> Iterator[str]:
     )
     for verdict in wrong:
         place = f" at {verdict.where}" if verdict.where else ""
-        yield from beside("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
+        yield from labelled_rows("REFUSED  ", safe_again(f"{verdict.check}{place}: {verdict.what}", limit=600))
         yield from row("got", safe(str(verdict.got), limit=600))
         yield from row("expected", safe(str(verdict.expected), limit=600))
         yield from row("do", verdict.do)
     for verdict in verdicts.not_judged():
-        yield from beside("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
+        yield from labelled_rows("NOT JUDGED  ", safe_again(f"{verdict.check}: {verdict.what}", limit=600))
 
 
 def screen_lines(
@@ -315,7 +315,7 @@ def screen_lines(
     listed: set[str] = set()
     for number, page in enumerate(screens, start=1):
         text = " | ".join(safe(line.strip()) for line in page)
-        yield from beside(f"{number:>3}  ", text) if each or text not in listed else ()
+        yield from labelled_rows(f"{number:>3}  ", text) if each or text not in listed else ()
         listed.add(text)
     if not MODELS[model].proved:
         product = MODELS[model].product

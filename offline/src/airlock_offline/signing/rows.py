@@ -16,7 +16,7 @@ from airlock_shared.ethereum.transactions import value_wei
 from airlock_shared.plan.decisions import Decision, shown_value
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import EITHER, Step
-from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
+from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe, wrapped
 from airlock_shared.text.words import grouped
 from airlock_shared.units import CODE, GWEI, NATIVE, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
 from airlock_shared.venue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL
@@ -32,10 +32,12 @@ KEPT, NOT_KEPT, CHOSEN = "✓", "✗", "·"
 def row(label: str, text: str) -> Iterator[str]:
     """Yield a label and a text beside it; a label that is too long stands on lines of its own."""
     if columns(label) > INDENT - 2:  # only a claim of the builder has such a name
-        yield from beside("  ", label)
+        yield from labelled_rows("  ", label)
         label = ""
     label = f"  {label}{' ' * (INDENT - columns(label))}"
-    yield from (line.rstrip() for line in beside(label, text, width=WIDTH - 1))  # a terminal may draw a mark wide
+    yield from (
+        line.rstrip() for line in labelled_rows(label, text, width=WIDTH - 1)
+    )  # a terminal may draw a mark wide
 
 
 def marked(mark: str, rows: Iterable[str]) -> Iterator[str]:
@@ -263,7 +265,7 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
         return
     if case.call.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
-    told = case.told_token
+    told = case.token_for_device
     if not told:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
     if case.call.call.name == "approve":

@@ -32,7 +32,7 @@ from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNIN
 from airlock_shared.checks.second_opinion import check_signature, compare_opinion, opinion_question
 from airlock_shared.checks.times import Clock, late_by, time_is_stated
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
@@ -67,7 +67,7 @@ class SigningDesk(NamedTuple):
     tell: Callable[[str], None]
     proofs: frozenset[str] = frozenset()
     opinion: Callable[[dict[str, Any]], Opinion] = OpinionProcess
-    beside: Callable[[Examined], None] = lambda _examined: None
+    list_pages: Callable[[Examined], None] = lambda _examined: None
 
     def record(self, event: str, data: dict[str, Any]) -> None:
         """Put an event on record, with the time of now."""
@@ -77,7 +77,7 @@ class SigningDesk(NamedTuple):
 class ItemResult(NamedTuple):
     """What became of an item, and the exit code that it alone would give."""
 
-    signed: Signed
+    answer: Answer
     code: ExitCode
 
 
@@ -95,7 +95,7 @@ def judged(request: Request, situation: Situation, desk: SigningDesk, clock: Clo
 def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
     """Return the case of an item for which a Ledger is needed."""
     case = _signable(examined)
-    return None if case is None or state.signed(_digest(case)) else case
+    return None if case is None or state.kept_signature(_digest(case)) else case
 
 
 def sign_item(
@@ -126,7 +126,7 @@ def sign_item(
         if agreed is None:
             desk.show(examined)
         else:
-            desk.beside(examined)
+            desk.list_pages(examined)
         return _confirm_and_sign(case, desk, opinion, agreed)
     finally:
         opinion.end()
@@ -148,7 +148,7 @@ def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, agreed: b
     except Declined as declined:
         desk.record("declined", _named(case))
         desk.tell(f"Declined: {declined.what}.")
-        return ItemResult(Signed(case.request.step, "declined", declined.what), ExitCode.DECLINED)
+        return ItemResult(Answer(case.request.step, "declined", declined.what), ExitCode.DECLINED)
 
 
 def _signable(examined: Examined) -> Case | None:
@@ -172,7 +172,7 @@ def _settled(examined: Examined, desk: SigningDesk, *, quietly: bool = False) ->
     It was signed before over this digest, and is recovered once more; or a check refused it, or could not judge it here.
     """
     case, step, verdicts = _signable(examined), examined.received.request.step, examined.verdicts
-    if case is not None and (kept := desk.state.signed(_digest(case))):
+    if case is not None and (kept := desk.state.kept_signature(_digest(case))):
         check_signature(case, kept)
         if not quietly:
             desk.tell("This was signed before; the kept signature is used again.")
@@ -180,7 +180,7 @@ def _settled(examined: Examined, desk: SigningDesk, *, quietly: bool = False) ->
     named = [verdict.check for verdict in (*verdicts.refused(), *verdicts.not_judged())]
     desk.record("refused", {"step": step, "checks": named})
     stopped = [*verdicts.blocking(), *verdicts.not_judged()]
-    return ItemResult(Signed(step, "refused", named[0]), exit_code_of(stopped))
+    return ItemResult(Answer(step, "refused", named[0]), exit_code_of(stopped))
 
 
 # ---- after the Yes, with nobody beside us ---------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
     desk.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
     answer, shown = _reserved(case, app, desk)
     with held_signals():  # from here until it is on record, whatever a person or the system wants
-        signed = Signed(
+        signed = Answer(
             step=case.request.step,
             result="signed",
             digest=_digest(case),
@@ -249,7 +249,7 @@ def _reserved(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[DeviceSi
         raise
 
 
-def _recorded(case: Case, signed: Signed, desk: SigningDesk) -> ItemResult:
+def _recorded(case: Case, signed: Answer, desk: SigningDesk) -> ItemResult:
     """Put on record what the device has signed; hand it on only when it is still in time."""
     data = record_of(case) | {"shown": signed.shown, "app": signed.app}
     try:
@@ -257,7 +257,7 @@ def _recorded(case: Case, signed: Signed, desk: SigningDesk) -> ItemResult:
         desk.record(SIGNED_LATE if late else SIGNED, data)
         desk.used.add(use_of(case))
         if late is None:
-            desk.state.keep_signed(signed)
+            desk.state.keep_signature(signed)
             return ItemResult(signed, ExitCode.DONE)
     except AirlockError as error:
         raise UsageError(
@@ -267,7 +267,7 @@ def _recorded(case: Case, signed: Signed, desk: SigningDesk) -> ItemResult:
         ) from error
     desk.tell(f"{late.id}: the Ledger signed too late. That is on record; the signature is not given out.")
     desk.record("refused", {"step": signed.step, "checks": [late.id]})
-    return ItemResult(Signed(signed.step, "refused", late.id), ExitCode.EXPIRED)
+    return ItemResult(Answer(signed.step, "refused", late.id), ExitCode.EXPIRED)
 
 
 def _late_by(case: Case, desk: SigningDesk) -> Check | None:
@@ -287,13 +287,13 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     if not isinstance(case, IntentCase):
         if filled is None:
             return app.sign_authorization(signer.path, for_ledger(case.request.payload)), "authorization"
-        if token := case.told_token:
+        if token := case.token_for_device:
             app.provide_token(token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"
     if signer.show == "hashes":
         return app.sign_hashes(signer.path, case.hashes.domain_separator, case.hashes.struct_hash), "hashes"
-    told = filtered_message(case)
-    return app.sign_typed_data(signer.path, typed_data_of(case), told), "filters" if told else "fields"
+    filtered = filtered_message(case)
+    return app.sign_typed_data(signer.path, typed_data_of(case), filtered), "filters" if filtered else "fields"
 
 
 # ---- stopped --------------------------------------------------------------------------------------------------------
@@ -323,5 +323,5 @@ def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineH
     why = stopped.check if isinstance(stopped, Refusal) else type(stopped).__name__
     for item in items:
         state.transcript.record("refused", {"step": item.step, "checks": [], "why": why}, now_ms())
-        yield ItemResult(Signed(item.step, "refused", why), stopped.exit_code)
+        yield ItemResult(Answer(item.step, "refused", why), stopped.exit_code)
         why = "not begun"

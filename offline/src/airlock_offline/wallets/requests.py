@@ -16,7 +16,7 @@ from airlock_offline.home import OfflineHome
 from airlock_shared.checks.intent import definitions, encoding_of
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Request, read_request
-from airlock_shared.documents.signatures import SignaturesHeader, Signed
+from airlock_shared.documents.signatures import Answer, SignaturesHeader
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address, recover
@@ -278,16 +278,16 @@ def _path(state: OfflineHome, requests_fingerprint: str) -> Path:
 _ORIGIN = "Airlock"
 
 
-def answer_of(asked: WalletRequest, header: SignaturesHeader, signed: list[Signed]) -> Signature:
+def answer_of(asked: WalletRequest, header: SignaturesHeader, answers: list[Answer]) -> Signature:
     """Return the signature as the wallet takes it: v is the parity for a transaction, 27 or 28 for typed data.
 
     Raises ``Refusal``: ``PLAN-STEPS``, ``SIG-DIGEST``, ``SIG-SIGNER`` when the document does not answer what was asked;
     ``UsageError`` when the step was not signed.
     """
-    if [item.step for item in signed] != [asked.step]:
-        got = ", ".join(item.step for item in signed)
+    if [item.step for item in answers] != [asked.step]:
+        got = ", ".join(item.step for item in answers)
         raise Refusal("PLAN-STEPS", "the steps are not those of the request", got=got[:200], expected=asked.step)
-    item = signed[0]
+    item = answers[0]
     if item.result != "signed":
         what = f"step {item.step} of {header.ceremony} was not signed: {item.result}"
         raise UsageError(what, do="decline the request in the wallet; there is no signature to show")

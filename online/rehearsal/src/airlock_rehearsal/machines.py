@@ -27,8 +27,8 @@ class Play(NamedTuple):
     """What a rehearsal is played on: the folder, both programs, the services' addresses, and the Ledger.
 
     ``ledger_port`` gives the Ledger's port, after its owner has switched Blind signing on (True) or off. ``channel`` is how
-    documents cross the gap: as a ``file``, or by light (``qr``). ``on_chain`` tells what happened on the chain since it was
-    last asked, as labels and texts.
+    documents cross the gap: as a ``file``, or by QR codes (``qr``). ``on_chain`` tells what happened on the chain since
+    it was last asked, as labels and texts.
     """
 
     folder: Path
@@ -62,23 +62,23 @@ class Play(NamedTuple):
         return ended
 
     def carry(self, name: str, source: str, target: str) -> str:
-        """Carry a document across the gap, by light or as a USB stick would; return its path on the other machine."""
+        """Carry a document across the gap, by QR codes or as a USB stick would; return its path on the other machine."""
         destination = self.path(target, name)
         if self.channel == "qr":
-            self._carry_by_light(name, source, target)
+            self._carry_by_qr(name, source, target)
         else:
             shutil.copyfile(self.path(source, name), destination)
             self.say(f"\n=== {name} crosses the gap: {source} -> {target}")
         return destination
 
-    def _carry_by_light(self, name: str, source: str, target: str) -> None:
+    def _carry_by_qr(self, name: str, source: str, target: str) -> None:
         """Show a document as codes on one machine, photograph them badly, and scan the pictures on the other."""
         from airlock_rehearsal.camera import photograph
 
         codes, pictures = self.path(source, f"{name}.codes"), self.path(target, f"{name}.pictures")
         shown = self.run(source, "show", self.path(source, name), "--as", "png", "-o", codes)
         played, seen = photograph(Path(codes), Path(pictures), seed=name)
-        self.say(f"\n=== {name} crosses the gap by light: {source} -> {target}, {played} frames played, {seen} seen")
+        self.say(f"\n=== {name} crosses the gap by QR codes: {source} -> {target}, {played} frames played, {seen} seen")
         read = self.run(target, "scan", pictures, "-o", self.path(target, name))
         if not self.compare("document's", "document", shown, read):
             raise RehearsalFailed(f"{name} is a different document on the other machine", ExitCode.REFUSED)

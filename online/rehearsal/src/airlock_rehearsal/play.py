@@ -61,7 +61,7 @@ class Participants(NamedTuple):
             self.run(half, "ceremony", "end")
 
     def report(self, requests: str, signatures: str) -> None:
-        """Write the evidence on both machines and verify it; by light, the air-gapped transcript stays where it is."""
+        """Write the evidence on both machines and verify it; by QR codes, the air-gapped transcript stays where it is."""
         if not self.named:
             return
         play, evidence = self.play, signatures.replace("signatures.json", "evidence")

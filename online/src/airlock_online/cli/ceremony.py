@@ -10,7 +10,7 @@ from airlock_online.readback.expectations import Expectation, expectation_lines,
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.handover import BY_LIGHT
+from airlock_shared.cli.ceremony.handover import BY_QR
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.cli.terminal import rows
@@ -47,13 +47,13 @@ def _place(home: OnlineHome) -> CeremonyMachine:
         home.transcript,
         now_ms,
         lambda name: home.require_deployment(name).fingerprint,
-        home.rehearses,
+        home.nothing_of_worth,
         home.deployment_path,
         _shown,
     )
 
 
-ceremony = ceremony_group(_place, BY_LIGHT)
+ceremony = ceremony_group(_place, BY_QR)
 
 # ---- plan -----------------------------------------------------------------------------------------------------------
 # ``plan``: show, check, or write by asking.

@@ -43,7 +43,7 @@ from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import Signed, parse_signatures
+from airlock_shared.documents.signatures import Answer, parse_signatures
 from airlock_shared.errors import AirlockError, Declined, ExecutionFailed, ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
@@ -57,7 +57,7 @@ from airlock_shared.venue.services import TWAP
 _SHOWN = 20
 
 
-class ToldOutcome(NamedTuple):
+class OutcomeSummary(NamedTuple):
     """What was told of an order: its step, its state (empty where an error was told), its anomalies, its exit code."""
 
     step: str
@@ -66,7 +66,7 @@ class ToldOutcome(NamedTuple):
     code: ExitCode
 
 
-def tally_lines(told: Sequence[ToldOutcome]) -> Iterator[str]:
+def tally_lines(told: Sequence[OutcomeSummary]) -> Iterator[str]:
     """Yield how many ended how, and each that needs a person; nothing for one order, which stands just above."""
     if len(told) < 2:
         return
@@ -111,7 +111,7 @@ class Desk:
         self._writing = threading.RLock()
         self._stopping = threading.Event()
         self._step = ""
-        self._told: list[ToldOutcome] = []
+        self._summaries: list[OutcomeSummary] = []
         self._last: dict[str, list[str]] = {}
         self._requests: dict[str, dict[str, Request]] = {}
         keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
@@ -191,7 +191,7 @@ class Desk:
                 self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
                 if self._as_json:
                     show(json.dumps(facts | {"error": error.as_json()}))
-                self._told.append(ToldOutcome(step, "", 0, error.exit_code))
+                self._summaries.append(OutcomeSummary(step, "", 0, error.exit_code))
             return error.exit_code
         self._sleep(0)  # after an interrupt nothing is told: the journal has it
         expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
@@ -200,7 +200,7 @@ class Desk:
             self._tell(step, outcome, expectations, failure)
             self.journal.tell(digest, outcome.state)
             code = failure.exit_code if failure else ExitCode.DONE
-            self._told.append(ToldOutcome(step, outcome.state.value, len(outcome.anomalies), code))
+            self._summaries.append(OutcomeSummary(step, outcome.state.value, len(outcome.anomalies), code))
         return code
 
     def show_last(self) -> None:
@@ -220,7 +220,7 @@ class Desk:
 
     def tally(self) -> None:
         """Say, after several orders, how many ended how, and which of them need a person."""
-        for line in tally_lines(self._told):
+        for line in tally_lines(self._summaries):
             say(line)
 
     def _tell(
@@ -353,7 +353,7 @@ class MatchedSignatures(NamedTuple):
     """A signatures document with the requests that it answers."""
 
     header: Header
-    pairs: list[tuple[Request, Signed]]
+    pairs: list[tuple[Request, Answer]]
     deployment: Deployment
     requests: str
     signatures: str
@@ -366,19 +366,21 @@ def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -
     Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
     """
     keep_signatures_secret(data)
-    answer, signed, signatures_fingerprint = parse_signatures(data)
+    answer_header, answers, signatures_fingerprint = parse_signatures(data)
     if requests_file is not None:
         answered = read_input(requests_file)
         header, items, fingerprint = parse_requests(answered)
         home.keep_requests(fingerprint, answered)
     else:
-        header, items, fingerprint = home.require_requests(answer.requests)
+        header, items, fingerprint = home.require_requests(answer_header.requests)
     deployment = home.require_deployment(header.deployment_name)
     if deployment.fingerprint != header.deployment:
         raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
-    pairs = match_answers(answer, signed, header, items, fingerprint)
-    home.note_signing_head(answer, now_ms())
-    return MatchedSignatures(header, pairs, deployment, fingerprint, signatures_fingerprint, answer.transcript_head)
+    pairs = match_answers(answer_header, answers, header, items, fingerprint)
+    home.note_signing_head(answer_header, now_ms())
+    return MatchedSignatures(
+        header, pairs, deployment, fingerprint, signatures_fingerprint, answer_header.transcript_head
+    )
 
 
 def keep_signatures_secret(data: bytes) -> None:
@@ -387,11 +389,11 @@ def keep_signatures_secret(data: bytes) -> None:
         keep_secret(found[1])
 
 
-def not_signed(request: Request, signed: Signed) -> ExitCode:
+def not_signed(request: Request, answer: Answer) -> ExitCode:
     """Say why a step has no signature, and return the exit code that this has."""
-    why = safe(signed.why, limit=200)
-    say(f"step {request.step} ({safe(request.action)}): not signed, {signed.result} ({why}); nothing to submit")
-    refused = signed.result == "refused"
+    why = safe(answer.why, limit=200)
+    say(f"step {request.step} ({safe(request.action)}): not signed, {answer.result} ({why}); nothing to submit")
+    refused = answer.result == "refused"
     how = "prepare it again here" if refused else "sign it on the air-gapped machine, into another file"
     say(f"  do:       if you still want it, {how}")
     return ExitCode.REFUSED if refused else ExitCode.DECLINED

@@ -26,7 +26,7 @@ from airlock_online.report_rows import standings_of
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.model import Info
 from airlock_shared.cli.explain import Explanation, explain_command, of_checks, of_exit_codes
-from airlock_shared.cli.kept_signatures import ceremony_option, copies_by_light, copies_in_codes, remove_copies
+from airlock_shared.cli.kept_signatures import ceremony_option, copies_by_qr, copies_in_codes, remove_copies
 from airlock_shared.cli.machine import DEFAULT, ENVIRONMENT, Setting, home_setting, settings_of, show_settings
 from airlock_shared.cli.machine import completion as completion
 from airlock_shared.cli.terminal import json_option
@@ -203,5 +203,5 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         found = {each.use.digest: each for each in standings_of(journal, now_ms())}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
-    remove_copies(home.folder, [*copies_by_light(home.folder), *in_codes], found, home.transcript, now_ms(),
-           piped=home.rehearses(), as_json=as_json)  # fmt: skip
+    remove_copies(home.folder, [*copies_by_qr(home.folder), *in_codes], found, home.transcript, now_ms(),
+           piped=home.nothing_of_worth(), as_json=as_json)  # fmt: skip

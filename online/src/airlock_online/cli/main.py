@@ -64,7 +64,7 @@ _HEADINGS = {
         "config": "Show the configuration, and where each value comes from.",
         "completion": "Print shell completion for this program's commands.",
     },
-    "Beside ceremonies": {
+    "Outside ceremonies": {
         "rehearse": "Run whole ceremonies on this machine, or serve what they need.",
         "descriptors": "Write ERC-7730 clear-signing descriptors of a deployment.",
     },

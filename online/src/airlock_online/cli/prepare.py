@@ -20,7 +20,7 @@ from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.preparing.kept_payloads import KeptPayloads, replaced_lines
 from airlock_online.preparing.patience import pace_lines
-from airlock_online.preparing.prepare import Prepared, Sources, beside_lines, nonce_lines
+from airlock_online.preparing.prepare import Prepared, Sources, extra_lines, nonce_lines
 from airlock_online.preparing.referral_warnings import in_the_way, wish_of
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
 from airlock_shared.checks.document import part_of
@@ -30,7 +30,7 @@ from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.comparison_lines import code_lines
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.documents import outgoing
-from airlock_shared.cli.qr.file_or_light import qr_option, require_output
+from airlock_shared.cli.qr.file_or_qr import qr_option, require_output
 from airlock_shared.cli.terminal import INPUT, json_option, led, rows, say, show, show_json
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, parse_requests, write_requests
@@ -182,15 +182,15 @@ def keep(
     if output is not None:
         write_new(output, data)
     facts: dict[str, object] = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
-    beside = {item.request.step: beside_of(item)[1:] for item in prepared if item.beside}
-    facts |= ({"signer": signer} if signer else {}) | ({"beside": beside} if beside else {})
+    extra = {item.request.step: extra_of(item)[1:] for item in prepared if item.extra}
+    facts |= ({"signer": signer} if signer else {}) | ({"beside": extra} if extra else {})
     home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
     structs, expected = deployment.structs, home.config().speech.replies["builder"]["beside"]
     for item in prepared:
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
-        for line in (*replaced, *beside_of(item, expected)):
+        for line in (*replaced, *extra_of(item, expected)):
             say(line)
     if as_json:
         codes = outgoing(home.folder, data, as_json=True) if qr else {}
@@ -210,10 +210,10 @@ def keep(
         outgoing(home.folder, data, as_json=False)
 
 
-def beside_of(item: Prepared, expected: Sequence[str] = ()) -> list[str]:
+def extra_of(item: Prepared, expected: Sequence[str] = ()) -> list[str]:
     """Return what the builder sent beside an item's payload, as lines; none for what is expected there."""
-    told = {name: value for name, value in item.beside.items() if name not in expected}
-    return beside_lines(item.request.step, told)
+    told = {name: value for name, value in item.extra.items() if name not in expected}
+    return extra_lines(item.request.step, told)
 
 
 def _not_judged(header: Header, situation: Situation, prepared: Sequence[Prepared]) -> NotJudged:
@@ -277,11 +277,11 @@ def _look_before(
             continue
         seen = read_referral(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
         apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
-        told_first = [f"step {step}: referral code {safe(code_text(wish.code))}"]
-        told_first += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
+        first_lines = [f"step {step}: referral code {safe(code_text(wish.code))}"]
+        first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
         for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
-            told_first += rows("    WARNING: ", warning)
-        show_by_screens(told_first)  # before anything has a deadline
+            first_lines += rows("    WARNING: ", warning)
+        show_by_screens(first_lines)  # before anything has a deadline
         facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
         told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
         home.transcript.record("referral-read", facts | told, now_ms())
@@ -298,7 +298,7 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
     steps = [
-        {"step": p.request.step, "checks": p.verdicts.passed()} | ({"beside": dict(p.beside)} if p.beside else {})
+        {"step": p.request.step, "checks": p.verdicts.passed()} | ({"beside": dict(p.extra)} if p.extra else {})
         for p in prepared
     ]
     names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}

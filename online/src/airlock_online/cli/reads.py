@@ -24,9 +24,9 @@ from airlock_online.clients.builder_reads import (
     ORDER_COLUMNS,
     POSITION_COLUMNS,
     Column,
-    ToldValue,
+    ReadValue,
     entries,
-    flag_told,
+    nonce_flag,
     of_pair,
     pair_rows,
     question_of,
@@ -35,7 +35,7 @@ from airlock_online.clients.builder_reads import (
 )
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_told, hashes_named, reply_names, require_named, status_word
+from airlock_online.clients.reply_values import delegation_read, hashes_named, reply_names, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
@@ -88,16 +88,16 @@ class VenueRead:
         with self.builder() as builder:
             return builder.read(read, fields, asked)
 
-    def on_chain(self, fields: Mapping[str, str]) -> list[ToldValue]:
+    def on_chain(self, fields: Mapping[str, str]) -> list[ReadValue]:
         """Return what the operator's node tells of a delegation; nothing without a node."""
         if not self.config.rpc.url:
             return []
         with connections(self.home) as http:
             seen = delegation_on_chain(RpcClient(self.config.rpc.url, http), self.deployment, **fields)
         if seen.expiry_s is None:
-            return [ToldValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")]
+            return [ReadValue("by the chain", None, f"{NOT_TOLD}: {seen.trouble}")]
         until = f"enabled until {moment_text(seen.expiry_s)} (unix s {seen.expiry_s})"
-        return [ToldValue("by the chain", str(seen.expiry_s), until if seen.expiry_s else "not enabled")]
+        return [ReadValue("by the chain", str(seen.expiry_s), until if seen.expiry_s else "not enabled")]
 
     def show_one(
         self,
@@ -106,15 +106,15 @@ class VenueRead:
         columns: Iterable[Column],
         read: object,
         *,
-        beside: Iterable[ToldValue] = (),
+        others: Iterable[ReadValue] = (),
         judged: Mapping[str, tuple[bool | None, str]] = {},
     ) -> None:
         """Show a reply of one thing: what was read in it, or as JSON beside the reply word for word.
 
-        ``read`` is the reply in Airlock's own words; ``beside`` is what others tell of it; ``judged`` is what follows, with
-        the reason where it is no, or not known.
+        ``read`` is the reply in Airlock's own words; ``others`` is what other sources say of it; ``judged`` is what
+        follows, with the reason where it is no, or not known.
         """
-        told = [*builder_reads.told_values(read, columns), *beside]
+        told = [*builder_reads.values_read(read, columns), *others]
         if self.as_json:
             why = {label: {"is": answer, "why": reason} for label, (answer, reason) in judged.items()}
             shown = {"ok": True, "told": builder_reads.as_json(told), "reply": reply}
@@ -122,7 +122,7 @@ class VenueRead:
             return
         show(heading)
         for label, (answer, reason) in judged.items():
-            told.append(ToldValue(label, answer, f"{_VERDICTS[answer]}{': ' if reason else ''}{reason}"))
+            told.append(ReadValue(label, answer, f"{_VERDICTS[answer]}{': ' if reason else ''}{reason}"))
         show_rows(told)
 
 
@@ -152,7 +152,7 @@ def _compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[s
         say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
 
 
-def show_rows(told: Iterable[ToldValue]) -> None:
+def show_rows(told: Iterable[ReadValue]) -> None:
     """Show what was read, a row a line, untrusted text escaped."""
     for row in told:
         for line in rows(f"  {row.label:<24} ", row.text):
@@ -298,7 +298,7 @@ def nonce(at: VenueRead, account: str, nonce: str, space: str) -> None:
     trader = _account_of(account)
     reply = at.ask("nonce", question_of(trader, nonce, space, at.config.speech))
     _compare("nonce read", reply, to_name(nonce, space), {"trader": trader})
-    read = {"used": flag_told(reply, at.config.speech.replies["nonce"])}
+    read = {"used": nonce_flag(reply, at.config.speech.replies["nonce"])}
     at.show_one(f"nonce {nonce} of {trader}, {space}", reply, NONCE_COLUMNS, read)
 
 
@@ -316,10 +316,10 @@ def delegation(at: VenueRead, trader: str, delegate: str) -> None:
     fields = {"trader": _account_of(trader), "delegate": _account_of(delegate)}
     reply = at.ask("delegation", fields)
     _compare("delegation read", reply, fields)
-    told = delegation_told(reply, at.config.speech.replies["delegation"])
+    told = delegation_read(reply, at.config.speech.replies["delegation"])
     heading = f"delegate {fields['delegate']}\nfor trader {fields['trader']}"
-    beside = at.on_chain(fields)
-    at.show_one(heading, reply, DELEGATION_COLUMNS, told, beside=beside, judged=able_now(told, now_ms()))
+    on_chain = at.on_chain(fields)
+    at.show_one(heading, reply, DELEGATION_COLUMNS, told, others=on_chain, judged=able_now(told, now_ms()))
 
 
 @reading
@@ -407,4 +407,4 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     at.show_one(f"transaction {asked}", reply, relayed(places), reply)
     told = status_word(members, speech.words, places["status"])
     if (told.word or told.unknown) and not at.as_json:
-        say(f"{told.told}.")
+        say(f"{told.text}.")

@@ -21,7 +21,7 @@ from airlock_online.preparing.gas_and_fees import require_pinned_chain
 from airlock_shared.ceremony.sections import PlanMark
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.qr.file_or_light import incoming, qr_option, restart_option
+from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import finish, json_option, led, say, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request

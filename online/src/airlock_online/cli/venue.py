@@ -15,9 +15,9 @@ from airlock_online.cli.deployment import fetch_document
 from airlock_online.cli.doctor import PATIENCE, service_lines
 from airlock_online.cli.preparing import accepted, connections
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient
-from airlock_online.clients.builder_reads import entries, flag_told, question_of
+from airlock_online.clients.builder_reads import entries, nonce_flag, question_of
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_told
+from airlock_online.clients.reply_values import delegation_read
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
@@ -147,12 +147,12 @@ def _read(name: str, client: BuilderClient, speech: Speech) -> str:
     if name == "referral":
         found: object = from_builder(client, code_bytes("AIRLOCK")).exists
     elif name == "nonce":
-        found = flag_told(client.read(name, question_of(trader, "1", "trading", speech)), speech.replies[name])
+        found = nonce_flag(client.read(name, question_of(trader, "1", "trading", speech)), speech.replies[name])
     elif name == "positions":
         found = entries(client.read(name, {"trader": trader}), "trades")
     else:
         reply = client.read(name, {"trader": trader, "delegate": delegate})
-        found = value_at(delegation_told(reply, speech.replies[name]), "isEnabled")
+        found = value_at(delegation_read(reply, speech.replies[name]), "isEnabled")
     if found is None:
         raise ServiceError(f"{speech.paths[name]} does not tell what is asked", do=f"say in {_SERVICES} where it is")
     return str(found)

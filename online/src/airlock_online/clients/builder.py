@@ -256,7 +256,7 @@ def _index(value: str | int) -> str | int:
 
 def _data_of(url: str, reply: Reply) -> Any:
     if reply.status == 429:
-        raise _told_to_wait(url, reply)
+        raise _too_many_requests(url, reply)
     envelope = json_of(reply, url)
     if type(envelope) is not dict:
         raise _unknown_shape(url, reply, "no object")
@@ -272,7 +272,7 @@ def _data_of(url: str, reply: Reply) -> Any:
     raise _unknown_shape(url, reply, "an envelope that is contradictory or incomplete")
 
 
-def _told_to_wait(url: str, reply: Reply) -> ServiceError:
+def _too_many_requests(url: str, reply: Reply) -> ServiceError:
     """Return the error of a 429, whose body may be anything: a proxy before the builder may have written it."""
     wait = "it gives no time" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
     return BuilderError(

@@ -46,7 +46,7 @@ class Column(NamedTuple):
     unit: Unit
 
 
-class ToldValue(NamedTuple):
+class ReadValue(NamedTuple):
     """One value as it was told: ``raw`` as text or flag (None: not told), and its text for a person."""
 
     label: str
@@ -101,12 +101,12 @@ def relayed(places: Mapping[str, str]) -> tuple[Column, ...]:
     )
 
 
-def told_values(source: object, columns: Iterable[Column]) -> list[ToldValue]:
+def values_read(source: object, columns: Iterable[Column]) -> list[ReadValue]:
     """Return what a reply tells, column by column."""
-    return [ToldValue(column.label, *_read(value_at(source, column.path), column.unit)) for column in columns]
+    return [ReadValue(column.label, *_read(value_at(source, column.path), column.unit)) for column in columns]
 
 
-def as_json(told: Iterable[ToldValue]) -> dict[str, object]:
+def as_json(told: Iterable[ReadValue]) -> dict[str, object]:
     """Return what was told by label, each value with its text."""
     return {row.label: {"raw": row.raw, "text": row.text} for row in told}
 
@@ -117,9 +117,9 @@ def entries(source: object, name: str) -> list[Any] | None:
     return found if type(found) is list else None
 
 
-def of_pair(source: object, columns: Iterable[Column], deployment: Deployment) -> list[ToldValue]:
+def of_pair(source: object, columns: Iterable[Column], deployment: Deployment) -> list[ReadValue]:
     """Return what a reply tells, its pair first, whose name in the pinned deployment stands beside its index."""
-    index, *told = told_values(source, columns)
+    index, *told = values_read(source, columns)
     if index.raw is not None:
         pair = deployment.pairs.get(int(index.raw))
         name = safe(pair.name) if pair else "(not in the pinned deployment)"
@@ -150,7 +150,7 @@ def _number_text(digits: str, unit: Unit) -> str:
     return f"{to_human(int(digits), unit)} {unit.name} (raw {digits})" if unit.is_amount else digits
 
 
-# ---- the pair catalogue ----------------------------------------------------------------------------------------------
+# ---- the pair catalogue ---------------------------------------------------------------------------------------------
 
 
 class PairRow(NamedTuple):
@@ -208,15 +208,15 @@ def question_of(account: str, nonce: str, space: str, speech: Speech) -> dict[st
     The specification names no such member, and what it does not name is sent to nobody who has not said so.
     """
     named_there = f"{PLACEHOLDER}space" in speech.request("nonce").values()
-    return {"trader": account, "check": nonce} | (_beside_trading(space) if named_there else {})
+    return {"trader": account, "check": nonce} | (_space_member(space) if named_there else {})
 
 
 def to_name(nonce: str, space: str) -> dict[str, str]:
     """Return what a reply must name: the nonce and, of another contract than the trading one, the space."""
-    return {"nonce": nonce} | _beside_trading(space)
+    return {"nonce": nonce} | _space_member(space)
 
 
-def _beside_trading(space: str) -> dict[str, str]:
+def _space_member(space: str) -> dict[str, str]:
     return {"space": space} if space == "referral" else {}
 
 
@@ -233,13 +233,13 @@ def used_in(
     compared where it is named. What ships is read beside the venue's own places; where two of them contradict each other,
     nothing is told.
     """
-    beside = (reply_names(reply, trader=account), reply_names(reply, space=space))
-    if reply_names(reply, **to_name(nonce, space)) is not True or False in beside:
+    named = (reply_names(reply, trader=account), reply_names(reply, space=space))
+    if reply_names(reply, **to_name(nonce, space)) is not True or False in named:
         return None
-    return flag_told(reply, places)
+    return nonce_flag(reply, places)
 
 
-def flag_told(reply: object, places: Mapping[str, str]) -> bool | None:
+def nonce_flag(reply: object, places: Mapping[str, str]) -> bool | None:
     """Return whether a reply says that its nonce is used; None when it does not say, or contradicts itself."""
     place = places["used"].removeprefix("not ")
     said = value_at(reply, place)

@@ -380,7 +380,7 @@ def first_of(members: Mapping[str, Any], names: Iterable[str], kind: type) -> An
     return next((members[name] for name in names if type(members.get(name)) is kind), None)
 
 
-def id_told(value: object) -> object:
+def id_text(value: object) -> object:
     """Return an id as a text where it came as a whole number; else as it came."""
     return str(value) if type(value) is int and value >= 0 else value
 

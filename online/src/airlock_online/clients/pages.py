@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpcore
 
-from airlock_online.clients.connection import first_of, id_told, value_at
+from airlock_online.clients.connection import first_of, id_text, value_at
 from airlock_online.speech.sections import NEXT, SHIPPED, Speech
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -53,7 +53,7 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
         told = value_at(pages[-1], mark.removeprefix(NEXT)) if mark else counted
         if told in (None, "", False):
             break
-        text = id_told(told)
+        text = id_text(told)
         if type(text) is not str or len(text) > _MARK_AT_MOST or text in asked:
             raise _not_whole(what, f"its next page {safe(str(told), limit=80)!r} came twice, or cannot be asked for")
         if max(count, len(pages) + 1) > PAGES_AT_MOST:
@@ -65,7 +65,7 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
         if not mark and first_of(pages[-1], _PAGE, int) not in (told, None):
             raise _not_whole(what, f"page {told} was asked for, and page {first_of(pages[-1], _PAGE, int)} came")
     last = pages[-1]
-    more = [name for name in _CURSORS if last.get(name) and id_told(last[name]) not in asked]
+    more = [name for name in _CURSORS if last.get(name) and id_text(last[name]) not in asked]
     more += [name for name in _MORE if last.get(name) is True]
     more += [name for name in _PAGES if type(first.get(name)) is int and first[name] > len(pages)]
     if more:

@@ -40,7 +40,7 @@ class StatusWord(NamedTuple):
     """
 
     meaning: str
-    told: str
+    text: str
     unknown: bool
     word: str = ""
 
@@ -99,12 +99,12 @@ def status_word(
         return found
     usual = _word_at(data, words, _STATUS, within)
     if not usual.unknown and usual.meaning != found.meaning:
-        return StatusWord("", f"{found.told}, and {usual.told}: these contradict each other", True)
+        return StatusWord("", f"{found.text}, and {usual.text}: these contradict each other", True)
     value = value_at(data, place)
     return found._replace(word=found.word or str(value))
 
 
-def delegation_told(reply: Any, places: Mapping[str, str]) -> Any:
+def delegation_read(reply: Any, places: Mapping[str, str]) -> Any:
     """Return a delegation read with its flag and its time where Airlock has them, the time in unix seconds.
 
     What ships is read as well: where the venue's own flag contradicts it, there is none. Another reply stays as it is.

@@ -13,7 +13,7 @@ from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
 from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, unsigned_bytes, value_wei
@@ -26,21 +26,25 @@ _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 
 
 def match_answers(
-    answer: signatures.SignaturesHeader, signed: list[Signed], header: Header, requests: list[Request], fingerprint: str
-) -> list[tuple[Request, Signed]]:
+    answer_header: signatures.SignaturesHeader,
+    answers: list[Answer],
+    header: Header,
+    requests: list[Request],
+    fingerprint: str,
+) -> list[tuple[Request, Answer]]:
     """Return each request with its answer, in order.
 
     Raises ``Refusal`` when the signatures answer another document, or its steps do not match.
     """
-    if answer.requests != fingerprint:
+    if answer_header.requests != fingerprint:
         raise Refusal(
-            "SIG-REQUESTS", "the signatures are for another document", got=answer.requests, expected=fingerprint
+            "SIG-REQUESTS", "the signatures are for another document", got=answer_header.requests, expected=fingerprint
         )
-    if answer.rehearsal != header.rehearsal:
+    if answer_header.rehearsal != header.rehearsal:
         raise Refusal(
             "PIN-REHEARSAL", "rehearsal and production are mixed", do="use the rehearsal's files for rehearsals"
         )
-    steps, planned = [item.step for item in signed], [item.step for item in requests]
+    steps, planned = [item.step for item in answers], [item.step for item in requests]
     if steps != planned:
         raise Refusal(
             "PLAN-STEPS",
@@ -48,12 +52,12 @@ def match_answers(
             got=str(steps),
             expected=str(planned),
         )
-    return list(zip(requests, signed, strict=True))
+    return list(zip(requests, answers, strict=True))
 
 
 def delivery_of(
     request: Request,
-    signed: Signed,
+    signed: Answer,
     header: Header,
     deployment: Deployment,
     fingerprint: str = "",
@@ -74,7 +78,7 @@ def delivery_of(
     )
 
 
-def _intent_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
+def _intent_of(request: Request, signed: Answer, deployment: Deployment) -> Delivery:
     primary_type = request.payload["primaryType"]
     intent = deployment.structs.get(primary_type)
     if intent is None:
@@ -141,7 +145,7 @@ def encoding_signed(request: Request, deployment: Deployment, digest: str) -> st
     return encoding_of(intent, message).hex() if "0x" + hashes.digest.hex() == digest else ""
 
 
-def _transaction_of(request: Request, signed: Signed, deployment: Deployment) -> Delivery:
+def _transaction_of(request: Request, signed: Answer, deployment: Deployment) -> Delivery:
     payload, filled = request.payload, request.transaction
     assert filled is not None  # noqa: S101 (the caller has looked)
     decoded = require_sendable(payload, filled, deployment)
@@ -186,7 +190,7 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     return decoded
 
 
-def signed_authorization(request: Request, signed: Signed, deployment: Deployment) -> dict[str, Any]:
+def signed_authorization(request: Request, signed: Answer, deployment: Deployment) -> dict[str, Any]:
     """Return a signed authorization as an element of an ``authorizationList``, its signer recovered again.
 
     Raises ``Refusal`` with ``AUTH-CHAIN`` or of family ``SIG``.
@@ -198,7 +202,7 @@ def signed_authorization(request: Request, signed: Signed, deployment: Deploymen
     return element_of(payload, bytes.fromhex(signed.signature[2:]))
 
 
-def _signer_of(request: Request, signed: Signed, digest: bytes) -> str:
+def _signer_of(request: Request, signed: Answer, digest: bytes) -> str:
     """Return who signed, who must be who the request names, over the digest that was computed here."""
     if signed.digest != "0x" + digest.hex():
         raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected="0x" + digest.hex())

@@ -24,7 +24,7 @@ from airlock_online.journal.order_states import (
     terminal_state,
 )
 from airlock_shared.errors import DocumentError, ServiceError
-from airlock_shared.text.safe import WIDTH, beside, columns, safe, safe_again
+from airlock_shared.text.safe import WIDTH, columns, labelled_rows, safe, safe_again
 from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, UNIX_S, USDC, Unit, span_text, to_human, utc_text
 from airlock_shared.venue.services import BATCHED_MARKET
 from airlock_shared.wire.strict_json import parse_json
@@ -115,9 +115,9 @@ def _members(event: OrderEvent) -> Iterator[str]:
     members = list(_flat(event.payload))
     for name, value in members[:MEMBERS_SHOWN]:
         label, text = safe(name, limit=40), _value_text(name.rpartition(".")[2], value)
-        beside = f"{_LABEL}{label}{' ' * (_NAME - columns(label))} "
-        if columns(label) <= _NAME and (_fits(beside, text) or " " in text):
-            yield from _rows(beside, text)
+        label_column = f"{_LABEL}{label}{' ' * (_NAME - columns(label))} "
+        if columns(label) <= _NAME and (_fits(label_column, text) or " " in text):
+            yield from _rows(label_column, text)
         else:  # a hash, or a name or text that leaves no room
             yield from _rows(_LABEL, label)
             yield from _rows(f"{_LABEL}  ", text)
@@ -167,7 +167,7 @@ def _rows(label: str, text: str) -> Iterator[str]:
     if _fits(label, text) and text.isprintable():
         yield label + text
         return
-    yield from beside(label, safe_again(text, limit=4 * _LETTERS_SHOWN))
+    yield from labelled_rows(label, safe_again(text, limit=4 * _LETTERS_SHOWN))
 
 
 # ---- order events ---------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     check_time(delivery, context.clock_ms())
     parcel = ROUTE_MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
-    _beside_others(record, context)
+    _check_rivals(record, context)
     known = context.journal.prepare(record)
     if why := why_perhaps_sent(known, context):
         context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
@@ -183,7 +183,7 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
         check_same(known, delivery)
     record = _record(delivery, "export", "")
     if known is None or known.state is not OrderState.EXPORTED:
-        _beside_others(record, context)
+        _check_rivals(record, context)
     context.journal.prepare(record)
     if not context.journal.export(delivery.digest, check_alone):
         state = context.journal.get(delivery.digest).state
@@ -196,7 +196,7 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
         )
 
 
-def _beside_others(record: Record, context: DeliveryContext) -> None:
+def _check_rivals(record: Record, context: DeliveryContext) -> None:
     """Refuse a second digest of a step whose first may execute beside it, and say which others have its nonce."""
     rivals = context.journal.rivals(record)
     check_alone(record, rivals)

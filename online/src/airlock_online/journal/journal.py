@@ -255,15 +255,15 @@ class Journal:
         path: Sequence[OrderState] = (),
         code: str = "",
         note: str = "",
-        told_again: bool = False,
+        readable_again: bool = False,
     ) -> bool:
         """Write an event, the ids and the states that it leads through, at once; return whether the event is new.
 
         A state that cannot be entered from where the submission is, is passed over: the first terminal state stays.
-        ``told_again``: the service tells this event again when asked, so nothing waits for the disk.
+        ``readable_again``: the service tells this event again when asked, so nothing waits for the disk.
         """
         ids = {"tracking_id": tracking_id, "entity_id": entity_id}
-        access = EVENT if told_again else STATE
+        access = EVENT if readable_again else STATE
         return self._append(digest, event, OF_ORDER, ids, path, {"code": code, "note": note}, access)
 
     def record_anomaly(self, digest: str, anomaly: Anomaly) -> bool:

@@ -151,8 +151,8 @@ CONTRADICTIONS = frozenset({"not-what-was-signed", "not-as-before", "other-track
 class KnownOrder(NamedTuple):
     """All that is known of one order.
 
-    ``signed`` are the members of its events that the signed message decides, as :func:`told_in` gives them: ``type`` is the
-    initiation event of its kind of order. ``contradicted`` is whether an event told of another order.
+    ``signed`` are the members of its events that the signed message decides, as :func:`order_members` gives them: ``type``
+    is the initiation event of its kind of order. ``contradicted`` is whether an event told of another order.
     """
 
     signed: Mapping[str, object] = {}
@@ -273,7 +273,7 @@ _INITIATION = {
 }
 
 
-def told_in(event: OrderEvent) -> list[tuple[str, object]]:
+def order_members(event: OrderEvent) -> list[tuple[str, object]]:
     """Return what an event tells of the order it is about, member by member, those of the Trade tuple ``t`` among them.
 
     A number is an int however it came, an address is lower-case, what cannot be read is its text. ``type`` is the
@@ -304,8 +304,8 @@ def _contradiction(order: KnownOrder, event: OrderEvent) -> Anomaly | None:
     """Compare what an event tells with the signed message, with itself and with the events before it."""
     before: dict[str, object] = {}
     for known in order.events:
-        before |= told_in(known)
-    for name, told in told_in(event):
+        before |= order_members(known)
+    for name, told in order_members(event):
         for kind, expected in (("not-what-was-signed", order.signed), ("not-as-before", before)):
             if name in expected and (type(told), told) != (type(expected[name]), expected[name]):
                 return Anomaly(kind, event, f"{name} is {told}, not {expected[name]}")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, whole
-from airlock_online.preparing.meta_forms import enums_of, missing, named_contracts, one_spelling, told_address
+from airlock_online.preparing.meta_forms import checksummed, enums_of, missing, named_contracts, one_spelling
 from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -34,7 +34,7 @@ def deployment_document(
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
-    told = _Told(meta, replies, {})
+    told = _VenueParts(meta, replies, {})
     document: dict[str, Any] = {
         "format": DEPLOYMENT_FORMAT,
         "name": name,
@@ -50,7 +50,7 @@ def deployment_document(
         "units": told.part("units", lambda table: one_spelling(_table(table)), meta),
         "defaults": {
             "intentDeadlineMs": told.part("intent_deadline_ms", _integer, meta),
-            **(told.part("slippage_percent", _slippage, meta, find=_beside) or {}),
+            **(told.part("slippage_percent", _slippage, meta, find=_optional) or {}),
         },
         "pairs": _pairs(pairs, told),
         "base_urls": dict(urls),
@@ -74,7 +74,7 @@ def _at(document: Any, path: str) -> Any:
     return value
 
 
-class _Told(NamedTuple):
+class _VenueParts(NamedTuple):
     """What a venue told, read part by part; what is not where the configuration says is kept, and told at once."""
 
     meta: dict[str, Any]
@@ -180,7 +180,7 @@ def _table(value: Any) -> dict[str, Any]:
     return value
 
 
-def _beside(document: Any, path: str) -> Any:
+def _optional(document: Any, path: str) -> Any:
     """Return what stands at a place whose table is there; None where the venue does not tell it."""
     table, _, name = path.rpartition(".")
     return value_at(_at(document, table) if table else document, name)
@@ -200,11 +200,11 @@ def _domain(value: Any) -> dict[str, Any]:
         "name": str(_at(value, "name")),
         "version": str(_at(value, "version")),
         "chainId": _integer(_at(value, "chainId")),
-        "verifyingContract": told_address(_at(value, "verifyingContract")),
+        "verifyingContract": checksummed(_at(value, "verifyingContract")),
     }
 
 
-def _pairs(pairs: Any, told: _Told) -> list[dict[str, Any]]:
+def _pairs(pairs: Any, told: _VenueParts) -> list[dict[str, Any]]:
     """Return the pair catalogue; a pair that does not say whether it is a PnL pair is asked about, and not guessed."""
     if type(pairs) is not list:
         told.part("id", _integer, None, "pairs")
@@ -212,7 +212,7 @@ def _pairs(pairs: Any, told: _Told) -> list[dict[str, Any]]:
     return [_pair(pair, told) for pair in pairs]
 
 
-def _pair(pair: Any, told: _Told) -> dict[str, Any]:
+def _pair(pair: Any, told: _VenueParts) -> dict[str, Any]:
     index, name = told.part("id", _integer, pair, "pairs"), told.part("name", str, pair, "pairs")
     pnl = told.part("pnl", lambda flag: flag, pair, "pairs", _flag)
     return {"index": index, "name": name, **({} if pnl is None else {"pnl": pnl})}

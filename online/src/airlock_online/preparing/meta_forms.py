@@ -42,7 +42,7 @@ def named_contracts(table: Mapping[str, Any]) -> dict[str, str]:
         name = _CONTRACTS.get(label.lower(), label)
         if name in found:
             raise missing(f"one contract of the name {safe(name, limit=80)}, but two")
-        found[name] = told_address(value)
+        found[name] = checksummed(value)
     return found
 
 
@@ -56,7 +56,7 @@ def _leaves(table: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
             yield label, value
 
 
-def told_address(value: Any) -> str:
+def checksummed(value: Any) -> str:
     """Return an address in its checksum form. Raises ``ServiceError``."""
     try:
         return checksum_address(parse_address(value if type(value) is str else ""))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 from airlock_online.clients.builder import NO_SUCH_READ, BuilderClient, Method
 from airlock_online.clients.builder_reads import entries
 from airlock_online.clients.connection import value_at
-from airlock_online.clients.reply_values import delegation_told, pnl_of, reply_names, require_named, whole
+from airlock_online.clients.reply_values import delegation_read, pnl_of, reply_names, require_named, whole
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
@@ -76,7 +76,7 @@ def with_decimals(text: str, decimals: int, where: str) -> str:
     return to_human(int(text), Unit(where, decimals))
 
 
-# ---- beside ---------------------------------------------------------------------------------------------------------
+# ---- extra members --------------------------------------------------------------------------------------------------
 # What a builder sends beside the members of a payload that the specification lists: named to people, and not carried.
 # What is hashed is made of the listed members alone: ``domain``, ``types`` and ``message`` of an intent, which stay
 # word for word and are judged as strictly as ever, and four members of a transaction. So a further member beside them
@@ -104,28 +104,28 @@ _COUNTED = 20
 
 
 class Payload(NamedTuple):
-    """A payload as it is carried, and what stood beside it."""
+    """A payload as it is carried, and its extra members."""
 
     carried: dict[str, Any]
-    beside: dict[str, Any]
+    extra: dict[str, Any]
 
 
 def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> Payload:
     """Return a builder's payload without the members beside the listed ones, and those; a ``meta`` of null is none."""
     carried: dict[str, Any] = {}
-    beside: dict[str, Any] = {}
+    extra: dict[str, Any] = {}
     for name, value in payload.items():
         listed = name in (_TRANSACTION if transaction else _INTENT) and not (name == "meta" and value is None)
         decides = transaction and name.replace("_", "").lower() in _OF_A_TRANSACTION
-        (carried if listed or decides else beside)[name] = value
-    return Payload(carried, beside)
+        (carried if listed or decides else extra)[name] = value
+    return Payload(carried, extra)
 
 
-def beside_lines(step: str, beside: Mapping[str, Any]) -> list[str]:
+def extra_lines(step: str, extra: Mapping[str, Any]) -> list[str]:
     """Return what stood beside a step's payload, for people: each name with its value, safe to show."""
-    if not beside:
+    if not extra:
         return []
-    shown = [f"  {safe(name, limit=80)} = {safe(json.dumps(value), limit=_SHOWN)}" for name, value in beside.items()]
+    shown = [f"  {safe(name, limit=80)} = {safe(json.dumps(value), limit=_SHOWN)}" for name, value in extra.items()]
     more = [f"  and {len(shown) - _COUNTED} more"] if len(shown) > _COUNTED else []
     head = f"NOTE step {step}: the builder also sent what the specification does not have. It is not signed and not carried:"
     return [head, *shown[:_COUNTED], *more]
@@ -173,7 +173,7 @@ class Prepared(NamedTuple):
 
     request: Request
     verdicts: Verdicts
-    beside: Mapping[str, Any] = MappingProxyType({})
+    extra: Mapping[str, Any] = MappingProxyType({})
 
 
 def prepare_step(
@@ -215,11 +215,11 @@ def examine(
 
     Raises ``ServiceError`` for a payload in another form than the specification's, or when the node fails.
     """
-    carried, beside = set_aside(payload, transaction=bool(step.action.call))
+    carried, extra = set_aside(payload, transaction=bool(step.action.call))
     request = _request(step, situation, sources, asked, carried)
     if request.transaction is not None:
         request = _filled(request, step, situation, sources)
-    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, beside)
+    return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, extra)
 
 
 def build_name(step: Step) -> str:
@@ -389,7 +389,7 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
     read = sources.answered(partial(sources.builder.read, "delegation", fields))
-    read = delegation_told(read, sources.config.speech.replies["delegation"])
+    read = delegation_read(read, sources.config.speech.replies["delegation"])
     if type(read) is not dict or type(read.get("isEnabled")) is not bool:
         raise ServiceError(
             "the answer about the delegate has an unknown shape", do="set [paths] delegation in the services file"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airlock_online.speech.forms import OF_STRUCT, meant, told_at_once
+from airlock_online.speech.forms import OF_STRUCT, meant, mistakes_text
 from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import STOP, Verdict
 from airlock_shared.documents.deployment import Deployment
@@ -30,12 +30,12 @@ def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the pr
         refuse_floats(profile)
         return {**document, "signed": resolve_profile(profile, document.get("contracts"))}
     except DocumentError as error:
-        what = told_at_once(file, [_told(each) for each in (error, *error.more)])
+        what = mistakes_text(file, [_mistake(each) for each in (error, *error.more)])
         do = "correct the file; docs/reference/venue-profile.md has its members and kinds"
         raise DocumentError(error.check, what, do=do) from error
 
 
-def _told(error: DocumentError) -> str:
+def _mistake(error: DocumentError) -> str:
     told = [error.what, *([f"{error.got}; expected {error.expected}"] if error.expected else [])]
     meant_by = "; ".join(["", *(meant(name, error.known) for name in error.unknown if error.known)])
     return f"{error.where}: {': '.join(told)}{meant_by}".removeprefix(": ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_online.clients.reply_values import delegation_told, whole
+from airlock_online.clients.reply_values import delegation_read, whole
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, ReadReply, Scene, failed_read
 from airlock_shared.documents.deployment import Deployment
@@ -89,7 +89,7 @@ def _delegation(scene: Scene) -> tuple[ReadReply, bool | None]:
     asked = scene.request.fields
     fields = {"trader": asked["trader"], "delegate": asked["delegate"]}
     read = scene.ask_about("delegation", fields)
-    told = delegation_told(read.data, scene.config.speech.replies["delegation"])
+    told = delegation_read(read.data, scene.config.speech.replies["delegation"])
     enabled = told.get("isEnabled") if type(told) is dict else None
     return read._replace(data=told), enabled if type(enabled) is bool else None
 

@@ -18,7 +18,7 @@ from airlock_shared.venue.kinds import value_of
 from airlock_shared.venue.structs import CATALOGUE, Intent
 
 if TYPE_CHECKING:
-    from airlock_online.delivery.routes.posting import StatusTold
+    from airlock_online.delivery.routes.posting import StatusRead
     from airlock_online.readback.delegates import AllowanceRead, DelegationRead
     from airlock_online.readback.referral_codes import ReferralFacts
 
@@ -71,7 +71,7 @@ class Scene(NamedTuple):
     structs: Mapping[str, Intent] = CATALOGUE
     delegation_on_chain: DelegationRead | None = None
     allowance_on_chain: AllowanceRead | None = None
-    twap_status: Callable[[str], StatusTold] | None = None
+    twap_status: Callable[[str], StatusRead] | None = None
 
     def signed(self, kind: str) -> Any:
         """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""

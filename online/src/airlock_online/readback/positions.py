@@ -62,7 +62,7 @@ def _opened(scene: Scene) -> list[Expectation]:
     """Return the expectation of an open: a position of its side, in the slot that the event tells."""
     pair, buy, trader = whole(scene.signed(PAIR)), scene.signed("side"), scene.signed("trader")
     promised = f"a {'long' if buy else 'short'} position"
-    told = _told(scene, _EXECUTED)
+    told = _trade_of_event(scene, _EXECUTED)
     if told is None or told.pair != pair:
         what, read = f"a position on pair {pair}", _positions(scene, trader)
         trades = trades_in(read.data)
@@ -87,10 +87,10 @@ def closed(scene: Scene) -> list[Expectation]:
 
     def judge(mine: Trade | None) -> _Judged:
         if mine is None:
-            return _told_by(told), not told
+            return _event_text(told), not told
         if told == 0:
-            return _told_by(told), False
-        return _as_told(mine, told)
+            return _event_text(told), False
+        return _by_event(mine, told)
 
     return _judged(scene, place, promised, judge)
 
@@ -102,8 +102,8 @@ def increased(scene: Scene) -> list[Expectation]:
 
     def judge(mine: Trade | None) -> _Judged:
         if mine is None or (mine.collateral is not None and added is not None and mine.collateral < added):
-            return _told_by(told), False
-        return _as_told(mine, told)
+            return _event_text(told), False
+        return _by_event(mine, told)
 
     return _judged(scene, place, f"{amount_text(added, USDC)} of collateral added", judge)
 
@@ -119,18 +119,18 @@ def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | 
     if trades is None:
         return [failed_read(place.name, promised, read.data)]
     mine = place.among(trades)
-    beside, kept = judge(mine)
-    return read.judged([Expectation(place.name, promised, trade_text(mine) + beside, kept)])
+    note, kept = judge(mine)
+    return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
 
 
-def _as_told(mine: Trade, told: int | None) -> _Judged:
+def _by_event(mine: Trade, told: int | None) -> _Judged:
     """Judge a position by the collateral that the venue's event told."""
     if told is None or mine.collateral is None:
         return "; what it was before is not known", None
-    return _told_by(told), mine.collateral == told
+    return _event_text(told), mine.collateral == told
 
 
-def _told_by(told: int | None) -> str:
+def _event_text(told: int | None) -> str:
     return "" if told is None else f"; the venue's event told {amount_text(told, USDC)} of collateral"
 
 
@@ -208,14 +208,14 @@ def _signed_place(scene: Scene) -> _Slot:
     return _Slot(scene.signed("trader"), whole(scene.signed(PAIR)), slot, whole(scene.signed(OPENED)))
 
 
-def _told(scene: Scene, kind: str) -> Trade | None:
+def _trade_of_event(scene: Scene, kind: str) -> Trade | None:
     event = scene.last(kind)
     return read_trade(event.payload.get("t")) if event else None
 
 
 def _result(scene: Scene, kind: str, place: _Slot) -> int | None:
     """Return the resulting collateral that the event tells, when it is of this position."""
-    told = _told(scene, kind)
+    told = _trade_of_event(scene, kind)
     return told.collateral if told and place.among([told]) else None
 
 

@@ -13,7 +13,7 @@ from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import hashes_named, whole
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.routes.posting import StatusTold, signs_of_failure
+from airlock_online.delivery.routes.posting import StatusRead, signs_of_failure
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback import delegates, positions, referral_codes
 from airlock_online.readback.delegates import AllowanceRead, DelegationRead
@@ -43,7 +43,7 @@ def read_back(
     structs: Mapping[str, Intent] = CATALOGUE,
     delegation_on_chain: DelegationRead | None = None,
     allowance_on_chain: AllowanceRead | None = None,
-    twap_status: Callable[[str], StatusTold] | None = None,
+    twap_status: Callable[[str], StatusRead] | None = None,
 ) -> list[Expectation]:
     """Return what a request that succeeded had promised, and what is found; ``now_ms`` is our clock, unix ms.
 

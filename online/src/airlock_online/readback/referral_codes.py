@@ -70,7 +70,7 @@ _LABELS = {"owner": "owner", "pending": "pending owner", "private": "private", "
 def from_builder(builder: BuilderClient, code: bytes, trader: str = "") -> ReferralFacts:
     """Return what the builder's read tells of a code, and of a trader when one is given. Raises nothing for its answers."""
     read = about_code(builder.read_or_error("referral", {"code": code_text(code)}), code)
-    owner, pending = told_owners(read)
+    owner, pending = owners_read(read)
     private = read.get("isPrivate", read.get("private")) if type(read) is dict else None
     seen = ReferralFacts("the builder", owner, pending, private if type(private) is bool else None)
     troubles = [_why(read)]
@@ -131,9 +131,9 @@ def code_in(read: object) -> bytes | None:
         return None
 
 
-def told_owners(read: object) -> tuple[str | None, str | None]:
+def owners_read(read: object) -> tuple[str | None, str | None]:
     """Return owner and pending owner as a read of a code tells them."""
-    return (_told_address(read, "owner"), _told_address(read, "pendingOwner")) if type(read) is dict else (None, None)
+    return (_address_read(read, "owner"), _address_read(read, "pendingOwner")) if type(read) is dict else (None, None)
 
 
 def about_code(read: object, code: bytes) -> object:
@@ -149,7 +149,7 @@ def _why(read: object) -> str:
     return read.what if isinstance(read, ServiceError) else unknown
 
 
-def _told_address(read: dict[str, object], name: str) -> str | None:
+def _address_read(read: dict[str, object], name: str) -> str | None:
     value = read.get(name, ...)
     if value is None or value == "":
         return NOBODY
@@ -248,7 +248,7 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     name = f"the code {safe(code_text(code))} ({code_points(code_letters(code))})"
     told = scene.builder.read_or_error("referral", {"code": code_text(code)})
     read, chain = ReadReply(about_code(told, code), code_in(told) == code), _chain(scene, code, "")
-    at_builder = told_owners(read.data)
+    at_builder = owners_read(read.data)
     rows = [_by_both(f"owner of {name}", owner, read, at_builder[0], chain.owner)]
     if pending is not None:
         rows.append(_by_both(f"pending owner of {name}", pending, read, at_builder[1], chain.pending))

@@ -320,7 +320,7 @@ def resolve_services(table: Mapping[str, Any], file: str = "services", text: str
     if mistakes := [*_mistakes(table)]:
         found = places(text)
         raise UsageError(
-            told_at_once(file, [f"{_where(found, *place)}{told}" for place, told in mistakes]),
+            mistakes_text(file, [f"{_where(found, *place)}{told}" for place, told in mistakes]),
             do="correct the file; docs/reference/venue-services.md has its members and meanings",
         )
     whole = {
@@ -359,7 +359,7 @@ def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:
     return line + (f"[{section}] {name}: " if section and name else f"[{section}] " if section else f"{name} ")
 
 
-def told_at_once(file: str, wrong: list[str]) -> str:
+def mistakes_text(file: str, wrong: list[str]) -> str:
     """Return every mistake of a file as one text, escaped; the first 40 of more."""
     count = "one mistake" if len(wrong) == 1 else f"{len(wrong)} mistakes"
     more = [f"and {len(wrong) - _MISTAKES_SHOWN} more"] if len(wrong) > _MISTAKES_SHOWN else []

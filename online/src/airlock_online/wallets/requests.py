@@ -17,7 +17,7 @@ from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions, hashes_
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Header, Request
-from airlock_shared.documents.signatures import Signed, read_signature, write_signatures
+from airlock_shared.documents.signatures import Answer, read_signature, write_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, split_array
@@ -124,7 +124,7 @@ def sign_request(request: Request, deployment: Deployment, master_fingerprint: i
     )
 
 
-def take_answer(answer: Signature, header: Header, requests: Iterable[Request], deployment: Deployment) -> Signed:
+def take_answer(answer: Signature, header: Header, requests: Iterable[Request], deployment: Deployment) -> Answer:
     """Return the other wallet's answer as the signature of its step.
 
     Raises ``Refusal``: ``SIG-REQUESTS`` when no step of the document has its id, ``SIG-SIGNER`` for another key,
@@ -141,7 +141,7 @@ def take_answer(answer: Signature, header: Header, requests: Iterable[Request], 
         )
     request, signable = waiting[answer.request_id]
     v = answer.signature[64]
-    signed = Signed(
+    signed = Answer(
         step=request.step,
         result="signed",
         digest="0x" + signable.digest.hex(),
@@ -158,7 +158,7 @@ def _signables(requests: Iterable[Request], deployment: Deployment) -> list[tupl
     return [(request, signable_of(request, deployment)) for request in requests]
 
 
-def request_to_answer(requests: list[Request], answered: Mapping[str, Signed], step: str | None) -> Request:
+def request_to_answer(requests: list[Request], answered: Mapping[str, Answer], step: str | None) -> Request:
     """Return the request of a step, or the first that has no answer yet. Raises ``UsageError``."""
     if step is None:
         waiting = [request for request in requests if request.step not in answered]
@@ -173,7 +173,7 @@ def request_to_answer(requests: list[Request], answered: Mapping[str, Signed], s
 
 
 def signatures_document(
-    header: Header, requests: list[Request], answered: Mapping[str, Signed], fingerprint: str, now_ms: int
+    header: Header, requests: list[Request], answered: Mapping[str, Answer], fingerprint: str, now_ms: int
 ) -> bytes | None:
     """Return the signatures document of requests that are all answered, otherwise None."""
     if any(request.step not in answered for request in requests):
@@ -194,17 +194,17 @@ class WalletAnswers:
     def __init__(self, home: Path, requests_fingerprint: str) -> None:
         self._folder = home / "wallet-answers" / requests_fingerprint
 
-    def keep(self, signed: Signed) -> bool:
+    def keep(self, answer: Answer) -> bool:
         """Keep a step's answer; return False when the step had one before, which stays."""
-        path = self._path(signed.step)
+        path = self._path(answer.step)
         make_folder(self._folder.parent)
         make_folder(self._folder)
         if path.exists():
             return False
-        write_new(path, json.dumps(signed.as_json()).encode())
+        write_new(path, json.dumps(answer.as_json()).encode())
         return True
 
-    def of(self, requests: Iterable[Request]) -> dict[str, Signed]:
+    def of(self, requests: Iterable[Request]) -> dict[str, Answer]:
         """Return the answers that there are, by step. Raises ``DocumentError`` when a file is damaged."""
         paths = {request.step: self._path(request.step) for request in requests}
         return {

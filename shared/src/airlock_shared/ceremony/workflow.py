@@ -1,7 +1,7 @@
-"""The course of a ceremony on one machine: its stops in the order of the day, what is done, and what comes next.
+"""The workflow of a ceremony on one machine: its tasks in the order of the day, what is done, and what comes next.
 
 Pure: it is decided from the plan, this machine's transcript, and the names and fingerprints of the documents in the
-ceremony's folder. Nothing else is kept anywhere, so a ceremony that was interrupted goes on where it stood. A stop is done
+ceremony's folder. Nothing else is kept anywhere, so a ceremony that was interrupted goes on where it stood. A task is done
 by a command that exists; :func:`command_of` says which, from names alone.
 """
 
@@ -21,7 +21,7 @@ from airlock_shared.plan.model import Plan
 from airlock_shared.wire.members import NAME, read_list, read_matching, read_members
 
 ATTEMPTS = 99
-STOPS_AT_MOST = 2000  # more than a plan has steps, and so signers
+TASKS_AT_MOST = 2000  # more than a plan has steps, and so signers
 _FILES_AT_MOST = 1000  # as many names as are looked at in a folder
 DEPLOYMENT, PEOPLE, READY = "deployment.json", "people.json", "ready.json"
 GIVEN = "handed-over"
@@ -37,10 +37,10 @@ _BROUGHT = re.compile(
 _OUTCOMES = frozenset({"FILLED", "CONFIRMED", "MARKET_DECLINED", "FAILED", "EXPIRED_UNUSED", "VOIDED"})
 
 
-class Stop(NamedTuple):
-    """A stop of the course: its name, the roles that act there (none: the machine alone), what is said, whether it is done.
+class Task(NamedTuple):
+    """One thing to do: its name, the roles that act (none: the machine alone), what is said, whether it is done.
 
-    ``of`` is the station, signer, step or deployment that it is about; ``attempt`` counts documents that had to be made
+    ``of`` is the checkpoint, signer, step or deployment that it is about; ``attempt`` counts documents that had to be made
     again; ``brings`` holds the files that are handed over or come.
     """
 
@@ -80,8 +80,8 @@ class Facts(NamedTuple):
     clock_stated: bool = False
 
 
-class CoursePlace(NamedTuple):
-    """Where a course is walked: paths of the plan and its folder, words that name the Ledger, and its model for signing."""
+class WorkflowPlace(NamedTuple):
+    """Where a workflow is done: paths of the plan and its folder, words that name the Ledger, and its model for signing."""
 
     plan: str
     folder: str
@@ -95,11 +95,11 @@ _LAST_PARTS: Mapping[Half, tuple[tuple[str, int], ...]] = {
     "online": (("record", 2), ("submit", 5), ("sign", 6)),
     "offline": (("record", 4), ("sign", 7), ("compare", 8)),
 }
-"""How many stops are left at most while a machine is in a part; before them it is in the first one."""
+"""How many tasks are left at most while a machine is in a part; before them it is in the first one."""
 
 
 def workflow_part(half: Half, number: int, total: int) -> str:
-    """Return the part of the day of a machine that is at a stop of this number of so many."""
+    """Return the part of the day of a machine that is at a task of this number of so many."""
     return next((part for part, most in _LAST_PARTS[half] if total - number <= most), WORKFLOW_PARTS[0])
 
 
@@ -114,83 +114,83 @@ def newest(name: str, files: Iterable[str]) -> int:
     return max((attempt for attempt in range(1, ATTEMPTS + 1) if numbered(name, attempt) in there), default=0)
 
 
-def course(plan: Plan, half: Half, entries: Iterable[Entry], facts: Facts) -> list[Stop]:
-    """Return the stops of a machine in the order of the day. The first that is not done comes next."""
+def workflow_tasks(plan: Plan, half: Half, entries: Iterable[Entry], facts: Facts) -> list[Task]:
+    """Return the tasks of a machine in the order of the day. The first that is not done comes next."""
     whole = list(entries)
     stands = standing(whole, plan, half)
-    stops = _Walked(plan, half, facts, stands, section_of(whole, plan)[0]).stops()
-    if stands.ended_ms is not None and not facts.signatures and not _came_to_its_end(stops):
-        return _Walked(plan, half, facts, standing((), plan, half), []).stops()  # it was given up: another one begins
-    return stops
+    tasks = _Workflow(plan, half, facts, stands, section_of(whole, plan)[0]).tasks()
+    if stands.ended_ms is not None and not facts.signatures and not _came_to_its_end(tasks):
+        return _Workflow(plan, half, facts, standing((), plan, half), []).tasks()  # it was given up: another one begins
+    return tasks
 
 
-def _came_to_its_end(stops: list[Stop]) -> bool:
+def _came_to_its_end(tasks: list[Task]) -> bool:
     """Tell whether everything was done that stands before the end."""
-    names = [stop.name for stop in stops]
-    return all(stop.done for stop in stops[: names.index("end")])
+    names = [task.name for task in tasks]
+    return all(task.done for task in tasks[: names.index("end")])
 
 
-def next_stop(stops: Iterable[Stop]) -> Stop | None:
-    """Return the first stop that is not done; None at the end."""
-    return next((stop for stop in stops if not stop.done), None)
+def next_task(tasks: Iterable[Task]) -> Task | None:
+    """Return the first task that is not done; None at the end."""
+    return next((task for task in tasks if not task.done), None)
 
 
-# ---- the command of a stop ------------------------------------------------------------------------------------------
+# ---- the command of a task ------------------------------------------------------------------------------------------
 
 
-def command_of(stop: Stop, place: CoursePlace) -> tuple[str, ...]:
-    """Return the words of the command that does a stop. Handing over and taking need the other side: :func:`carrying`."""
+def command_of(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
+    """Return the words of the command that does a task. Handing over and taking need the other side: :func:`carrying`."""
     plan, device, signing = ("--plan", place.plan), place.device, (*place.model, *place.device)
 
     def path(name: str) -> str:
         return f"{place.folder}/{name}"
 
-    compared = ("--file", path(stop.brings[0])) if stop.brings else ()
-    made = path(numbered("requests" if stop.name == "prepare" else "signatures", stop.attempt))
+    compared = ("--file", path(task.brings[0])) if task.brings else ()
+    made = path(numbered("requests" if task.name == "prepare" else "signatures", task.attempt))
     words: dict[str, tuple[str, ...]] = {
-        "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if stop.brings else ())),
+        "begin": ("ceremony", "begin", *plan, *(("--people", path(PEOPLE)) if task.brings else ())),
         "gather": ("ceremony", "gather", *plan, "-o", place.folder),
-        "ready": ("ready", "--deployment", stop.of),
+        "ready": ("ready", "--deployment", task.of),
         "prepare": ("prepare", place.plan, "-o", made),
-        "compare": ("ceremony", "compare", stop.of, *plan, *compared),
-        "submit": ("submit", path(stop.brings[0]) if stop.brings else ""),
+        "compare": ("ceremony", "compare", task.of, *plan, *compared),
+        "submit": ("submit", path(task.brings[0]) if task.brings else ""),
         "end": ("ceremony", "end", *plan, "--when-complete"),
         "trust": ("trust", path(DEPLOYMENT), *plan),
         "preflight": ("preflight", "--watch", *device),
-        "address": ("address", *plan, "--signer", stop.of, "--confirm", *device),
-        "proof": ("delegate", "check", *map(path, stop.brings), *plan),
-        "sign": ("sign", path(stop.brings[0]) if stop.brings else "", *plan, "-o", made, *signing),
-        "seal": ("transcript", "seal", *plan, "--signer", stop.of, *signing),
-        "report": ("report", "make", *plan, *_report_words(stop, path), "-o", path("evidence")),
+        "address": ("address", *plan, "--signer", task.of, "--confirm", *device),
+        "proof": ("delegate", "check", *map(path, task.brings), *plan),
+        "sign": ("sign", path(task.brings[0]) if task.brings else "", *plan, "-o", made, *signing),
+        "seal": ("transcript", "seal", *plan, "--signer", task.of, *signing),
+        "report": ("report", "make", *plan, *_report_words(task, path), "-o", path("evidence")),
     }
-    return words[stop.name]
+    return words[task.name]
 
 
-def carrying(stop: Stop, source: str, target: str) -> tuple[str, ...]:
-    """Return the words of the command that copies what a stop brings from one folder into another."""
-    return ("ceremony", "carry", *(f"{source}/{name}" for name in stop.brings), "-o", target)
+def carrying(task: Task, source: str, target: str) -> tuple[str, ...]:
+    """Return the words of the command that copies what a task brings from one folder into another."""
+    return ("ceremony", "carry", *(f"{source}/{name}" for name in task.brings), "-o", target)
 
 
-def showing(stop: Stop, place: CoursePlace) -> tuple[str, ...]:
-    """Return the words of the command that shows what a stop hands over as codes."""
-    files = (f"{place.folder}/{name}" for name in stop.brings)
+def showing(task: Task, place: WorkflowPlace) -> tuple[str, ...]:
+    """Return the words of the command that shows what a task hands over as codes."""
+    files = (f"{place.folder}/{name}" for name in task.brings)
     return ("ceremony", "codes", *files, "--plan", place.plan, "-o", f"{place.folder}/codes")
 
 
-def scanning(stop: Stop, place: CoursePlace, source: str) -> tuple[str, ...]:
-    """Return the words of the command that reads what a stop waits for from a source of pictures."""
-    names = (word for name in stop.brings for word in ("--file", name))
+def scanning(task: Task, place: WorkflowPlace, source: str) -> tuple[str, ...]:
+    """Return the words of the command that reads what a task waits for from a source of pictures."""
+    names = (word for name in task.brings for word in ("--file", name))
     return ("ceremony", "scan", source, "--plan", place.plan, *names, "-o", place.folder)
 
 
-def _report_words(stop: Stop, path: Callable[[str], str]) -> list[str]:
+def _report_words(task: Task, path: Callable[[str], str]) -> list[str]:
     options = {
         "requests": "--requests",
         "signatures": "--signatures",
         "offline": "--transcript",
         "screens": "--screens",
     }
-    named = [(options.get(re.split("[-.]", name)[0], ""), path(name)) for name in stop.brings]
+    named = [(options.get(re.split("[-.]", name)[0], ""), path(name)) for name in task.brings]
     return [word for pair in named for word in pair]
 
 
@@ -200,34 +200,34 @@ NAMES = (
 )  # fmt: skip
 
 
-def stop_as_json(stop: Stop) -> dict[str, Any]:
-    """Return a stop for another process."""
-    return {**stop._asdict(), "by": list(stop.by), "brings": list(stop.brings)}
+def task_as_json(task: Task) -> dict[str, Any]:
+    """Return a task for another process."""
+    return {**task._asdict(), "by": list(task.by), "brings": list(task.brings)}
 
 
-def read_stop(value: Any) -> Stop:
-    """Read a stop that another process told: names of a closed list, and nothing that could name another file.
+def read_task(value: Any) -> Task:
+    """Read a task from another process: names of a closed list, and nothing that could name another file.
 
     Raises ``DocumentError("DOC-FIELD")``.
     """
     form = {"name": str, "by": list, "says": str, "done": bool, "of": str, "attempt": int, "brings": list}
-    read_members(value, "stop", form)
-    read_matching(value["name"], "stop.name", re.compile("|".join(NAMES)), "a stop of the course")
+    read_members(value, "task", form)
+    read_matching(value["name"], "task.name", re.compile("|".join(NAMES)), "a task of the workflow")
     if value["of"]:
-        read_matching(value["of"], "stop.of", NAME, "a name in lower case")
-    read_matching(str(value["attempt"]), "stop.attempt", re.compile("[1-9][0-9]?"), "a number from 1 to 99")
-    for role in read_list(value["by"], "stop.by", 16):
-        read_matching(role, "stop.by", NAME, "a role")
-    for name in read_list(value["brings"], "stop.brings", _FILES_AT_MOST):
-        read_matching(name, "stop.brings", _BROUGHT, "a document of the ceremony")
-    return Stop(**{**value, "by": tuple(value["by"]), "brings": tuple(value["brings"])})
+        read_matching(value["of"], "task.of", NAME, "a name in lower case")
+    read_matching(str(value["attempt"]), "task.attempt", re.compile("[1-9][0-9]?"), "a number from 1 to 99")
+    for role in read_list(value["by"], "task.by", 16):
+        read_matching(role, "task.by", NAME, "a role")
+    for name in read_list(value["brings"], "task.brings", _FILES_AT_MOST):
+        read_matching(name, "task.brings", _BROUGHT, "a document of the ceremony")
+    return Task(**{**value, "by": tuple(value["by"]), "brings": tuple(value["brings"])})
 
 
 # ---- where it stands ------------------------------------------------------------------------------------------------
 
 
-class _Walked(NamedTuple):
-    """What a course is decided from."""
+class _Workflow(NamedTuple):
+    """What a workflow is decided from."""
 
     plan: Plan
     half: Half
@@ -235,12 +235,12 @@ class _Walked(NamedTuple):
     stands: Standing
     section: list[Entry]
 
-    def stops(self) -> list[Stop]:
-        """Return the stops of the machine."""
+    def tasks(self) -> list[Task]:
+        """Return the tasks of the machine."""
         return self.online() if self.half == "online" else self.offline()
 
-    def online(self) -> list[Stop]:
-        """Return the stops of the online machine."""
+    def online(self) -> list[Task]:
+        """Return the tasks of the online machine."""
         facts = self.facts
         requests = newest("requests", facts.files)
         signatures = newest("signatures", facts.files) + self.came_too_late()
@@ -255,30 +255,30 @@ class _Walked(NamedTuple):
         first = (DEPLOYMENT, PEOPLE, *proofs)
         owed = tuple(name for name in first if name not in facts.given)  # a proof may come late
         return [
-            Stop("begin", self.plan.roles, "Say who holds each role.", self.begun),
-            Stop("gather", (), "Put the deployment and the names together.",
+            Task("begin", self.plan.roles, "Say who holds each role.", self.begun),
+            Task("gather", (), "Put the deployment and the names together.",
                  {DEPLOYMENT, PEOPLE} <= facts.files and (prepared or facts.names == self.stands.names)),
-            Stop("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
+            Task("ready", (), "Ask the builder whether it is ready.", prepared or WAS_READY in facts.given,
                  self.plan.deployment),
-            Stop("hand", (), "Hand the deployment and the names over.",
+            Task("hand", (), "Hand the deployment and the names over.",
                  prepared or not owed, brings=owed or first),
-            Stop("take", (), "Wait until the air-gapped machine is ready for the requests.",
+            Task("take", (), "Wait until the air-gapped machine is ready for the requests.",
                  prepared or READY in facts.files, brings=(READY,)),
-            Stop("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
-            Stop("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
-            Stop("take", (), "Wait for the signatures.", answered, brings=(answer,)),
+            Task("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
+            Task("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
+            Task("take", (), "Wait for the signatures.", answered, brings=(answer,)),
             self.compare("signatures", facts.signatures, answer),
-            Stop("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
+            Task("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
                  brings=(answer,)),
             self.compare("outcome", self.record("outcome")),
-            Stop("take", (), "Wait for the air-gapped machine's evidence.",
+            Task("take", (), "Wait for the air-gapped machine's evidence.",
                  facts.files >= set(EVIDENCE_FILES), brings=EVIDENCE_FILES),
-            Stop("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
-            Stop("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE_FILES)),
+            Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
+            Task("report", (), "Make the report.", "evidence" in facts.files, brings=(answer, *EVIDENCE_FILES)),
         ]  # fmt: skip
 
-    def offline(self) -> list[Stop]:
-        """Return the stops of the air-gapped machine."""
+    def offline(self) -> list[Task]:
+        """Return the tasks of the air-gapped machine."""
         facts = self.facts
         signatures = newest("signatures", facts.files)
         requests = max(newest("requests", facts.files), newest("requests", facts.brought), 1)
@@ -291,36 +291,36 @@ class _Walked(NamedTuple):
         first = (DEPLOYMENT, PEOPLE)
         evidence = tuple(f"{_ARTEFACTS}{name}" for name in EVIDENCE_FILES)
         return [
-            Stop("take", (), "Wait for the deployment and the names.",
+            Task("take", (), "Wait for the deployment and the names.",
                  facts.files >= set(first), brings=first),
-            Stop("begin", (), "Begin the ceremony here.", self.begun, brings=(PEOPLE,)),
+            Task("begin", (), "Begin the ceremony here.", self.begun, brings=(PEOPLE,)),
             self.compare("plan", self.plan.fingerprint),
             self.compare("deployment", facts.deployment, DEPLOYMENT),
-            Stop("trust", self.held("signer"), "Pin the deployment.",
+            Task("trust", self.held("signer"), "Pin the deployment.",
                  bool(facts.deployment) and facts.pinned == facts.deployment),
-            Stop("preflight", self.held("facilitator"), "State the time from a watch, and look at this machine.",
+            Task("preflight", self.held("facilitator"), "State the time from a watch, and look at this machine.",
                  signed or (facts.clock_stated and self.is_fit())),
             self.compare("preflight", self.record("preflight")),
-            *(Stop("address", self.held("signer"), f"See the address of {name} on the Ledger, and confirm it there.",
+            *(Task("address", self.held("signer"), f"See the address of {name} on the Ledger, and confirm it there.",
                    self.has_shown(name), name) for name in self.plan.signers),
             self.compare("address", self.record("address") if all(map(self.has_shown, self.plan.signers)) else ""),
             *self.proofs(),
-            Stop("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
-            Stop("hand", (), "Hand over that this machine is ready.",
+            Task("gather", (), "Tell the online machine that this one is ready.", READY in facts.files),
+            Task("hand", (), "Hand over that this machine is ready.",
                  asked in facts.files or self.handed((READY,)), brings=(READY,)),
-            Stop("take", (), "Wait for the requests.", asked in facts.files, brings=(asked,)),
+            Task("take", (), "Wait for the requests.", asked in facts.files, brings=(asked,)),
             self.compare("requests", facts.requests, asked),
-            Stop("sign", self.held("signer"), "Review each step, and sign it on the Ledger.", signed, attempt=attempt,
+            Task("sign", self.held("signer"), "Review each step, and sign it on the Ledger.", signed, attempt=attempt,
                  brings=(asked,)),
             self.compare("review", self.record("review") if signed else ""),
-            Stop("hand", (), "Hand the signatures over: secret until submitted.",
+            Task("hand", (), "Hand the signatures over: secret until submitted.",
                  self.handed((answer,)), brings=(answer,)),
-            Stop("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
+            Task("seal", self.held("signer"), "When the outcome was read on the other machine: seal.",
                  sealed, signer),
             self.compare("seal", self.record("seal") if sealed else ""),
-            Stop("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
-            Stop("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
-            Stop("hand", (), "Hand this machine's evidence over.",
+            Task("end", (), "End the ceremony here.", self.stands.ended_ms is not None),
+            Task("report", (), "Make this machine's report.", "evidence" in facts.files, brings=(asked, answer)),
+            Task("hand", (), "Hand this machine's evidence over.",
                  self.handed(evidence), brings=evidence),
         ]  # fmt: skip
 
@@ -341,13 +341,13 @@ class _Walked(NamedTuple):
         """Return what stands on record for a station, empty when nothing does."""
         return on_record(self.section, self.plan, station) or ""
 
-    def compare(self, station: str, compared: str, file: str = "") -> Stop:
-        """Return the stop at which each role compares; done when every one of them confirmed what is there now."""
+    def compare(self, station: str, compared: str, file: str = "") -> Task:
+        """Return the task at which each role compares; done when every one of them confirmed what is there now."""
         roles = CHECKPOINTS[station].needs(self.half, self.plan)
         by = {role for each in self.stands.stations.get(station, ()) if each.compared == compared for role in each.by}
         named = [role for role in roles if role in CHECKPOINTS[station].by[self.half]]
         done = bool(compared) and (set(named) <= by if named else bool(by))
-        return Stop("compare", roles, CHECKPOINTS[station].compares, done, station,
+        return Task("compare", roles, CHECKPOINTS[station].compares, done, station,
                     brings=(file,) if file else ())  # fmt: skip
 
     def submitted(self) -> bool:
@@ -391,7 +391,7 @@ class _Walked(NamedTuple):
         events = [entry.event for entry in self.section if entry.event in ("sealed", "signatures-written")]
         return bool(events) and events[-1] == "sealed"
 
-    def proofs(self) -> Iterator[Stop]:
+    def proofs(self) -> Iterator[Task]:
         """Yield how the delegate keys prove themselves: their proofs come or are there, and are checked here."""
         checked = {entry.data.get("challenge") for entry in self.section if entry.event == PROVED}
         needed = [step.id for step in registrations(self.plan) if not is_waived(step)]
@@ -410,6 +410,6 @@ class _Walked(NamedTuple):
             "airlock-offline delegate prove; else its answer becomes the file by airlock-online delegate proof. It "
             "belongs into the ceremony's folder of that machine or of this one."
         )
-        yield Stop("take", (), says, not absent, PROOFS, brings=(file,))
-        yield Stop("proof", (), f"Check the proof of the delegate key of step {named(needed)}.", not owed, PROOFS,
+        yield Task("take", (), says, not absent, PROOFS, brings=(file,))
+        yield Task("proof", (), f"Check the proof of the delegate key of step {named(needed)}.", not owed, PROOFS,
                    brings=tuple(sorted(there)))  # fmt: skip

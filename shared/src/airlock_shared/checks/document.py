@@ -142,13 +142,13 @@ _NO_HEAD = "none of this machine"
     "Find out which machine was set back. If this one: put its folder aside, and begin with a new one. If the online "
     "machine, or if it never saw the last signatures: give it those (submit, or only report make), and prepare again.",
 )  # fmt: skip
-def head_is_known(told: HeaderEvidence) -> Finding:
+def head_is_known(evidence: HeaderEvidence) -> Finding:
     """The head that the online machine has seen of this machine is in its transcript; there is one if one was handed out.
 
     It is not missed in a document that was made before, by a program that keeps no record (its own head is all zeros), or
     under a plan that replaces a signature of this machine: whoever agreed on that knows its record.
     """
-    header, plan, own = told
+    header, plan, own = evidence
     if own is None:
         return _ELSEWHERE
     head = header.signing_heads.get(own.machine)

@@ -32,7 +32,7 @@ from airlock_shared.venue.services import AUTHORIZATION
 
 if TYPE_CHECKING:
     from airlock_shared.documents.requests import Header, Request
-    from airlock_shared.documents.signatures import Signed
+    from airlock_shared.documents.signatures import Answer
 
 
 # ---- verdicts -------------------------------------------------------------------------------------------------------
@@ -187,7 +187,7 @@ def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verd
 # ---- an item --------------------------------------------------------------------------------------------------------
 
 
-def judge_item(request: Request, situation: Situation, known: Known, signed: Signed | None = None) -> Examined:
+def judge_item(request: Request, situation: Situation, known: Known, signed: Answer | None = None) -> Examined:
     """Run every check over an item; ``signed`` is its signature, where there is one."""
     received = Received(request, situation)
     is_intent = request.transaction is None and request.action != AUTHORIZATION
@@ -267,7 +267,7 @@ def _verdicts_of_reading(checks: Iterable[Check], read: object, refusal: Refusal
     return [check.verdict(finding) if check.id == refusal.check else check.not_reached() for check in checks]
 
 
-def _signature(case: Case | None, signed: Signed) -> list[Verdict]:
+def _signature(case: Case | None, signed: Answer) -> list[Verdict]:
     refusal = None
     if case is not None:
         try:

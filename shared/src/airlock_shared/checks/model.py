@@ -137,8 +137,8 @@ class CallCase(NamedTuple):
     digest: bytes = b""
 
     @property
-    def told_token(self) -> TokenMetadata | None:
-        """The token of which a Ledger is told before it shows this call: of an approval the pinned one, else None."""
+    def token_for_device(self) -> TokenMetadata | None:
+        """The token that is named to a Ledger before it shows this call: of an approval the pinned one, else None."""
         direct = self.call.call.name == "approve" and self.call.delegated_for is None
         return self.situation.deployment.token if direct else None
 

@@ -150,8 +150,8 @@ class UsedNonces:
         """Remember a signature that was made; one that is on record already stays at its place in the order."""
         self._signed.setdefault(use.digest, use)
 
-    def signed(self, digest: str) -> Use | None:
-        """Return what the signature over a digest spends, or None when none was made on this machine."""
+    def counted_as_signed(self, digest: str) -> Use | None:
+        """Return what the signature over a digest spends, or None when none was made or begun here."""
         return self._signed.get(digest)
 
     def holders(self, use: Use) -> list[Use]:
@@ -285,7 +285,7 @@ def replacement_is_one(spending: Spending) -> Finding | None:
         return None
     if not spending.used.knows_signed:
         return _SIGNED_ELSEWHERE
-    other = spending.used.signed(use.replaces)
+    other = spending.used.counted_as_signed(use.replaces)
     if other is None:
         return Finding(
             False,

@@ -16,7 +16,7 @@ from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.venue.structs import types_of
 
 if TYPE_CHECKING:
-    from airlock_shared.documents.signatures import Signed
+    from airlock_shared.documents.signatures import Answer
 
 
 ANSWER_BYTES = 64
@@ -94,7 +94,7 @@ SIG_CHECKS = read_at_once(SIGNABLE, _SIG)
 """One look at the signature answers for all of them."""
 
 
-def check_signature(case: Case, signed: Signed) -> None:
+def check_signature(case: Case, signed: Answer) -> None:
     """Refuse a signature that is not by the step's signer over our own digest. Raises ``Refusal`` of family ``SIG``."""
     digest = "0x" + case.digest.hex()
     if signed.digest != digest:

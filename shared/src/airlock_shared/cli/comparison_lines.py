@@ -13,7 +13,7 @@ from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
 from airlock_shared.report.rows import limit_rows
-from airlock_shared.text.safe import WIDTH, beside, columns, hanging, safe, wrapped
+from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe, wrapped
 from airlock_shared.text.words import grouped
 from airlock_shared.units import CODE, utc_text
 from airlock_shared.venue.profile_words import profile_words
@@ -96,7 +96,7 @@ def _step_lines(step: Step, plan: Plan) -> Iterator[str]:
         yield f"    {grouped(step.replaced_digest[34:])}"
         yield f"  {EITHER}"
     for name, value in step.values.items():
-        yield from _beside_or_below(f"  {safe(name):<26} ", safe(value.text))
+        yield from _labelled_or_below(f"  {safe(name):<26} ", safe(value.text))
         parameter, most_ms = step.action.parameter(name), plan.limits.deadline_at_most_ms
         raw = value.raw if isinstance(value, Exact) else None
         if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
@@ -104,9 +104,9 @@ def _step_lines(step: Step, plan: Plan) -> Iterator[str]:
         if parameter and parameter.unit is CODE and isinstance(raw, bytes):
             yield from code_lines(raw, " " * 29)
     for text in directions(step):
-        yield from beside("  ", safe(text))
+        yield from labelled_rows("  ", safe(text))
     for text in odd_directions(step):
-        yield from beside("  WARNING: ", safe(text))
+        yield from labelled_rows("  WARNING: ", safe(text))
 
 
 def _steps_lines(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
@@ -125,13 +125,13 @@ def _steps_lines(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
         yield from hanging("; ".join([name, *(" ".join(lines[place].split(maxsplit=1)) for place in own)]))
 
 
-def _beside_or_below(label: str, text: str) -> Iterator[str]:
+def _labelled_or_below(label: str, text: str) -> Iterator[str]:
     """Yield a text beside its label; one that is too long for that, such as 32 bytes in hex, in rows of its own."""
     if columns(label) + columns(text) <= WIDTH:
         yield label + text
     else:
         yield from hanging(label.rstrip())
-        yield from beside(" " * 6, text)
+        yield from labelled_rows(" " * 6, text)
 
 
 def code_lines(code: bytes, margin: str) -> Iterator[str]:

@@ -40,7 +40,7 @@ class KeptCopy(NamedTuple):
     digests: Collection[str] | None
 
 
-def copies_by_light(folder: Path) -> Iterator[KeptCopy]:
+def copies_by_qr(folder: Path) -> Iterator[KeptCopy]:
     """Yield the signatures documents that came or went by QR codes, and the pages and pictures that showed them."""
     known: dict[str, Collection[str] | None] = {}
     paths = sorted(folder.glob("qr/signatures-*"))

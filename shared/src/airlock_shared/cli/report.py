@@ -140,11 +140,11 @@ def _tell(value: Row, facts: Row, lines: Iterable[str], *, as_json: bool) -> Non
         show_json({"ok": True, **facts, "ceremony": value["ceremony"]["id"], **own})
         return
     fingerprint = () if led() else fingerprint_lines("report", facts["fingerprint"])  # the page that is signed has it
-    for line in (*lines, *_told(value), *fingerprint):
+    for line in (*lines, *_shown(value), *fingerprint):
         show(line)
 
 
-def _told(value: Row) -> Iterator[str]:
+def _shown(value: Row) -> Iterator[str]:
     ceremony, part = value["ceremony"], value["part"]
     if not led():
         yield from rows("ceremony    ", f"{ceremony['id']}: {ceremony['title']}")

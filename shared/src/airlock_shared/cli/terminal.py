@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
-from airlock_shared.text.safe import WIDTH, beside, hanging, harmless, safe_again
+from airlock_shared.text.safe import WIDTH, hanging, harmless, labelled_rows, safe_again
 from airlock_shared.text.secrets import redact
 
 # ---- console --------------------------------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def explain_error(error: AirlockError) -> str:
 
 def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
     """Return untrusted text beside its label, cut, without secrets, as :func:`beside` lays it out."""
-    return beside(label, safe_again(redact(text), limit=limit))
+    return labelled_rows(label, safe_again(redact(text), limit=limit))
 
 
 def advice(error: AirlockError) -> str:

@@ -92,8 +92,8 @@ class Deployment(NamedTuple):
     filters: Mapping[str, MessageFilters]
 
     @property
-    def by_software_ledger(self) -> bool:
-        """Whether the software Ledger signs here: in a rehearsal, and on a test network, where no other Ledger does."""
+    def worth_nothing(self) -> bool:
+        """Whether a signature is worth nothing, in a rehearsal or on a test network: the software Ledger may make it."""
         return self.rehearsal or bool(self.test_network)
 
     @property
@@ -140,9 +140,9 @@ def valid_elsewhere(deployment: Deployment, others: Iterable[Deployment]) -> lis
     ]
 
 
-def only_rehearsals(deployments: Iterable[Deployment]) -> bool:
-    """Tell whether a machine that knows these deployments rehearses: it knows one, and the software Ledger signs for all."""
-    known = [deployment.by_software_ledger for deployment in deployments]
+def nothing_of_worth(deployments: Iterable[Deployment]) -> bool:
+    """Tell whether all of these deployments are worth nothing; with none, the answer is no."""
+    known = [deployment.worth_nothing for deployment in deployments]
     return bool(known) and all(known)
 
 
@@ -192,7 +192,7 @@ def read_deployment(value: Any) -> Deployment:
         {"intentDeadlineMs": int},
         dict.fromkeys(("slippagePercent", "executionFeeWei"), str),
     )
-    token, filters = _told_to_a_ledger(value, contracts)
+    token, filters = _device_metadata(value, contracts)
     signed = to_json(value["signed"]).decode()
     deployment = Deployment(
         name=read_matching(value["name"], "name", NAME, "a name in lower case"),
@@ -263,7 +263,7 @@ def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentEr
     return error
 
 
-def _told_to_a_ledger(
+def _device_metadata(
     value: dict[str, Any], contracts: dict[str, bytes]
 ) -> tuple[TokenMetadata | None, Mapping[str, MessageFilters]]:
     told, filters = dict(value.get("device_metadata", {})), {}

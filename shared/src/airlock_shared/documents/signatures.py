@@ -43,11 +43,12 @@ class SignaturesHeader(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name != "machine" or value}
 
 
-class Signed(NamedTuple):
-    """One item: ``result`` is ``signed``, ``refused`` (``why`` is a check id) or ``declined`` (``why`` says by whom).
+class Answer(NamedTuple):
+    """What became of one request: ``result`` is ``signed``, ``refused`` or ``declined`` (``why`` says by whom).
 
-    ``digest`` is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is ``fields``,
-    ``hashes`` or ``transaction`` on the Ledger, or ``by another wallet``.
+    Of a refused one ``why`` is a check's id, or the error that ended the command before or while it was signed. ``digest``
+    is 32 bytes and ``signature`` 65 bytes ``r || s || v``, both 0x-hex; ``shown`` is what the Ledger showed (``fields``,
+    ``filters``, ``hashes``, ``transaction`` or ``authorization``), or ``by another wallet``.
     """
 
     step: str
@@ -74,7 +75,7 @@ def read_header(value: Any) -> SignaturesHeader:
     return SignaturesHeader(**{name: member for name, member in value.items() if name != "count"})
 
 
-def read_signature(value: Any, where: str = "item") -> Signed:
+def read_signature(value: Any, where: str = "item") -> Answer:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
     try:
         return _read_item(value)
@@ -82,7 +83,7 @@ def read_signature(value: Any, where: str = "item") -> Signed:
         raise error.at(where) from None
 
 
-def _read_item(value: Any) -> Signed:
+def _read_item(value: Any) -> Answer:
     signed = type(value) is dict and value.get("result") == "signed"
     read_members(value, "", _SIGNED if signed else _NOT_SIGNED)
     read_matching(value["step"], "step", NAME, "a step's id")
@@ -90,10 +91,10 @@ def _read_item(value: Any) -> Signed:
     if signed:
         read_matching(value["digest"], "digest", _DIGEST, "32 bytes in hex")
         read_matching(value["signature"], "signature", _SIGNATURE, "bytes in hex")
-    return Signed(**value)
+    return Answer(**value)
 
 
-def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Signed], str]:
+def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Answer], str]:
     """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
     header, items, fingerprint = read_batch(data, format_name=SIGNATURES_FORMAT, list_name=_LIST)
     read = [read_signature(item, f"item {n}") for n, item in enumerate(items, start=1)]
@@ -103,7 +104,7 @@ def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Signed], str]:
     return read_header(header), read, fingerprint
 
 
-def write_signatures(header: SignaturesHeader, items: list[Signed]) -> bytes:
+def write_signatures(header: SignaturesHeader, items: list[Answer]) -> bytes:
     """Return the document's file form."""
     return to_json(
         {

@@ -56,18 +56,18 @@ def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     yield "the signatures answer these requests, step by step", _when(answers, _answer(evidence))
     own, model = ("", "") if screens is None else (screens.requests, screens.model)
     yield "the Ledger's pages are for these requests", _when(screens, own == evidence.marks()["requests"])
-    models = models_told(evidence)
+    models = models_named(evidence)
     given = screens if "offline" in evidence.transcripts else None
     told = _when(given, model in models if models else _UNTOLD)
     yield "the Ledger's pages are of a model that the offline transcript names", told
 
 
-def models_told(evidence: Evidence) -> list[str]:
+def models_named(evidence: Evidence) -> list[str]:
     """Return the Ledger's model at each signing of these requests, as the offline transcript tells it.
 
     A signing for which no Ledger was needed has none.
     """
-    begun = evidence.told("offline", SIGN_BEGUN, requests=evidence.marks()["requests"])
+    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.marks()["requests"])
     return [str(entry.data["model"]) for entry in begun if "model" in entry.data]
 
 
@@ -76,7 +76,7 @@ def _answer(evidence: Evidence) -> bool:
     if requests is None or answers is None:
         return False
     header = answers.header
-    told = (header.requests, header.ceremony, header.rehearsal, [answer.signed.step for answer in answers.items])
+    told = (header.requests, header.ceremony, header.rehearsal, [answer.item.step for answer in answers.items])
     steps = [item.step for item in requests.items]
     return told == (requests.fingerprint, evidence.plan.id, requests.header.rehearsal, steps)
 
@@ -85,11 +85,11 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
     entries, answers, marks = evidence.transcripts.get("offline"), evidence.answers, evidence.marks()
 
     def has(event: str, **members: str) -> bool:
-        return bool(evidence.told("offline", event, **members))
+        return bool(evidence.events("offline", event, **members))
 
     pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
     yield "the offline transcript pinned this deployment", _when(entries, pinned)
-    if answers is not None and any(answer.signed.shown == ELSEWHERE for answer in answers.items):
+    if answers is not None and any(answer.item.shown == ELSEWHERE for answer in answers.items):
         yield "the offline transcript has the signing", f"signed {ELSEWHERE}"
         return
     header = answers.header if answers else _NOTHING
@@ -98,13 +98,13 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
     yield "the offline transcript began to sign these requests under this plan", _when(given, begun, answers)
     written = has("signatures-written", requests=header.requests, signatures=marks["signatures"])
     yield "the offline transcript wrote these signatures", _when(entries, written, answers)
-    told = all(map(_is_told, judged))
+    told = all(map(_on_record, judged))
     yield "the offline transcript has every answer, with its digest", _when(entries, told, answers)
     head = _has_head(entries, header.transcript_head)
     yield "the signatures name a head of the offline transcript", _when(entries, head, answers)
 
 
-def _is_told(judged: Judged) -> bool:
+def _on_record(judged: Judged) -> bool:
     entry = judged.entry
     return entry is not None and (not judged.signed or entry.data.get("digest") == judged.digest)
 
@@ -112,19 +112,19 @@ def _is_told(judged: Judged) -> bool:
 def _online(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     entries, offline = evidence.transcripts.get("online"), evidence.transcripts.get("offline")
     requests, answers, marks = evidence.requests, evidence.answers, evidence.marks()
-    prepared = evidence.told("online", "prepared", plan=marks["plan"], requests=marks["requests"])
+    prepared = evidence.events("online", "prepared", plan=marks["plan"], requests=marks["requests"])
     yield "the online transcript prepared these requests for this plan", _when(entries, bool(prepared), requests)
     head = _has_head(entries, requests.header.transcript_head if requests else "")
     yield "the requests name a head of the online transcript", _when(entries, head, requests)
     header = answers.header if answers else _NOTHING
-    begun = evidence.told("online", "submit-begun", signatures=marks["signatures"])
+    begun = evidence.events("online", "submit-begun", signatures=marks["signatures"])
     submitted = _submitted(evidence, begun, header.requests)
     yield "the online transcript submitted these signatures", _when(entries, submitted, answers)
     heads = all(entry.data.get("offline_transcript_head") == header.transcript_head for entry in begun)
     found = _when(offline if entries is not None else None, heads, answers if begun else None)
     yield "what was submitted names the head that the signatures name", found
     sha256 = hashlib.sha256(evidence.files.get(TIMELINE, b"")).hexdigest()
-    exported = bool(evidence.told("online", EXPORTED, requests=marks["requests"], sha256=sha256))
+    exported = bool(evidence.events("online", EXPORTED, requests=marks["requests"], sha256=sha256))
     yield "the online transcript has the SHA-256 of the timeline", _when(evidence.timeline, exported)
 
 
@@ -133,7 +133,7 @@ def _submitted(evidence: Evidence, begun: Sequence[Entry], requests: str) -> _Fo
     if begun:
         return all(entry.data.get("requests") == requests for entry in begun)
     sent = evidence.timeline.sent.values() if evidence.timeline else ()
-    others = evidence.told("online", "submit-begun", requests=requests)
+    others = evidence.events("online", "submit-begun", requests=requests)
     return False if others or any(each.row["method"] != "export" for each in sent) else NOT_YET
 
 
@@ -220,7 +220,7 @@ def until_text(use: Use) -> str:
     return "at any time: it has no deadline"
 
 
-def outcomes_told(entries: Iterable[Entry]) -> dict[str, str]:
+def outcomes_recorded(entries: Iterable[Entry]) -> dict[str, str]:
     """Return the outcomes that an online transcript tells, by digest: the last of each."""
     told = {}
     for entry in entries:
@@ -239,8 +239,8 @@ def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     own = evidence.transcripts.get(evidence.half) or offline or online
     uses, begun = spent_by(offline)
     known = {use.digest: use for use in [*uses, *_answered(judged)]}
-    late = {str(entry.data.get("digest")) for entry in evidence.told("offline", SIGNED_LATE)}
-    states = outcomes_told(online)
+    late = {str(entry.data.get("digest")) for entry in evidence.events("offline", SIGNED_LATE)}
+    states = outcomes_recorded(online)
     if evidence.timeline is not None:
         states |= {digest: str(sent.row["state"]) for digest, sent in evidence.timeline.sent.items()}
     now_ms = own[-1].at_ms if own else None

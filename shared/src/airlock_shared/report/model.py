@@ -272,7 +272,7 @@ def _missing_in(step: Row, half: str) -> Iterator[str]:
 
 def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
     seals = next(row["seals"] for row in transcripts if row["machine"] == "offline")
-    written = evidence.told("offline", "signatures-written", signatures=evidence.marks()["signatures"])
+    written = evidence.events("offline", "signatures-written", signatures=evidence.marks()["signatures"])
     if not seals:
         yield "the offline machine's transcript is not sealed by a signer of the plan"
     elif written and seals[-1]["entries"] <= written[-1].seq:

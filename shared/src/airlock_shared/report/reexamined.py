@@ -8,11 +8,11 @@ from airlock_shared.checks.judge import Examined, Known, judge_header, judge_ite
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.second_opinion import check_signature
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
-from airlock_shared.report.evidence.redaction import Answer
+from airlock_shared.report.evidence.redaction import ReportedAnswer
 from airlock_shared.report.evidence.timeline import stated_uncertainty_ms
 from airlock_shared.report.rows import SIGN_BEGUN, Judged
 from airlock_shared.venue.pinned_structs import with_pins
@@ -29,16 +29,16 @@ def judge(evidence: Evidence) -> list[Judged]:
     if requests is None:
         return []
     entries = evidence.transcripts.get("offline", [])
-    begun = [entry.seq for entry in evidence.told("offline", SIGN_BEGUN, requests=requests.fingerprint)]
+    begun = [entry.seq for entry in evidence.events("offline", SIGN_BEGUN, requests=requests.fingerprint)]
     pins = [
         {name: value for name, value in entry.data.items() if name not in ("deployment", "replaced")}
-        for entry in evidence.told("offline", "struct-pinned", deployment=evidence.deployment.name)
+        for entry in evidence.events("offline", "struct-pinned", deployment=evidence.deployment.name)
         if not begun or entry.seq < begun[-1]  # what was pinned later was not signed under
     ]
     deployment = evidence.deployment._replace(structs=with_pins(evidence.deployment.structs, pins))
     situation = Situation(evidence.plan, deployment, requests.header.created_ms)
     _require_document(requests, situation)
-    answers = {a.signed.step: a for a in evidence.answers.items} if evidence.answers else {}
+    answers = {a.item.step: a for a in evidence.answers.items} if evidence.answers else {}
     used = nonces_of(entries[: begun[0]]) if begun else UsedNonces()
     return list(_each(requests, situation, entries, answers, Known(used=used)))
 
@@ -50,12 +50,12 @@ def _require_document(requests: Requests, situation: Situation) -> None:
 
 
 def _each(
-    requests: Requests, situation: Situation, entries: Sequence[Entry], answers: dict[str, Answer], known: Known
+    requests: Requests, situation: Situation, entries: Sequence[Entry], answers: dict[str, ReportedAnswer], known: Known
 ) -> Iterator[Judged]:
     ends = _ends(entries, requests.fingerprint)
     for request in requests.items:
         answer = answers.get(request.step)
-        result = answer.signed.result if answer else ""
+        result = answer.item.result if answer else ""
         entry = next((e for e in ends if str(e.data.get("step")) == request.step and result in ("", e.event)), None)
         until = entry.seq if entry else 0
         at_ms = entries[until - 1].at_ms if until else situation.now_ms
@@ -78,7 +78,7 @@ def _ends(entries: Sequence[Entry], requests: str) -> list[Entry]:
     return ends[::-1]
 
 
-def _require_signature(examined: Examined, signed: Signed) -> None:
+def _require_signature(examined: Examined, signed: Answer) -> None:
     """Refuse an answer over another digest or by another key; a withheld one by what it says of itself alone."""
     step, case = examined.received.request.step, examined.case
     if case is None or not case.digest:

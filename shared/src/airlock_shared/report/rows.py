@@ -11,9 +11,9 @@ from airlock_shared.units import GWEI, NATIVE, PERCENT, span_text, to_human, utc
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
-    from airlock_shared.documents.signatures import Signed
+    from airlock_shared.documents.signatures import Answer
     from airlock_shared.documents.transcript import Entry
-    from airlock_shared.report.evidence.redaction import Answer
+    from airlock_shared.report.evidence.redaction import ReportedAnswer
 
 
 Row = dict[str, Any]
@@ -85,7 +85,7 @@ class Judged(NamedTuple):
     """One request with its verdicts; ``at_ms`` is by which time, ``entry`` what the transcript says of its end."""
 
     examined: Examined
-    answer: Answer | None
+    answer: ReportedAnswer | None
     at_ms: int
     entry: Entry | None
 
@@ -95,6 +95,6 @@ class Judged(NamedTuple):
         return "0x" + self.examined.digest.hex() if self.examined.digest else ""
 
     @property
-    def signed(self) -> Signed | None:
+    def signed(self) -> Answer | None:
         """Return the answer to it when it was signed."""
-        return self.answer.signed if self.answer and self.answer.signed.result == "signed" else None
+        return self.answer.item if self.answer and self.answer.item.result == "signed" else None

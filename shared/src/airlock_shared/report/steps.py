@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from airlock_shared.checks.model import CallCase, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import use_of
 from airlock_shared.documents.requests import Request
-from airlock_shared.documents.signatures import Signed
+from airlock_shared.documents.signatures import Answer
 from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision, shown_value
@@ -43,7 +43,7 @@ def proofs_of(evidence: Evidence, step: str) -> list[Row]:
             "at": moment(entry.at_ms),
             **{name: plain_text(entry.data.get(name, "")) for name in ("delegate", "challenge")},
         }
-        for entry in evidence.told("offline", PROVED, ceremony=evidence.plan.id, step=step)
+        for entry in evidence.events("offline", PROVED, ceremony=evidence.plan.id, step=step)
     ]
 
 
@@ -65,7 +65,7 @@ def reads_of(evidence: Evidence, step: str) -> list[Row]:
     plan = evidence.plan
     return [
         _read(entry)
-        for entry in evidence.told("online", REFERRAL_READ, ceremony=plan.id, step=step, plan=plan.fingerprint)
+        for entry in evidence.events("online", REFERRAL_READ, ceremony=plan.id, step=step, plan=plan.fingerprint)
     ]
 
 
@@ -118,16 +118,16 @@ def outcome_of(digest: str, evidence: Evidence) -> Row | None:
     sent = evidence.timeline.sent.get(digest) if evidence.timeline else None
     if sent is None:
         return None
-    told = evidence.told("online", "outcome", digest=digest)
+    told = evidence.events("online", "outcome", digest=digest)
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
     state = sent.row["state"]
-    sending = () if state in _PERHAPS_NOT_SENT else evidence.told("online", "sending", digest=digest)
+    sending = () if state in _PERHAPS_NOT_SENT else evidence.events("online", "sending", digest=digest)
     return {
         **{name: sent.row[name] for name in _OUTCOME_FACTS},
         "sent_at": next((moment(entry.at_ms) for entry in sending), None),
         "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
         "events": [_event(event) for event in sent.events],
-        "told": [_told(entry) for entry in told],
+        "told": [_outcome_row(entry) for entry in told],
         "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in last.data["read_back"]]
         if last
         else [],
@@ -150,7 +150,7 @@ def _text(value: object) -> str:
     return value if type(value) is str else json.dumps(value, ensure_ascii=False)
 
 
-def _told(entry: Entry) -> Row:
+def _outcome_row(entry: Entry) -> Row:
     return {"at": utc_text(entry.at_ms), **{name: str(entry.data.get(name, "")) for name in ("state", "error")}}
 
 
@@ -319,7 +319,7 @@ def _device(judged: Judged, screens: Screens | None) -> Row | None:
     return {"shown": signed.shown, "app": signed.app, "model": model, "pages": pages}
 
 
-def _signature(judged: Judged, signed: Signed, sha256: str) -> Row:
+def _signature(judged: Judged, signed: Answer, sha256: str) -> Row:
     row: Row = {"result": signed.result, "why": signed.why, "at": moment(judged.entry.at_ms) if judged.entry else None}
     if not judged.signed:
         return row

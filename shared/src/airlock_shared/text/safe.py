@@ -94,7 +94,7 @@ def wrapped(text: str, width: int) -> Iterator[str]:
     yield line.rstrip(" ")
 
 
-def beside(label: str, text: str, *, width: int = WIDTH) -> Iterator[str]:
+def labelled_rows(label: str, text: str, *, width: int = WIDTH) -> Iterator[str]:
     """Yield a text beside its label in rows of ``width`` columns that stay in their column: none of it begins a row.
 
     This is how every untrusted text becomes a row. What is safe already stays as it is; what is not is made safe here.

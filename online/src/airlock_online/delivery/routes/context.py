@@ -176,7 +176,7 @@ class Tracker:
                 path=ended if self._accepted else (OrderState.ACCEPTED, *ended),
                 code=event.code if ended else "",
                 note=message if ended and type(message) is str else "",
-                told_again=self._accepted and bool(self.tracking_id) and event.seq is not None,
+                readable_again=self._accepted and bool(self.tracking_id) and event.seq is not None,
             )
         for anomaly in merged.anomalies:
             self.odd(anomaly)
@@ -211,12 +211,12 @@ class Tracker:
         path: Sequence[OrderState] = (),
         code: str = "",
         note: str = "",
-        told_again: bool = False,
+        readable_again: bool = False,
     ) -> None:
         """Make an event, the ids and the states that it leads through durable, then show the event if it is new.
 
-        ``told_again`` is for an event that can be read again by the tracking id: it survives the death of the process, and
-        after a power cut it comes once more.
+        ``readable_again`` is for an event that can be read again by the tracking id: it survives the death of the process,
+        and after a power cut it comes once more.
         """
         new_id = "" if self._is_named else tracking_id
         self.tracking_id = self.tracking_id or tracking_id
@@ -230,7 +230,7 @@ class Tracker:
             path=path,
             code=code,
             note=note,
-            told_again=told_again,
+            readable_again=readable_again,
         )
         let_go(self.token)
         self._accepted = self._accepted or OrderState.ACCEPTED in path

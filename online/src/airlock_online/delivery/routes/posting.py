@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.connection import code_of, id_told, value_at
+from airlock_online.clients.connection import code_of, id_text, value_at
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.reply_values import StatusWord, join_address, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker, given_id
@@ -33,7 +33,7 @@ class PollAnswer(NamedTuple):
     ``odd``: it says what is not understood. ``enough``: it will say no more, and what it says ends nothing.
     """
 
-    told: str
+    text: str
     final: bool
     odd: bool = False
     enough: bool = False
@@ -52,14 +52,14 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
             wait_s = POLL_S
         try:
             answer = ask()
-            context.on_asked(question, answer.told)
+            context.on_asked(question, answer.text)
             if answer.final:
                 return ""
             if answer.enough:
-                return answer.told
-            if answer.odd and answer.told != odd:
-                context.on_notice(f"{question}: {answer.told}; it decides nothing")
-            odd = answer.told if answer.odd else ""
+                return answer.text
+            if answer.odd and answer.text != odd:
+                context.on_notice(f"{question}: {answer.text}; it decides nothing")
+            odd = answer.text if answer.odd else ""
             failure, missing = "", 0
         except ServiceError as error:
             context.on_asked(question, error.what)
@@ -182,7 +182,7 @@ def _decoded(reason: str) -> str:
     return decoded if type(decoded) is str else json.dumps(decoded) if decoded is not None else ""
 
 
-def told_by(
+def reply_members(
     who: str, url: str, reply: Reply, statuses: tuple[int, ...] = (200, 201, 202)
 ) -> tuple[dict[str, Any], str]:
     """Return what a reply of ``who`` holds, within the builder's envelope or without one, and what its places begin with.
@@ -199,7 +199,7 @@ def told_by(
 def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
     """Return an id that can be asked for, told as a text or a whole number. Raises ``ServiceError``, or ``UnusableId``."""
     given = value_at(data, place)
-    told = id_told(given)
+    told = id_text(given)
     if type(told) is str and 0 < len(told) <= MAX_TRACKING_ID and told.isprintable():
         return told
     if given is None:
@@ -220,7 +220,7 @@ def _document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) ->
 # ---- the services that are asked by the id that they gave ------------------------------------------------------------
 
 
-class StatusTold(NamedTuple):
+class StatusRead(NamedTuple):
     """A status read: the members of its reply, what their places begin with, where the venue has what, and the id asked."""
 
     data: dict[str, Any]
@@ -242,7 +242,7 @@ class Posted(NamedTuple):
     about: Callable[[Record, Tracker, DeliveryContext], str] = lambda *_: ""
     question: str = ""
     notice: str = ""
-    answer: Callable[[StatusTold, Record, Tracker, DeliveryContext], PollAnswer] = lambda *_: PollAnswer("", final=True)
+    answer: Callable[[StatusRead, Record, Tracker, DeliveryContext], PollAnswer] = lambda *_: PollAnswer("", final=True)
     statuses: tuple[int, ...] = (200, 201, 202)
 
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -277,11 +277,11 @@ class Posted(NamedTuple):
 
         return until_final(f"{self.who}: {self.question.format(safe(about))}", ask, context)
 
-    def status(self, record: Record, asked: str, context: DeliveryContext) -> StatusTold:
+    def status(self, record: Record, asked: str, context: DeliveryContext) -> StatusRead:
         """Return what the service says of an id. Raises ``ServiceError``."""
         url = join_address(record.url, context.speech.paths[self.route + STATUS].replace("{id}", segment(asked)))
-        data, within = told_by(self.who, url, context.http.poll(url, {}), self.statuses)
-        return StatusTold(data, within, context.speech.reply(self.route, record.primary_type), asked)
+        data, within = reply_members(self.who, url, context.http.poll(url, {}), self.statuses)
+        return StatusRead(data, within, context.speech.reply(self.route, record.primary_type), asked)
 
 
 # ---- said -----------------------------------------------------------------------------------------------------------
@@ -303,18 +303,18 @@ def by_word_alone(status: StatusWord, *, names: bool) -> PollAnswer | None:
     for every other.
     """
     if not names:
-        return PollAnswer(f"by the service's word, which names nothing: {status.told}", False, odd=True)
+        return PollAnswer(f"by the service's word, which names nothing: {status.text}", False, odd=True)
     if not status.word or status.meaning not in (REVERTED, FAILED):
         return None
     return PollAnswer(
-        f"{status.told}. That is the service's word; the chain or the deadline ends it", False, enough=True
+        f"{status.text}. That is the service's word; the chain or the deadline ends it", False, enough=True
     )
 
 
 def by_node_alone(status: StatusWord, tx_hash: str) -> PollAnswer:
     """Return the answer of a service that says confirmed and tells no block, where no node can be asked."""
     return PollAnswer(
-        f"by the service's word: {status.told}, by transaction {tx_hash}; without a block beside it, that is no proof. "
+        f"by the service's word: {status.text}, by transaction {tx_hash}; without a block beside it, that is no proof. "
         "A node of your own ([rpc] url) would prove it",
         False,
         enough=True,
@@ -331,10 +331,10 @@ def unproven(
     if not status.word or status.meaning != CONFIRMED:
         return ""
     if block is None:
-        return f"{status.told}; without a block beside it, that is no proof"
+        return f"{status.text}; without a block beside it, that is no proof"
     against = signs_of_failure(data, place)
     if against:
-        return f"{status.told}; but its member {against[0]} speaks of a failure"
+        return f"{status.text}; but its member {against[0]} speaks of a failure"
     return _against_the_node(status, tx_hash, context)
 
 
@@ -362,10 +362,10 @@ def _against_the_node(status: StatusWord, tx_hash: str, context: DeliveryContext
     try:
         receipt = context.node.receipt(tx_hash)
     except ServiceError as error:
-        return f"{status.told}; the operator's node cannot be asked: {error.what}"
+        return f"{status.text}; the operator's node cannot be asked: {error.what}"
     if receipt is None:
-        return f"{status.told}; the operator's node has its transaction in no block"
-    return "" if receipt.ok else f"{status.told}; at the operator's node its transaction was reverted"
+        return f"{status.text}; the operator's node has its transaction in no block"
+    return "" if receipt.ok else f"{status.text}; at the operator's node its transaction was reverted"
 
 
 def as_said(status: StatusWord) -> dict[str, str]:

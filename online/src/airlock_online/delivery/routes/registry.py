@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from airlock_online.clients.connection import id_told, value_at
+from airlock_online.clients.connection import id_text, value_at
 from airlock_online.clients.http import Reply
 from airlock_online.delivery.routes import batched, relay, relayer, rpc, twap
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import Posted, UnusableId, told_by, usable_id
+from airlock_online.delivery.routes.posting import Posted, UnusableId, reply_members, usable_id
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import REPLACE
@@ -30,7 +30,7 @@ _WHO = "the core API"
 def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
     """Return the outcome: the answer is it, and the new id is durable before anybody sees it."""
     stored = context.speech.reply(CORE_API, delivery.primary_type)
-    data, _ = told_by(_WHO, url, reply, (200, 201))
+    data, _ = reply_members(_WHO, url, reply, (200, 201))
     payload = _stored(data, delivery.replaces, stored, context.speech.replies[REPLACE])
     path = (OrderState.ACCEPTED, OrderState.CONFIRMED)
     return PostTaken(OrderEvent(0, _STORED, payload), entity_id=payload["entityId"], path=path)
@@ -44,7 +44,7 @@ def _stored(
     new = usable_id(_WHO, data, place)
     if not replaces:
         return {"entityId": new}
-    told = id_told(value_at(data, replacing["replaced"]))
+    told = id_text(value_at(data, replacing["replaced"]))
     old = replaces if told is None else told
     if old != replaces or new == replaces:
         what = f"{_WHO} names {safe(str(old), limit=80)} replaced by {safe(new, limit=80)}, not {replaces}"

@@ -17,13 +17,13 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Po
 from airlock_online.delivery.routes.posting import (
     PollAnswer,
     Posted,
-    StatusTold,
+    StatusRead,
     UnusableId,
     as_said,
     by_node_alone,
     by_word_alone,
+    reply_members,
     signs_of_failure,
-    told_by,
     unproven,
 )
 from airlock_online.journal.schema import Record
@@ -35,7 +35,7 @@ _WHO = "the relay"
 
 
 def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
-    told = hashes_named(told_by(_WHO, url, reply)[0], context.speech.replies[RELAY]["transaction"])
+    told = hashes_named(reply_members(_WHO, url, reply)[0], context.speech.replies[RELAY]["transaction"])
     if not told:
         raise ServiceError(f"{_WHO} gave no transaction hash")
     tx_hash = rpc.chain_hash(delivery)
@@ -45,7 +45,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return rpc.sent(tx_hash, named)
 
 
-def _answer(told: StatusTold, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(told: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write a final status down, and return what it says."""
     data, places, tx_hash = told.data, told.places, told.asked
     hashes = hashes_named(data, places["transaction"])
@@ -59,9 +59,9 @@ def _answer(told: StatusTold, record: Record, tracker: Tracker, context: Deliver
         decoded = value_at(data, places["error"])
         why = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
         rpc.reverted(tx_hash, why, tracker)
-        return PollAnswer(status.told, True)
+        return PollAnswer(status.text, True)
     if status.meaning != "confirmed":
-        return PollAnswer(status.told, False, status.unknown)
+        return PollAnswer(status.text, False, status.unknown)
     if value_at(data, places["block"]) is None and not signs_of_failure(data, places["transaction"]):
         node = context.node
         return by_node_alone(status, tx_hash) if node is None else rpc.by_receipt(record, tracker, context, node)
@@ -70,7 +70,7 @@ def _answer(told: StatusTold, record: Record, tracker: Tracker, context: Deliver
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
     rpc.confirmed(tx_hash, block, None, record.primary_type, tracker, as_said(status))
-    return PollAnswer(status.told, True)
+    return PollAnswer(status.text, True)
 
 
 ROUTE = Posted(

@@ -19,12 +19,12 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Po
 from airlock_online.delivery.routes.posting import (
     PollAnswer,
     Posted,
-    StatusTold,
+    StatusRead,
     as_said,
     by_node_alone,
     by_word_alone,
+    reply_members,
     signs_of_failure,
-    told_by,
     unproven,
     usable_id,
 )
@@ -49,11 +49,11 @@ _ENDS = ("confirmed", "reverted")
 
 
 def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
-    relay_id = usable_id(WHO, told_by(WHO, url, reply)[0], context.speech.replies[RELAYER]["id"])
+    relay_id = usable_id(WHO, reply_members(WHO, url, reply)[0], context.speech.replies[RELAYER]["id"])
     return PostTaken(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
 
 
-def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(told: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write a final status down, and return what it says."""
     data, places = told.data, told.places
     names = value_at(data, places["id"]) is not None
@@ -63,13 +63,13 @@ def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryCont
     if by_word := by_word_alone(status, names=names):
         return by_word
     if status.meaning not in _ENDS:
-        return PollAnswer(status.told, False, status.unknown)
+        return PollAnswer(status.text, False, status.unknown)
     tx_hash = next(iter(hashes_named(data, places["transaction"])), None)
     if not is_hash(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
-    told_block = value_at(data, places["block"])
-    block = block_number(told_block)
-    if told_block is None and status.word and not signs_of_failure(data, places["transaction"]):
+    named_block = value_at(data, places["block"])
+    block = block_number(named_block)
+    if named_block is None and status.word and not signs_of_failure(data, places["transaction"]):
         if context.node is None:
             return by_node_alone(status, tx_hash.lower())
         return PollAnswer(_by_node(tx_hash.lower(), tracker, context.node, context), True)
@@ -83,7 +83,7 @@ def _answer(told: StatusTold, _: Record, tracker: Tracker, context: DeliveryCont
         tracker.write(
             OrderEvent(1, _REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
         )
-    return PollAnswer(status.told, True)
+    return PollAnswer(status.text, True)
 
 
 def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient, context: DeliveryContext) -> str:

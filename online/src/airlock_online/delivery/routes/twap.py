@@ -15,10 +15,10 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Po
 from airlock_online.delivery.routes.posting import (
     PollAnswer,
     Posted,
-    StatusTold,
+    StatusRead,
     UnusableId,
     by_word_alone,
-    told_by,
+    reply_members,
     unproven,
     usable_id,
 )
@@ -37,7 +37,7 @@ _WHO = "the TWAP service"
 
 def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext) -> PostTaken:
     signed, places = leaves_by_shipped_path(delivery).get("twapId"), context.speech.reply(TWAP, delivery.primary_type)
-    told = told_by(_WHO, url, reply, (200, 201, *([202] if places["taken"] else [])))[0]
+    told = reply_members(_WHO, url, reply, (200, 201, *([202] if places["taken"] else [])))[0]
     named = value_at(told, places["id"])
     twap_id = usable_id(_WHO, told, places["id"]) if signed is None else signed
     if places["taken"] and value_at(told, places["taken"]) is True and named in (None, twap_id, str(twap_id)):
@@ -64,7 +64,7 @@ def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
     return str(taken[-1].payload["twapId"]) if taken else ""
 
 
-def _answer(told: StatusTold, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(told: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write down that it was executed, when its transaction, its block and its nonce say so, and return what is said."""
     data, places, twap_id = told.data, told.places, told.asked
     named = value_at(data, places["id"])
@@ -82,10 +82,10 @@ def _answer(told: StatusTold, record: Record, tracker: Tracker, context: Deliver
     if why := unproven(said, data, block, tx_hash, context, places["transaction"]):
         return PollAnswer(why, False, odd=True)
     if nonce_now(record, context) is not True:
-        return PollAnswer(f"{said.told}; nobody says that its nonce is used: it may be another one's", False, odd=True)
+        return PollAnswer(f"{said.text}; nobody says that its nonce is used: it may be another one's", False, odd=True)
     own = record.primary_type not in CATALOGUE
     _done(1, twap_id if own else int(twap_id), tx_hash, block, own=own).write(tracker)
-    return PollAnswer(said.told, True)
+    return PollAnswer(said.text, True)
 
 
 ROUTE = Posted(

@@ -29,7 +29,7 @@ from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.words import BYTEWORDS, SPOKEN_BYTES, spoken
 
 _BESIDE_ROWS = 4
-"""Left free on each screen: for the stop's own lines above, and for the key or the question below."""
+"""Left free on each screen: for the task's own lines above, and for the key or the question below."""
 
 
 def show_by_screens(lines: Sequence[str], tell: Callable[[str], None] = say, *, stays: int = 0) -> None:
@@ -63,7 +63,7 @@ def _show(lines: Sequence[str], tell: Callable[[str], None], rows_there: int | N
 
 
 def turn_page() -> None:
-    """At a terminal, wait for a key below what stands there, which the next stop of a led ceremony would push away."""
+    """At a terminal, wait for a key below what stands there, which the next task of a led ceremony would push away."""
     if terminal.screen_rows() is not None:
         with suppress(Declined):  # nobody reads on; what was done is done
             _await_key()

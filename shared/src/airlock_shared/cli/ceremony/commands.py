@@ -30,7 +30,7 @@ from airlock_shared.cli.ceremony.end import end, show_ceremony
 from airlock_shared.cli.ceremony.handover import carry, gather
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles, record_lines
-from airlock_shared.cli.ceremony.workflow import course_command
+from airlock_shared.cli.ceremony.workflow import workflow_command
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, rows, say, show_json
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input
@@ -84,7 +84,7 @@ def begin(
         if other := other_plan(place.transcript.entries(), plan):
             say(f"NOTE: {plan.id} is open with another plan, {grouped(other[:16])} …; its confirmations end now.")
         if people_file is None and not typed:
-            ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.rehearses())
+            ask_yes(f"Begin the ceremony {plan.id} on this machine, with these people?", piped=place.nothing_of_worth())
         place.record(CEREMONY_BEGUN, plan, {"plan": plan.fingerprint, "roles": names})
         if not led():
             say("Begun.")
@@ -137,7 +137,7 @@ def confirm(
         say("confirmed by")
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
-        ask_yes("Has each of them compared it, and is it correct?", piped=place.rehearses())
+        ask_yes("Has each of them compared it, and is it correct?", piped=place.nothing_of_worth())
         place.record(
             CHECKPOINT_CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record}
         )
@@ -207,18 +207,18 @@ def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, re
 
 
 CEREMONY_COMMANDS = (
-    course_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end,
+    workflow_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end,
 )  # fmt: skip
 
 
 def ceremony_group(
     place_of: Callable[[Any], CeremonyMachine],
-    by_light: tuple[click.Command, ...],
+    by_qr: tuple[click.Command, ...],
     device_options: Callable[[click.Command], click.Command] = lambda it: it,
 ) -> click.Group:
     """Return the group of a half; ``place_of`` makes of its folder what the commands stand on.
 
-    ``by_light`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its stations talk to,
+    ``by_qr`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its stations talk to,
     on the half that has one.
     """
 
@@ -228,6 +228,6 @@ def ceremony_group(
         """Lead people through a ceremony; record who holds which role, and what they confirm at each station."""
         context.obj = place_of(context.obj)
 
-    for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_light):
+    for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_qr):
         ceremony.add_command(command)
     return ceremony

@@ -104,7 +104,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
             proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
         else:
-            _agree(who, opens, piped=place.rehearses())
+            _agree(who, opens, piped=place.nothing_of_worth())
             proof = {"how": NO_PAPER} if here.paper else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:
@@ -229,7 +229,7 @@ def _prove(
         place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
 
     try:
-        return type_words(asked, tell_wrong, opens, piped=place.rehearses())
+        return type_words(asked, tell_wrong, opens, piped=place.nothing_of_worth())
     except Refusal as error:
         signatures_here = (station, place.half) == ("signatures", "online")
         error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""

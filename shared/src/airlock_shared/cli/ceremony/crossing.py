@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from airlock_shared.ceremony.workflow import (
     GIVEN,
-    Stop,
+    Task,
     carrying,
     command_of,
     newest,
-    next_stop,
+    next_task,
     numbered,
     scanning,
     showing,
@@ -40,7 +40,7 @@ from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.units import span_text, utc_text
 
 if TYPE_CHECKING:
-    from airlock_shared.cli.ceremony.lead import Course, Lead
+    from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 
 _TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
@@ -51,21 +51,21 @@ _WATCH_S = 60  # by which the other machine's watch may be slow
 # ---- hand over ------------------------------------------------------------------------------------------------------
 
 
-def hand_over(lead: Lead, told: Course, stop: Stop) -> bool:
-    """Hand over what a stop brings; False where it did not cross, and has to be tried again."""
-    crossing = lead.crossing(told)
-    if lead.light:
-        crossed = _crosses(lead, showing(stop, lead.place))
+def hand_over(lead: Lead, state: WorkflowState, task: Task) -> bool:
+    """Hand over what a task brings; False where it did not cross, and has to be tried again."""
+    crossing = lead.crossing(state)
+    if lead.pictures:
+        crossed = _crosses(lead, showing(task, lead.place))
     elif crossing is None:
-        _hand_over_by_hand(lead, stop)
+        _hand_over_by_hand(lead, task)
         crossed = True
     else:
-        needed = sum(path.stat().st_size for path in _here(lead, stop))
+        needed = sum(path.stat().st_size for path in _here(lead, task))
         _wait(lambda: cannot_cross(crossing if crossing.is_dir() else crossing.parent, needed))
         make_folder(crossing)
-        crossed = _crosses(lead, carrying(stop, lead.place.folder, str(crossing)))
+        crossed = _crosses(lead, carrying(task, lead.place.folder, str(crossing)))
     if crossed:
-        note_given(lead, stop.brings)
+        note_given(lead, task.brings)
     return crossed
 
 
@@ -93,10 +93,10 @@ def await_put_right(what: str) -> None:
     ask(f"Put {what} right, then press Enter: it goes on here. Ctrl-C stops. ", piped=False)
 
 
-def _hand_over_by_hand(lead: Lead, stop: Stop) -> None:
+def _hand_over_by_hand(lead: Lead, task: Task) -> None:
     """Have people carry files where no folder for it was named. Raises ``Declined`` when nobody says that it was done."""
     say(f"Carry these files from {safe(lead.place.folder)} into the ceremony's folder on the other machine:")
-    for name in stop.brings:
+    for name in task.brings:
         say(f"  {name}")
     if not at_a_terminal():
         raise Declined("nobody can say that it was handed over", do="name a folder for it: --exchange DIR")
@@ -106,48 +106,48 @@ def _hand_over_by_hand(lead: Lead, stop: Stop) -> None:
 # ---- take -----------------------------------------------------------------------------------------------------------
 
 
-def take(lead: Lead, told: Course, stop: Stop, asked: str = "") -> bool:
-    """Wait for what a stop brings, and take it; False where something new in the ceremony's folder has to be looked at.
+def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
+    """Wait for what a task brings, and take it; False where something new in the ceremony's folder has to be looked at.
 
     ``asked`` is what people of the other machine have to do for it.
     """
-    crossing, awaited = lead.crossing(told), _awaited(lead, told, stop)
-    signatures = stop.brings[0].startswith("signatures")
+    crossing, awaited = lead.crossing(state), _awaited(lead, state, task)
+    signatures = task.brings[0].startswith("signatures")
 
     def new_here() -> bool:
         there = names_in(crossing) if signatures and crossing else frozenset[str]()
-        later = newest("signatures", there) > newest("signatures", stop.brings)  # signed again, under the next name
-        return later or bool(names_in(lead.folder) - told.there) or all(map(os.path.lexists, _here(lead, stop)))
+        later = newest("signatures", there) > newest("signatures", task.brings)  # signed again, under the next name
+        return later or bool(names_in(lead.folder) - state.there) or all(map(os.path.lexists, _here(lead, task)))
 
     def sees() -> str:
         if new_here() or all(map(_has_come, awaited)):
             return ""
         if crossing is None:
             place = short(Path(*awaited[0].parts[-2:]))
-            return f"put photos of its page into {place}" if lead.light else f"bring {place} here"
-        return cannot_cross(crossing.parent, None) or other_machine(crossing, told.half, asked)
+            return f"put photos of its page into {place}" if lead.pictures else f"bring {place} here"
+        return cannot_cross(crossing.parent, None) or other_machine(crossing, state.half, asked)
 
-    sign_by_ms = told.sign_by_ms if signatures else 0
+    sign_by_ms = state.sign_by_ms if signatures else 0
     if not (_still_in_time(sign_by_ms) if not awaited else _wait(sees, sign_by_ms) is None):
-        prepare_again(lead, told)
+        prepare_again(lead, state)
         return False
     if new_here():
         return False
-    if lead.light:
-        return _crosses(lead, scanning(stop, lead.place, pictures_source(lead, stop)))
-    return crossing is None or _crosses(lead, carrying(stop, str(crossing), lead.place.folder))
+    if lead.pictures:
+        return _crosses(lead, scanning(task, lead.place, pictures_source(lead, task)))
+    return crossing is None or _crosses(lead, carrying(task, str(crossing), lead.place.folder))
 
 
-def _here(lead: Lead, stop: Stop) -> list[Path]:
-    """Return where a stop's files stand when somebody puts them into the ceremony's folder by hand."""
-    return [lead.folder / name for name in stop.brings]
+def _here(lead: Lead, task: Task) -> list[Path]:
+    """Return where a task's files stand when somebody puts them into the ceremony's folder by hand."""
+    return [lead.folder / name for name in task.brings]
 
 
-def _awaited(lead: Lead, told: Course, stop: Stop) -> list[Path]:
-    """Return what appears when the documents of a stop have come; nothing before a camera."""
-    if lead.light:
-        return [] if by_camera(lead.light) else [Path(pictures_source(lead, stop))]
-    return [(lead.crossing(told) or lead.folder) / name for name in stop.brings]
+def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
+    """Return what appears when the documents of a task have come; nothing before a camera."""
+    if lead.pictures:
+        return [] if by_camera(lead.pictures) else [Path(pictures_source(lead, task))]
+    return [(lead.crossing(state) or lead.folder) / name for name in task.brings]
 
 
 def _has_come(path: Path) -> bool:
@@ -160,11 +160,11 @@ def by_camera(source: str) -> bool:
     return re.fullmatch(r"camera(?::[0-9]{1,2})?", source) is not None
 
 
-def pictures_source(lead: Lead, stop: Stop) -> str:
-    """Return where the codes of what a stop waits for are read: the camera, or a folder of that name with pictures."""
-    if by_camera(lead.light):
-        return lead.light
-    return str(Path(lead.light).absolute() / stop.brings[0].partition(".")[0])
+def pictures_source(lead: Lead, task: Task) -> str:
+    """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures."""
+    if by_camera(lead.pictures):
+        return lead.pictures
+    return str(Path(lead.pictures).absolute() / task.brings[0].partition(".")[0])
 
 
 # ---- too late -------------------------------------------------------------------------------------------------------
@@ -175,62 +175,62 @@ def is_past(sign_by_ms: int) -> bool:
     return 0 < sign_by_ms <= time_ns() // 1_000_000
 
 
-def prepare_again(lead: Lead, told: Course) -> None:
+def prepare_again(lead: Lead, state: WorkflowState) -> None:
     """Prepare requests in the place of the newest ones, under the next name."""
-    prepare = next(each for each in told.stops if each.name == "prepare")
+    prepare = next(each for each in state.tasks if each.name == "prepare")
     lead.require(lead.child(command_of(prepare._replace(attempt=prepare.attempt + 1), lead.place)))
 
 
-def offer_new_requests(lead: Lead, told: Course) -> None:
+def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
     """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
     say(f"{_TOO_LATE.format('submit')}, and nothing was sent. They are prepared again. Then type n on the air-gapped "
         "machine, where it waits to seal: the new ones are signed.")  # fmt: skip
     over_s = monotonic() + _WATCH_S  # until then that machine refuses what it signed before in the same step
     _wait(lambda: "a minute, until what was signed is surely over" if monotonic() < over_s else "")
     ask("Enter prepares them again: ", piped=False)
-    prepare_again(lead, told)
+    prepare_again(lead, state)
 
 
-def await_new_requests(lead: Lead, told: Course, stop: Stop) -> None:
+def await_new_requests(lead: Lead, state: WorkflowState, task: Task) -> None:
     """Wait on the machine that signs for requests in the place of those for which it is too late, and take them."""
-    leave_place(lead, told, stop, LATE)
+    leave_place(lead, state, task, LATE)
     say(f"{_TOO_LATE.format('sign')}. On the online machine press Enter when it offers it: they are prepared again.")
-    take(lead, told, _new_requests(told, stop), _ASKED)
+    take(lead, state, _new_requests(state, task), _ASKED)
 
 
-def await_outcome(lead: Lead, told: Course, stop: Stop) -> bool:
+def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """Wait until people say that the outcome was read on the other machine; False when they say that it was too late there.
 
     Then the newest requests are noted, and the next ones: these are signed in the place of the ones before. What the other
     machine's note says is shown, and decides nothing.
     """
-    crossing, new = lead.crossing(told), _new_requests(told, stop)
+    crossing, new = lead.crossing(state), _new_requests(state, task)
 
     def sees() -> str:
-        if any(map(_has_come, (*_awaited(lead, told, new), *_here(lead, new)))):
+        if any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new)))):
             return "new requests are there; was it too late? Then type n"
-        if lead.light:  # sealing puts other pages in the place of the signatures
+        if lead.pictures:  # sealing puts other pages in the place of the signatures
             return "show codes/now.html (signatures) until the outcome"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
-        place = place_of_other(crossing, told.half)
+        place = place_of_other(crossing, state.half)
         past = place is not None and workflow_part("online", *place) == "record"
-        return other_machine(crossing, told.half, "the online machine has its outcome" if past else "")
+        return other_machine(crossing, state.half, "the online machine has its outcome" if past else "")
 
     while (typed := _wait(sees, enter="Enter seals")) not in ("", "n"):
         say("Enter seals. Was it too late there, type n: the new requests are signed.")
     if not typed:
         return True
-    note_given(lead, (*(name for name in told.there if name.startswith("requests")), *new.brings))
-    if next_stop(lead.course().stops) == stop:
-        take(lead, told, new, _ASKED)
+    note_given(lead, (*(name for name in state.there if name.startswith("requests")), *new.brings))
+    if next_task(lead.state().tasks) == task:
+        take(lead, state, new, _ASKED)
     return False
 
 
-def _new_requests(told: Course, stop: Stop) -> Stop:
-    """Return the stop at which the requests after the newest ones are taken."""
-    name = numbered("requests", newest("requests", (*stop.brings, *told.there)) + 1)
-    return stop._replace(name="take", brings=(name,))
+def _new_requests(state: WorkflowState, task: Task) -> Task:
+    """Return the task at which the requests after the newest ones are taken."""
+    name = numbered("requests", newest("requests", (*task.brings, *state.there)) + 1)
+    return task._replace(name="take", brings=(name,))
 
 
 def _still_in_time(sign_by_ms: int) -> bool:
@@ -246,11 +246,11 @@ def _still_in_time(sign_by_ms: int) -> bool:
 # ---- a wait ---------------------------------------------------------------------------------------------------------
 
 
-def leave_place(lead: Lead, told: Course, stop: Stop, name: str) -> None:
-    """Say on the stick that this machine is at a stop, about what ``name`` says; nothing where there is no stick."""
-    if (crossing := lead.crossing(told)) is not None:
-        place = 1 + told.stops.index(stop), len(told.stops)
-        leave_note(crossing, told.half, place, name, time_ns() // 1_000_000)
+def leave_place(lead: Lead, state: WorkflowState, task: Task, name: str) -> None:
+    """Say on the stick that this machine is at a task, about what ``name`` says; nothing where there is no stick."""
+    if (crossing := lead.crossing(state)) is not None:
+        place = 1 + state.tasks.index(task), len(state.tasks)
+        leave_note(crossing, state.half, place, name, time_ns() // 1_000_000)
 
 
 def _wait(sees: Callable[[], str], sign_by_ms: int = 0, enter: str = "") -> str | None:

@@ -97,7 +97,7 @@ def scan_hand_over(
 ) -> None:
     r"""Read what the other machine's page shows, from a camera or pictures, and write its files, never over others.
 
-    It writes only the files that are waited for. People compare them at the next stops.
+    It writes only the files that are waited for. People compare them at the next tasks.
 
     \b
     Example:
@@ -149,7 +149,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
         for name in files
         if name not in names
         and not ((found := _AGAIN.fullmatch(name)) and found[1] in again)
-        and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked at a stop of its own
+        and not (DEPLOYMENT in names and PROOFS.fullmatch(name))  # on the same page; it is checked by a task of its own
     ]
     if not unexpected:
         return None
@@ -158,7 +158,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
                             "take pictures of other pages away")  # fmt: skip
 
 
-BY_LIGHT = (codes, scan_hand_over)
+BY_QR = (codes, scan_hand_over)
 
 # ---- carry ----------------------------------------------------------------------------------------------------------
 # ``ceremony gather`` and ``ceremony carry``: what the other machine needs, put together, and copied across.

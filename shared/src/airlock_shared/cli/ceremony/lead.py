@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
-from airlock_shared.ceremony.workflow import STOPS_AT_MOST, CoursePlace, Stop, read_stop
+from airlock_shared.ceremony.workflow import TASKS_AT_MOST, Task, WorkflowPlace, read_task
 from airlock_shared.cli.ceremony.waits import names_in
 from airlock_shared.cli.terminal import LED, finish, say
 from airlock_shared.errors import ExitCode
@@ -26,8 +26,8 @@ _MISSED_S = 1.0
 _CROSSING = re.compile(r"[a-z0-9][a-z0-9-]{0,62}-[0-9a-f]{16}")
 
 
-class Course(NamedTuple):
-    """What the child told: the half, the folder for crossing, fingerprints of what was made here, and the stops.
+class WorkflowState(NamedTuple):
+    """Where a ceremony stands, as the child says: half, folder for crossing, fingerprints of what was made here, tasks.
 
     ``sign_by_ms`` is until when the requests can be signed, 0 for no end; it is shown. ``unsent``: signatures are here, and
     none of them was sent. ``there`` are the names that stood in the ceremony's folder before it was asked.
@@ -36,7 +36,7 @@ class Course(NamedTuple):
     half: Half
     crossing: str
     made_here: dict[str, str]
-    stops: list[Stop]
+    tasks: list[Task]
     sign_by_ms: int
     unsent: bool
     there: frozenset[str]
@@ -45,25 +45,25 @@ class Course(NamedTuple):
 class Lead(NamedTuple):
     """What a run stands on: our own program's words, the place, and the folder through which documents cross, if any.
 
-    ``light`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
+    ``pictures`` is the source of the other machine's codes, where documents cross as pictures: a camera, or a folder.
     """
 
     program: tuple[str, ...]
-    place: CoursePlace
+    place: WorkflowPlace
     exchange: Path | None
     to_stderr: bool
-    light: str = ""
+    pictures: str = ""
 
     @property
     def folder(self) -> Path:
         """The ceremony's folder on this machine."""
         return Path(self.place.folder)
 
-    def crossing(self, told: Course) -> Path | None:
+    def crossing(self, state: WorkflowState) -> Path | None:
         """Return this ceremony's folder within the one through which documents cross, if there is one."""
-        return None if self.exchange is None else self.exchange / told.crossing
+        return None if self.exchange is None else self.exchange / state.crossing
 
-    def course(self) -> Course:
+    def state(self) -> WorkflowState:
         """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
         exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
         words = ("ceremony", "course", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
@@ -120,16 +120,16 @@ def _started(words: Sequence[str], **how: Any) -> tuple[int, bytes]:
     return process.returncode, answer or b""
 
 
-def _read(answer: bytes, there: frozenset[str]) -> Course:
+def _read(answer: bytes, there: frozenset[str]) -> WorkflowState:
     """Read the child's answer, strictly. Raises ``DocumentError``."""
     value = parse_json(answer)
     form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "sign_by_ms": int, "unsent": bool,
             "stops": list}  # fmt: skip
-    read_members(value, "course", form)
-    read_matching(value["half"], "course.half", re.compile("online|offline"), "a machine")
-    read_matching(value["crossing"], "course.crossing", _CROSSING, "a ceremony's folder")
-    made = read_members(value["made_here"], "course.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
+    read_members(value, "workflow", form)
+    read_matching(value["half"], "workflow.half", re.compile("online|offline"), "a machine")
+    read_matching(value["crossing"], "workflow.crossing", _CROSSING, "a ceremony's folder")
+    made = read_members(value["made_here"], "workflow.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
     for name in made:
-        read_matching(made[name], f"course.made_here.{name}", HEX_32, "a fingerprint in hex")
-    stops = [read_stop(each) for each in read_list(value["stops"], "course.stops", STOPS_AT_MOST)]
-    return Course(value["half"], value["crossing"], made, stops, value["sign_by_ms"], value["unsent"], there)
+        read_matching(made[name], f"workflow.made_here.{name}", HEX_32, "a fingerprint in hex")
+    tasks = [read_task(each) for each in read_list(value["stops"], "workflow.stops", TASKS_AT_MOST)]
+    return WorkflowState(value["half"], value["crossing"], made, tasks, value["sign_by_ms"], value["unsent"], there)

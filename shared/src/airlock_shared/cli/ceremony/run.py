@@ -1,8 +1,8 @@
 """``ceremony run``: one command a machine, which leads its people through a ceremony.
 
 A thin parent. It reads no document that somebody else made: where the ceremony stands, it learns from a child, and it
-believes nothing of the answer but names of a closed list (``course.read_stop``). Each stop is a command of this program, in
-a process of its own, in the same terminal. It keeps no state: after each stop it asks again.
+believes nothing of the answer but names of a closed list (``workflow.read_task``). Each task is a command of this program,
+in a process of its own, in the same terminal. It keeps no state: after each task it asks again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from airlock_shared.ceremony.roles import Half
 from airlock_shared.ceremony.workflow import (
     WAS_READY,
     WORKFLOW_PARTS,
-    CoursePlace,
-    Stop,
+    Task,
+    WorkflowPlace,
     carrying,
     command_of,
-    next_stop,
+    next_task,
     numbered,
     scanning,
     showing,
@@ -44,10 +44,10 @@ from airlock_shared.cli.ceremony.crossing import (
     pictures_source,
     take,
 )
-from airlock_shared.cli.ceremony.lead import Course, Lead
+from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.ceremony.waits import MACHINES, OVER, STOPPED, place_of_other
-from airlock_shared.cli.ceremony.workflow import ceremony_folder, course_lines
+from airlock_shared.cli.ceremony.workflow import ceremony_folder, task_lines
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
     INPUT,
@@ -75,7 +75,7 @@ def run_command() -> click.Command:
     @click.option(
         "--exchange", type=FOLDER_TYPE, help="The folder or stick through which documents cross, on each machine."
     )
-    @click.option("--qr", "light", metavar="SOURCE",
+    @click.option("--qr", "pictures", metavar="SOURCE",
                   help="Cross by QR codes: camera, camera:N, or a folder for pictures.")  # fmt: skip
     @click.option("--dry-run", is_flag=True, help="Only show what was done and what will be done, by whom.")
     @json_option
@@ -85,7 +85,7 @@ def run_command() -> click.Command:
         /,
         plan_file: Path,
         exchange: Path | None,
-        light: str | None,
+        pictures: str | None,
         dry_run: bool,
         as_json: bool,
         **device: Any,
@@ -93,7 +93,7 @@ def run_command() -> click.Command:
         r"""Lead this machine's people through the ceremony of PLAN: do what comes next, and ask whose turn it is.
 
         It stops where the other machine is needed, and waits. Start it on both machines. After Ctrl-C, or on another
-        day, the same command goes on where it stood. Each stop is a command that you can also give yourself. The
+        day, the same command goes on where it stood. Each task is a command that you can also give yourself. The
         documents of the ceremony are kept beside the plan, in plan.ceremony. With --qr each hand-over is a page of
         codes. This machine's camera reads it. Or SOURCE is a folder, and the pictures go into a folder in it, such as
         requests.
@@ -102,11 +102,11 @@ def run_command() -> click.Command:
         Example:
           PROGRAM ceremony run plan.toml --exchange /media/stick
         """
-        if exchange is not None and light:
+        if exchange is not None and pictures:
             raise UsageError("documents cross by --exchange or by --qr", do="give one of them")
-        if light and not by_camera(light) and not Path(light).is_dir():
+        if pictures and not by_camera(pictures) and not Path(pictures).is_dir():
             raise UsageError(
-                f"the folder {light} is not there", do="make it: each page's pictures go into a folder in it"
+                f"the folder {pictures} is not there", do="make it: each page's pictures go into a folder in it"
             )
         given = context.get_parameter_source("model")
         model = (
@@ -117,12 +117,12 @@ def run_command() -> click.Command:
         ledger = tuple(word for name, option in _DEVICE.items() if device.get(name) is not None
                        for word in (option, str(device[name])))  # fmt: skip
         plan = plan_file.absolute()
-        place = CoursePlace(str(plan), str(ceremony_folder(plan)), ledger, model)
+        place = WorkflowPlace(str(plan), str(ceremony_folder(plan)), ledger, model)
         home = context.find_root().params.get("home")
         program = (*own_program(), *(("--home", str(home.absolute())) if home else ()))
-        lead = Lead(program, place, exchange and exchange.absolute(), as_json, light or "")
+        lead = Lead(program, place, exchange and exchange.absolute(), as_json, pictures or "")
         if dry_run:
-            _tell_course(lead, as_json=as_json)
+            _show_tasks(lead, as_json=as_json)
             return
         make_folder(lead.folder)
         with alone_in(lead.folder, _busy):
@@ -148,102 +148,104 @@ def own_program() -> tuple[str, ...]:
 
 
 def _walk(lead: Lead) -> None:
-    """Do stop after stop until nothing is left; a stop that fails ends the command with its exit code."""
+    """Do task after task until nothing is left; a task that fails ends the command with its exit code."""
     signal.signal(signal.SIGHUP, _interrupt)  # a terminal that is closed is left as by Ctrl-C
-    before: tuple[Stop, bool] | None = None
+    before: tuple[Task, bool] | None = None
     shown: set[str] = set()
     part = ""
-    while (stop := next_stop((told := lead.course()).stops)) is not None:
-        if before == (stop, True):
-            raise UsageError(f"stop {stop.name} {stop.of} ran, but it is still not done",
-                             do="look at the course: ceremony course PLAN; then give its command by hand")  # fmt: skip
-        number = 1 + told.stops.index(stop)
-        heading = rows(f"[{number}/{len(told.stops)}] ", f"{', '.join(stop.by)}: {stop.says}" if stop.by else stop.says)
-        if part != (part := workflow_part(told.half, number, len(told.stops))):
-            say(_bar(lead, told, part))
-        if before != (stop, False) and (stop.by or _awaits_somebody(lead, told, stop)):
+    while (task := next_task((state := lead.state()).tasks)) is not None:
+        if before == (task, True):
+            raise UsageError(f"task {task.name} {task.of} ran, but it is still not done",
+                             do="look at the tasks: ceremony course PLAN; then give its command by hand")  # fmt: skip
+        number = 1 + state.tasks.index(task)
+        heading = rows(
+            f"[{number}/{len(state.tasks)}] ", f"{', '.join(task.by)}: {task.says}" if task.by else task.says
+        )
+        if part != (part := workflow_part(state.half, number, len(state.tasks))):
+            say(_bar(lead, state, part))
+        if before != (task, False) and (task.by or _awaits_somebody(lead, state, task)):
             say_all(heading)
         done = False
-        leave_place(lead, told, stop, "proof" if stop.name == "take" and stop.of else stop.name)
+        leave_place(lead, state, task, "proof" if task.name == "take" and task.of else task.name)
         try:
-            done = _do(lead, told, stop, shown)
+            done = _do(lead, state, task, shown)
         except BaseException as error:
-            leave_place(lead, told, stop, STOPPED)
-            if not stop.by and not isinstance(error, KeyboardInterrupt):
+            leave_place(lead, state, task, STOPPED)
+            if not task.by and not isinstance(error, KeyboardInterrupt):
                 say_all(heading)  # it was not said before, for nobody acts there
             if isinstance(error, AirlockError):
                 error.do = (
                     f"{error.do}; then give the same command again" if error.do else "give the same command again"
                 )
             raise
-        before = stop, done
-    leave_place(lead, told, told.stops[-1], OVER)
-    _show_words(told, shown)  # whoever began this run late may still be asked for them on the other machine
-    if before is None and lead.light and told.half == "offline" and at_a_terminal():
-        _show_again(lead, told, shown)
+        before = task, done
+    leave_place(lead, state, state.tasks[-1], OVER)
+    _show_words(state, shown)  # whoever began this run late may still be asked for them on the other machine
+    if before is None and lead.pictures and state.half == "offline" and at_a_terminal():
+        _show_again(lead, state, shown)
     report = lead.folder / "evidence"
     names = ", ".join(name for name in ("report.html", "report.pdf") if (report / name).exists())
-    say(f"The ceremony is over on {MACHINES[told.half]}. Open {names} in")
+    say(f"The ceremony is over on {MACHINES[state.half]}. Open {names} in")
     say(f"  {safe(str(report))}")
 
 
-def _show_again(lead: Lead, told: Course, shown: set[str]) -> None:
+def _show_again(lead: Lead, state: WorkflowState, shown: set[str]) -> None:
     """Show the signatures' page again after the end, and then the evidence's: no other machine says what it has read."""
-    for stop in [each for each in told.stops if each.name == "hand"][-2:]:
-        hand_over(lead, told, stop)
+    for task in [each for each in state.tasks if each.name == "hand"][-2:]:
+        hand_over(lead, state, task)
         _show_window(lead, shown)
-        ask(f"{stop.says} Press Enter when its page was read: ", piped=False)
+        ask(f"{task.says} Press Enter when its page was read: ", piped=False)
 
 
 def _interrupt(_number: int, _frame: object) -> None:
     raise KeyboardInterrupt
 
 
-def _awaits_somebody(lead: Lead, told: Course, stop: Stop) -> bool:
-    """Tell whether somebody has to make what a stop waits for: a proof that is not there yet."""
-    there = lead.crossing(told) or lead.folder
-    return stop.name == "take" and bool(stop.of) and not all(os.path.lexists(there / name) for name in stop.brings)
+def _awaits_somebody(lead: Lead, state: WorkflowState, task: Task) -> bool:
+    """Tell whether somebody has to make what a task waits for: a proof that is not there yet."""
+    there = lead.crossing(state) or lead.folder
+    return task.name == "take" and bool(task.of) and not all(os.path.lexists(there / name) for name in task.brings)
 
 
-def _bar(lead: Lead, told: Course, here: str) -> str:
+def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     """Return the parts of the day in one line: where this machine is, and the other one by its note on the stick."""
     arrow = " \u25b8 " if "utf" in str(getattr(sys.stderr, "encoding", "")).lower() else " > "
     parts = arrow.join(f"[{part.upper()}]" if part == here else part for part in WORKFLOW_PARTS)
-    other: Half = "offline" if told.half == "online" else "online"
-    crossing = lead.crossing(told)
-    place = None if crossing is None else place_of_other(crossing, told.half)
+    other: Half = "offline" if state.half == "online" else "online"
+    crossing = lead.crossing(state)
+    place = None if crossing is None else place_of_other(crossing, state.half)
     return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
 
 
-def _do(lead: Lead, told: Course, stop: Stop, shown: set[str]) -> bool:
-    """Do a stop; tell whether it was: while it waited, something else may have come first."""
-    if stop.name == "take":
-        _show_words(told, shown)
-        return take(lead, told, stop)
-    if stop.name == "hand":
-        crossed = hand_over(lead, told, stop)
-        if crossed and lead.light:
+def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
+    """Do a task; tell whether it was: while it waited, something else may have come first."""
+    if task.name == "take":
+        _show_words(state, shown)
+        return take(lead, state, task)
+    if task.name == "hand":
+        crossed = hand_over(lead, state, task)
+        if crossed and lead.pictures:
             _show_window(lead, shown)
         return crossed
-    if stop.name == "seal" and at_a_terminal() and (over := f"outcome of {told.made_here}") not in shown:
-        _show_words(told, shown)
-        if not await_outcome(lead, told, stop):
+    if task.name == "seal" and at_a_terminal() and (over := f"outcome of {state.made_here}") not in shown:
+        _show_words(state, shown)
+        if not await_outcome(lead, state, task):
             return False
         shown.add(over)  # nobody is asked again after a Ledger that was not ready
-    code = lead.child(command_of(stop, lead.place))
+    code = lead.child(command_of(task, lead.place))
     if code == ExitCode.DEVICE and at_a_terminal():  # what is wrong with it stands above
         await_put_right("the Ledger")
         return False
-    if (stop.name, code) == ("sign", ExitCode.EXPIRED) and is_past(told.sign_by_ms):
-        if (lead.folder / numbered("signatures", stop.attempt)).exists():
+    if (task.name, code) == ("sign", ExitCode.EXPIRED) and is_past(state.sign_by_ms):
+        if (lead.folder / numbered("signatures", task.attempt)).exists():
             return True  # what was signed in time goes on
-        await_new_requests(lead, told, stop)
+        await_new_requests(lead, state, task)
         return False
-    if (stop.name, code) == ("submit", ExitCode.EXPIRED) and at_a_terminal() and lead.course().unsent:
-        offer_new_requests(lead, told)
+    if (task.name, code) == ("submit", ExitCode.EXPIRED) and at_a_terminal() and lead.state().unsent:
+        offer_new_requests(lead, state)
         return False
     lead.require(code)
-    if stop.name == "ready":
+    if task.name == "ready":
         note_given(lead, (WAS_READY,))
     return True
 
@@ -263,9 +265,9 @@ def _show_window(lead: Lead, shown: set[str]) -> None:
         subprocess.Popen([opener, page], stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True)  # noqa: S603 (ours)
 
 
-def _show_words(told: Course, shown: set[str]) -> None:
+def _show_words(state: WorkflowState, shown: set[str]) -> None:
     """Show the words of what this machine made, once, so that they are there while others type two of them."""
-    new = {name: mark for name, mark in told.made_here.items() if mark not in shown}
+    new = {name: mark for name, mark in state.made_here.items() if mark not in shown}
     shown.update(new.values())
     if new:
         say("Two words of each are typed on the other machine:")
@@ -273,25 +275,25 @@ def _show_words(told: Course, shown: set[str]) -> None:
         say_all(word_lines(name, mark))
 
 
-def _tell_course(lead: Lead, *, as_json: bool) -> None:
-    told = lead.course()
+def _show_tasks(lead: Lead, *, as_json: bool) -> None:
+    state = lead.state()
     if as_json:
-        stops = [{**stop._asdict(), "command": _command(lead, told, stop)} for stop in told.stops]
-        show_json({"ok": True, "half": told.half, "folder": lead.place.folder, "stops": stops})
+        tasks = [{**task._asdict(), "command": _command(lead, state, task)} for task in state.tasks]
+        show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "stops": tasks})
         return
-    for line in course_lines(told.stops, told.half, [_command(lead, told, stop) for stop in told.stops]):
+    for line in task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]):
         show(line)
 
 
-def _command(lead: Lead, told: Course, stop: Stop) -> list[str]:
-    """Return the words of a stop's command, as a person would give them after the program's name."""
-    if lead.light and stop.name in ("take", "hand"):
+def _command(lead: Lead, state: WorkflowState, task: Task) -> list[str]:
+    """Return the words of a task's command, as a person would give them after the program's name."""
+    if lead.pictures and task.name in ("take", "hand"):
         return list(
-            showing(stop, lead.place)
-            if stop.name == "hand"
-            else scanning(stop, lead.place, pictures_source(lead, stop))
+            showing(task, lead.place)
+            if task.name == "hand"
+            else scanning(task, lead.place, pictures_source(lead, task))
         )
-    other = str(lead.crossing(told) or "EXCHANGE")
-    if stop.name == "take":
-        return list(carrying(stop, other, lead.place.folder))
-    return list(carrying(stop, lead.place.folder, other) if stop.name == "hand" else command_of(stop, lead.place))
+    other = str(lead.crossing(state) or "EXCHANGE")
+    if task.name == "take":
+        return list(carrying(task, other, lead.place.folder))
+    return list(carrying(task, lead.place.folder, other) if task.name == "hand" else command_of(task, lead.place))

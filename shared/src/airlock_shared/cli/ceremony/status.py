@@ -123,7 +123,7 @@ def _nothing(_station: str, _entries: Sequence[Entry], _whole: bool) -> Iterable
 
 
 class CeremonyMachine(NamedTuple):
-    """One of the two machines: its transcript and clock, a deployment's fingerprint by name, and whether it rehearses.
+    """One of the two machines: its transcript and clock, a deployment's fingerprint by name, whether all are worth nothing.
 
     ``shows`` gives the lines that stand on record for a station, from the entries of the ceremony: what is agreed to there,
     whole, or what people have to decide and to compare.
@@ -133,7 +133,7 @@ class CeremonyMachine(NamedTuple):
     transcript: TranscriptFile
     now_ms: Callable[[], int]
     deployment: Callable[[str], str]
-    rehearses: Callable[[], bool]
+    nothing_of_worth: Callable[[], bool]
     deployment_file: Callable[[str], Path] | None = None
     """Where this machine keeps the deployment of a name, to be handed over; None on the machine to which it comes."""
     shows: Callable[[str, Sequence[Entry], bool], Iterable[str]] = _nothing

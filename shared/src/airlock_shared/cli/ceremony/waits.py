@@ -24,7 +24,7 @@ _DOES = {
     "trust": "the pin", "preflight": "preflight", "address": "address", "proof": "proof of a key", "sign": "signing",
     "seal": "the seal", LATE: "too late to sign",
 }  # fmt: skip
-"""What a machine is about at a stop, by the stop's name."""
+"""What a machine is about at a task, by the task's name."""
 _NOTE = re.compile(
     r"(online|offline)-at-([1-9][0-9]{0,3})-of-([1-9][0-9]{0,3})"
     rf"-({'|'.join((*_DOES, STOPPED, OVER))})-([0-2][0-9])([0-5][0-9])",
@@ -33,7 +33,7 @@ _NOTE = re.compile(
 _CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
 _NAMES_AT_MOST = 1000
 _PATH_AT_MOST = 26
-_SPARE_BYTES = 64 << 10  # beside what is handed over: a file system has its own needs
+_SPARE_BYTES = 64 << 10  # beyond what is handed over: a file system has its own needs
 
 
 def names_in(folder: Path) -> frozenset[str]:
@@ -44,13 +44,13 @@ def names_in(folder: Path) -> frozenset[str]:
         return frozenset()
 
 
-def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now_ms: int) -> None:
-    """Say on the stick where this machine is: at which stop of how many, and about what; nothing where that cannot be.
+def leave_note(crossing: Path, half: Half, task: tuple[int, int], name: str, now_ms: int) -> None:
+    """Say on the stick where this machine is: at which task of how many, and about what; nothing where that cannot be.
 
-    ``name`` is a stop's, ``STOPPED``, ``OVER`` or ``LATE``.
+    ``name`` is a task's, ``STOPPED``, ``OVER`` or ``LATE``.
     """
     minutes = now_ms // 60_000 % 1440
-    note = f"{half}-at-{stop[0]}-of-{stop[1]}-{name}-{minutes // 60:02}{minutes % 60:02}"
+    note = f"{half}-at-{task[0]}-of-{task[1]}-{name}-{minutes // 60:02}{minutes % 60:02}"
     with suppress(OSError, UsageError):  # it is a help, and no document
         if not crossing.parent.is_dir():
             return
@@ -61,7 +61,7 @@ def leave_note(crossing: Path, half: Half, stop: tuple[int, int], name: str, now
 
 
 def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
-    """Return at which stop of how many the other machine says on a stick that it is; None where it says nothing."""
+    """Return at which task of how many the other machine says on a stick that it is; None where it says nothing."""
     found = (_NOTE.fullmatch(name) for name in sorted(names_in(crossing)))
     return next(((int(each[2]), int(each[3])) for each in found if each and each[1] != half), None)
 
@@ -69,7 +69,7 @@ def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
 def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
     """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there.
 
-    ``asked`` is what its people have to do while it waits too, empty where the stop itself says it.
+    ``asked`` is what its people have to do while it waits too, empty where the task itself says it.
     """
     notes = sorted(found.groups() for name in names_in(crossing) if (found := _NOTE.fullmatch(name)))
     there = next((each for each in notes if each[0] != half), None)
@@ -84,8 +84,8 @@ def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
         if name == "take":
             return asked or f"{machine} waits, {at}: carry the stick"
         return f"{machine} is at {number}/{total}: {_DOES[name]}, {at}"
-    beside = names_in(crossing.parent) - {crossing.name}
-    others = [found[1] for name in beside if (found := _CROSSING.fullmatch(name))]
+    other = names_in(crossing.parent) - {crossing.name}
+    others = [found[1] for name in other if (found := _CROSSING.fullmatch(name))]
     if crossing.name[:-17] in others:
         return "another plan of this id is there; compare it with paper"
     return f"is it this stick? Start run on {machine}" if others else f"start ceremony run on {machine}"

@@ -19,14 +19,14 @@ from airlock_shared.ceremony.workflow import (
     DEPLOYMENT,
     GIVEN,
     PEOPLE,
-    STOPS_AT_MOST,
+    TASKS_AT_MOST,
     Facts,
-    Stop,
-    course,
+    Task,
     newest,
-    next_stop,
+    next_task,
     numbered,
-    stop_as_json,
+    task_as_json,
+    workflow_tasks,
 )
 from airlock_shared.checks.times import SIGN_AGE_AT_MOST_MS, clock_of
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
@@ -42,8 +42,8 @@ from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.venue.kinds import SIGNED_AT, leaf, path_of
 
-# ---- course lines ---------------------------------------------------------------------------------------------------
-# A ceremony's folder on one machine, and its course as the lines that people read.
+# ---- task lines ---------------------------------------------------------------------------------------------------
+# A ceremony's folder on one machine, and its tasks as the lines that people read.
 
 
 def ceremony_folder(plan_file: Path) -> Path:
@@ -51,35 +51,35 @@ def ceremony_folder(plan_file: Path) -> Path:
     return plan_file.with_name(f"{plan_file.stem}.ceremony")
 
 
-def course_lines(stops: list[Stop], half: str, commands: Sequence[Sequence[str]] = ()) -> Iterator[str]:
-    """Yield a course for people: done, next or later, who acts, and what; perhaps each stop's command."""
-    following = next_stop(stops)
-    for number, stop in enumerate(stops, start=1):
-        state = "done" if stop.done else "NEXT" if stop is following else "later"
-        who = ", ".join(stop.by) or "the machine"
-        yield from rows(f"{number:>3}  {state:<6} ", f"{who}: {stop.says}")
+def task_lines(tasks: list[Task], half: str, commands: Sequence[Sequence[str]] = ()) -> Iterator[str]:
+    """Yield the tasks for people: done, next or later, who acts, and what; perhaps each task's command."""
+    following = next_task(tasks)
+    for number, task in enumerate(tasks, start=1):
+        state = "done" if task.done else "NEXT" if task is following else "later"
+        who = ", ".join(task.by) or "the machine"
+        yield from rows(f"{number:>3}  {state:<6} ", f"{who}: {task.says}")
         if commands:
             yield from rows(" " * 12, shlex.join(("airlock-" + half, *commands[number - 1])))
-    done = sum(stop.done for stop in stops)
-    yield f"{done} of {len(stops)} stops are done on the {half} machine."
+    done = sum(task.done for task in tasks)
+    yield f"{done} of {len(tasks)} tasks are done on the {half} machine."
 
 
-# ---- course ---------------------------------------------------------------------------------------------------------
+# ---- the command ---------------------------------------------------------------------------------------------------------
 
 
 _WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by so much
 
 
-@click.command("course", short_help="Show every stop of it: what is done, and what comes next.")
+@click.command("course", short_help="Show every task of it: what is done, and what comes next.")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
 @click.option("--folder", type=FOLDER_TYPE, help="The ceremony's folder (default: beside the plan).")
 @click.option("--exchange", type=FOLDER_TYPE, help="The folder through which documents cross.")
 @json_option
 @click.pass_obj
-def course_command(
+def workflow_command(
     place: CeremonyMachine, plan_file: Path, folder: Path | None, exchange: Path | None, as_json: bool
 ) -> None:
-    r"""Show every stop of the ceremony on this machine: what is done, what comes next, and who acts there.
+    r"""Show every task of the ceremony on this machine: what is done, what comes next, and who acts there.
 
     \b
     Example:
@@ -88,22 +88,22 @@ def course_command(
     plan = plan_with_roles(plan_file)
     here = folder or ceremony_folder(plan_file)
     facts = facts_of(place, plan, here, exchange and exchange / crossing_name(plan))
-    stops = course(plan, place.half, place.transcript.entries(), facts)
-    if len(stops) > STOPS_AT_MOST:
+    tasks = workflow_tasks(plan, place.half, place.transcript.entries(), facts)
+    if len(tasks) > TASKS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
-                "made_here": made_here(place.half, facts, stops), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
+                "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
                 "unsent": _unsent(place, facts)}  # fmt: skip
-        show_json(told | {"stops": [stop_as_json(stop) for stop in stops]})
+        show_json(told | {"stops": [task_as_json(task) for task in tasks]})
         return
-    for line in course_lines(stops, place.half):
+    for line in task_lines(tasks, place.half):
         show(line)
 
 
-def made_here(half: Half, facts: Facts, stops: Iterable[Stop]) -> dict[str, str]:
+def made_here(half: Half, facts: Facts, tasks: Iterable[Task]) -> dict[str, str]:
     """Return the fingerprints of what was made on a machine and may still be compared with its screen on the other one."""
-    awaited = any(stop.name == "take" and not stop.done and stop.brings[0].startswith("signatures") for stop in stops)
+    awaited = any(task.name == "take" and not task.done and task.brings[0].startswith("signatures") for task in tasks)
     words = {"requests": facts.requests if awaited else "", "signatures": facts.signatures}
     return {name: mark for name, mark in words.items() if mark and CHECKPOINTS[name].made_on == half}
 

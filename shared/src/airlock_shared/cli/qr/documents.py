@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.cli.qr.file_or_light import restart_option
+from airlock_shared.cli.qr.file_or_qr import restart_option
 from airlock_shared.cli.qr.scanning import Deployments, kept_frames, scan_document
 from airlock_shared.cli.qr.transfer import Showing, show_transfer
 from airlock_shared.cli.terminal import json_option, output_option, say, say_all, show_json

@@ -71,7 +71,7 @@ class Evidence(NamedTuple):
             "signatures": self.answers.fingerprint if self.answers else "",
         }
 
-    def told(self, half: str, event: str, **members: object) -> list[Entry]:
+    def events(self, half: str, event: str, **members: object) -> list[Entry]:
         """Return the entries of a machine's transcript that have this event and these members, oldest first."""
         entries = self.transcripts.get(half, ())
         return [entry for entry in entries if entry.event == event and members.items() <= entry.data.items()]

@@ -11,8 +11,8 @@ from collections.abc import Container
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.signatures import (
+    Answer,
     SignaturesHeader,
-    Signed,
     parse_signatures,
     read_header,
     read_signature,
@@ -26,10 +26,10 @@ _FORMAT = "airlock/withheld-signatures@1"
 _STAND_IN = "0x00"  # reads as a signature while an item's other members are read
 
 
-class Answer(NamedTuple):
-    """One answer; ``signed.signature`` is empty when it is withheld. ``sha256`` is of its 65 bytes, empty without one."""
+class ReportedAnswer(NamedTuple):
+    """One answer; ``item.signature`` is empty when it is withheld. ``sha256`` is of its 65 bytes, empty without one."""
 
-    signed: Signed
+    item: Answer
     sha256: str
 
 
@@ -37,7 +37,7 @@ class Answers(NamedTuple):
     """What was answered to a requests document; ``fingerprint`` is that of the signatures document itself."""
 
     header: SignaturesHeader
-    items: tuple[Answer, ...]
+    items: tuple[ReportedAnswer, ...]
     fingerprint: str
 
 
@@ -51,7 +51,7 @@ def withhold(data: bytes, ended: Container[str]) -> bytes:
     return to_json({"format": _FORMAT, "header": {**header.as_json(), "fingerprint": mark}, "signatures": rows})
 
 
-def _row(item: Signed, *, shown: bool) -> dict[str, Any]:
+def _row(item: Answer, *, shown: bool) -> dict[str, Any]:
     row: dict[str, Any] = item.as_json()
     if item.result == "signed":
         row["signature_sha256"] = sha256_of(item.signature)
@@ -79,26 +79,26 @@ def parse_withheld(data: bytes) -> Answers:
     return answers
 
 
-def _read(value: Any, position: int) -> Answer:
+def _read(value: Any, position: int) -> ReportedAnswer:
     where = f"signatures[{position}]"
     if type(value) is not dict or value.get("result") != "signed":
-        return Answer(read_signature(value, where), "")
+        return ReportedAnswer(read_signature(value, where), "")
     members = dict(value)
     sha256 = read_matching(members.pop("signature_sha256", None), f"{where}.signature_sha256", HEX_32, "a SHA-256")
     withheld = members.get("signature") == ""
     item = read_signature({**members, "signature": _STAND_IN} if withheld else members, where)
-    return Answer(item._replace(signature="" if withheld else item.signature), sha256)
+    return ReportedAnswer(item._replace(signature="" if withheld else item.signature), sha256)
 
 
 def _require_own(answers: Answers) -> None:
     """Refuse bytes with another SHA-256 than is said, and a whole document with another fingerprint than is said."""
     for answer in answers.items:
-        if answer.signed.signature and sha256_of(answer.signed.signature) != answer.sha256:
-            raise Refusal("REPORT-MATCH", f"the signature of step {answer.signed.step} is not the one that is named",
-                          got=sha256_of(answer.signed.signature), expected=answer.sha256)  # fmt: skip
+        if answer.item.signature and sha256_of(answer.item.signature) != answer.sha256:
+            raise Refusal("REPORT-MATCH", f"the signature of step {answer.item.step} is not the one that is named",
+                          got=sha256_of(answer.item.signature), expected=answer.sha256)  # fmt: skip
     if withheld_steps(answers):
         return
-    whole = write_signatures(answers.header, [answer.signed for answer in answers.items])
+    whole = write_signatures(answers.header, [answer.item for answer in answers.items])
     if (found := fingerprint(parse_json(whole))) != answers.fingerprint:
         raise Refusal("REPORT-MATCH", "the signatures are not those of the document that is named", got=found,
                       expected=answers.fingerprint)  # fmt: skip
@@ -106,7 +106,7 @@ def _require_own(answers: Answers) -> None:
 
 def withheld_steps(answers: Answers) -> list[str]:
     """Return the steps whose signature is not in the document."""
-    return [a.signed.step for a in answers.items if a.signed.result == "signed" and not a.signed.signature]
+    return [a.item.step for a in answers.items if a.item.result == "signed" and not a.item.signature]
 
 
 def with_bytes(answers: Answers, artefact: bytes, document: bytes) -> Answers:
@@ -115,9 +115,9 @@ def with_bytes(answers: Answers, artefact: bytes, document: bytes) -> Answers:
     Raises ``Refusal("REPORT-MATCH")`` when it is another one, or as ``parse_signatures``.
     """
     _, items, mark = parse_signatures(document)
-    shown = {answer.signed.digest for answer in answers.items if answer.signed.signature}
+    shown = {answer.item.digest for answer in answers.items if answer.item.signature}
     if mark != answers.fingerprint or withhold(document, shown) != artefact:
         raise Refusal("REPORT-MATCH", "the signatures document is not the one that the report was made from", got=mark,
                       expected=answers.fingerprint, do="give the signatures document of this ceremony")  # fmt: skip
-    whole = tuple(Answer(item, answer.sha256) for item, answer in zip(items, answers.items, strict=True))
+    whole = tuple(ReportedAnswer(item, answer.sha256) for item, answer in zip(items, answers.items, strict=True))
     return answers._replace(items=whole)

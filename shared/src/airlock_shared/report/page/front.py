@@ -21,8 +21,8 @@ from airlock_shared.report.page.html import (
     joined,
     listed,
     pair_table,
+    sentence,
     table,
-    told,
     words,
 )
 from airlock_shared.report.page.labels import label
@@ -264,8 +264,8 @@ def _asked(planned: Sequence[Row], request: Row | None) -> object:
     ]
     same = {(label(row["field"]), row[word]) for row in rows for word in ("value", "expected")}
     named = [(label(row["name"]), row) for row in planned if row["name"] not in _ACCOUNTS]
-    beside = [f"{name}: {_readable(row)}" for name, row in named if (name, row["value"]) not in same]
-    lines = [*beside, *map(_value, rows)]
+    other = [f"{name}: {_readable(row)}" for name, row in named if (name, row["value"]) not in same]
+    lines = [*other, *map(_value, rows)]
     return listed(lines, css="dense") if lines else "nothing beside its name"
 
 
@@ -345,7 +345,7 @@ def _read(promises: Sequence[Row], outcome: Row) -> object:
 def _promise(promise: Row) -> Html:
     kept = f" ({_KEPT[promise['kept']]})"
     promised = "" if promise["promised"] == promise["found"] else f"; promised: {promise['promised']}"
-    return joined(told(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
+    return joined(sentence(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
 
 
 def outcome_transaction(outcome: Row) -> str:
@@ -371,7 +371,7 @@ def _mark_of(report: Row) -> Html:
     """Return the report's fingerprint: of ``report.json`` as it is written, which covers every artefact."""
     mark = hashlib.sha256(report_text(report)).hexdigest()
     by = f"SHA-256 of report.json, of the {report['made_by']} machine, by Airlock {report['airlock']}"
-    return joined(_beside(mark, by), words(spoken(mark)))
+    return joined(_side_by_side(mark, by), words(spoken(mark)))
 
 
 def _seal(transcripts: Sequence[Row]) -> Html:
@@ -382,10 +382,10 @@ def _seal(transcripts: Sequence[Row]) -> Html:
     if not offline["seals"]:
         return bad("nobody")
     seal = offline["seals"][-1]
-    return _beside(
+    return _side_by_side(
         seal["head"], f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds"
     )
 
 
-def _beside(digits: str, said: str) -> Html:
+def _side_by_side(digits: str, said: str) -> Html:
     return element("div", hexes(digits), element("p", said), css="beside")

@@ -40,7 +40,7 @@ def text(value: object) -> str:
     return value if isinstance(value, Html) else _held_together(escaped(value))
 
 
-def told(value: object) -> Html:
+def sentence(value: object) -> Html:
     """Return a sentence of ours as :func:`text` does, but for backslashes: parts of it may have been made safe before."""
     return Html(_held_together(escape(safe_again(str(value), limit=LONGEST), quote=True)))
 
@@ -146,7 +146,7 @@ def without_buttons(pages: Sequence[Lines]) -> list[list[str]]:
     return [_TOUCH_BUTTONS.sub("", "\n".join(page)).split("\n") for page in pages]
 
 
-def beside_fields(pages: Sequence[Lines], fields: Sequence[Row]) -> Iterator[tuple[list[list[str]], list[Row]]]:
+def screens_of_fields(pages: Sequence[Lines], fields: Sequence[Row]) -> Iterator[tuple[list[list[str]], list[Row]]]:
     """Yield screens and the fields that they show, in the device's order: first the screens before any field.
 
     A page belongs to the fields whose names stand on it, and one without a name to those before it. A field whose name is

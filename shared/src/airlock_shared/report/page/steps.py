@@ -10,15 +10,15 @@ from airlock_shared.report.page.html import (
     Fact,
     Html,
     bad,
-    beside_fields,
     drawn,
     element,
     hexes,
     joined,
     listed,
     pair_table,
+    screens_of_fields,
+    sentence,
     table,
-    told,
 )
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.rows import Row, plain_text, read_warnings
@@ -85,11 +85,11 @@ def _before(step: Row) -> Iterator[Html]:
     for read in step["reads"]:
         heads = {"source": "source", "owner": "owner", "pending": "pending owner", "private": "private",
                  "adopted": "the trader's code"}  # fmt: skip
-        seen = [[row[name] for name in heads] + [told(row["trouble"] or "none")] for row in read["seen"]]
+        seen = [[row[name] for name in heads] + [sentence(row["trouble"] or "none")] for row in read["seen"]]
         caption = f"Read at {read['at']['utc']}: what is known of the code {read['code']}"
         yield table(caption, (*heads.values(), "trouble"), seen)
         yield listed(read["code_rows"], css="dense")
-        yield from (bad(told(warning), "p") for warning in read_warnings(read))
+        yield from (bad(sentence(warning), "p") for warning in read_warnings(read))
 
 
 def _request(request: Row, device: Row | None) -> Iterator[Html]:
@@ -106,7 +106,7 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
     ])  # fmt: skip
     under = [joined(element("strong", row["name"]), element("p", row["value"])) for row in request["under"]]
     pages = device["pages"] if device else []
-    first, *groups = beside_fields(pages, request["decided"])
+    first, *groups = screens_of_fields(pages, request["decided"])
     rows = [(drawn(first[0]), joined(*under, *map(_decided, first[1])))]
     rows += [(drawn(screens), joined(*map(_decided, fields))) for screens, fields in groups]
     caption = f"What is signed: {request['title']}; {_of_device(device)}"
@@ -160,7 +160,7 @@ def _signature(row: Row) -> Iterator[Html]:
 def _outcome(outcome: Row) -> Iterator[Html]:
     names = ("route", "method", "tracking_id", "entity_id", "code", "note")
     yield pair_table("Submitted", [(label(name, "event"), outcome[name]) for name in names if outcome[name]])
-    told_here = [(row["at"], "put on record", told(row["error"] or row["state"])) for row in outcome["told"]]
+    told_here = [(row["at"], "put on record", sentence(row["error"] or row["state"])) for row in outcome["told"]]
     yield table("Timeline, as services, people and this machine told it, in raw units", ("when", "what", "said"),
                 [*map(_event, outcome["events"]), *told_here], css="wide moments")  # fmt: skip
 

@@ -32,14 +32,14 @@ LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
 # ---- the whole rehearsal ----------------------------------------------------------------------------------------------
 
 
-def test_the_rehearsal_by_light_ends_with_0_and_every_fingerprint_is_equal(tmp_path: Path) -> None:
+def test_the_rehearsal_by_qr_ends_with_0_and_every_fingerprint_is_equal(tmp_path: Path) -> None:
     folder = tmp_path / "artefacts"
     words = ["rehearse", "--yes", "--channel", "qr", "--folder", str(folder), "--offline-command", str(OFFLINE)]
     ended = subprocess.run(
         [str(ONLINE), *words], capture_output=True, text=True, check=False, timeout=600, stdin=subprocess.DEVNULL
     )
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr
-    assert ended.stdout.count("crosses the gap by light") == CROSSINGS
+    assert ended.stdout.count("crosses the gap by QR codes") == CROSSINGS
     assert ended.stdout.count("the document's fingerprint is EQUAL on both screens") == CROSSINGS
     assert "NOT EQUAL" not in ended.stdout
     lost = [
@@ -91,7 +91,7 @@ def test_a_ceremony_needs_no_file(desk: BothMachines, ledger: Ledger) -> None:
     assert "outcome: CONFIRMED" in delivered.out + delivered.err
 
 
-def test_a_deployment_is_pinned_by_light(desk: BothMachines) -> None:
+def test_a_deployment_is_pinned_by_qr(desk: BothMachines) -> None:
     pictures = codes_of(desk, "online", str(desk.path("deployment.json")))
     desk.path("offline-home/pins/rehearsal.json").unlink()
     for typed in ("", "Yes\nno\n"):
@@ -119,7 +119,7 @@ def test_a_file_is_written_too_when_it_is_named_and_never_over_another(desk: Bot
 
 
 @pytest.mark.parametrize("words", [("prepare",), ("prepare", "--json")])
-def test_without_light_and_without_a_file_nothing_is_prepared(desk: BothMachines, words: tuple[str, ...]) -> None:
+def test_without_qr_and_without_a_file_nothing_is_prepared(desk: BothMachines, words: tuple[str, ...]) -> None:
     ended = desk.online(*words, desk.write_plan("delegate-key"))
     assert ended.code == 2
     assert "the result has no file name" in ended.err

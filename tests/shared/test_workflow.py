@@ -1,4 +1,4 @@
-"""The course of a ceremony: what is done, what comes next on each machine, and which command does it."""
+"""The workflow of a ceremony: what is done, what comes next on each machine, and which command does it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from airlock_shared.ceremony.workflow import (
     READY,
     WAS_READY,
     WORKFLOW_PARTS,
-    CoursePlace,
     Facts,
-    Stop,
+    Task,
+    WorkflowPlace,
     carrying,
     command_of,
-    course,
     newest,
-    next_stop,
+    next_task,
     numbered,
-    read_stop,
-    stop_as_json,
+    read_task,
+    task_as_json,
     workflow_part,
+    workflow_tasks,
 )
 from airlock_shared.cli.ceremony.workflow import made_here
 from airlock_shared.documents.transcript import next_entry
@@ -38,7 +38,7 @@ from airlock_shared.plan.reader import parse_plan
 ADDRESS = "0x00000000000000000000000000000000000000A1"
 D, R, S, CHALLENGE = "dd" * 32, "aa" * 32, "bb" * 32, "cc" * 32
 Event = tuple[str, dict[str, Any]]
-PLACE = CoursePlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
+PLACE = WorkflowPlace("/c/plan.toml", "/c/plan.ceremony", ("--emulator", "9"), ("--model", "flex"))
 
 
 def make_plan(action: str = "delegate", roles: str = '"signer", "facilitator", "witness"') -> Plan:
@@ -74,7 +74,7 @@ NAMES_HELD = {"signer": "Ada", "facilitator": "Grace", "witness": "Mary"}
 
 
 class Machine:
-    """A machine whose course is walked: what is on record, and what stands in its folder."""
+    """A machine whose workflow is done: what is on record, and what stands in its folder."""
 
     def __init__(self, half: Half, plan: Plan = PLAN) -> None:
         self.half, self.plan = half, plan
@@ -98,12 +98,12 @@ class Machine:
         for role in roles or CHECKPOINTS[station].needs(self.half, self.plan):
             self.record("station-confirmed", ceremony="demo", station=station, by=[role], compared=compared)
 
-    def stops(self) -> list[Stop]:
-        return course(self.plan, self.half, self.entries, self.facts)
+    def tasks(self) -> list[Task]:
+        return workflow_tasks(self.plan, self.half, self.entries, self.facts)
 
     def next(self) -> str:
-        stop = next_stop(self.stops())
-        return "" if stop is None else f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip()
+        task = next_task(self.tasks())
+        return "" if task is None else f"{task.name} {task.of or ' '.join(task.brings)}".strip()
 
 
 def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
@@ -184,7 +184,7 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     assert here.next() == "take proofs"
     here.have("proofs.json", proofs={"proofs.json": frozenset({"key", "other"})})
     assert here.next() == "proof proofs"
-    assert next_stop(here.stops()).brings == ("proofs.json",)  # type: ignore[union-attr]
+    assert next_task(here.tasks()).brings == ("proofs.json",)  # type: ignore[union-attr]
     here.record("delegate-proved", ceremony="demo", step="key", delegate="0x", challenge=CHALLENGE)
     assert here.next() == "gather"
     here.have(READY)
@@ -217,22 +217,22 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_every_comparison_of_the_table_is_a_stop_on_the_machine_that_has_to_make_it(half: Half) -> None:
-    stops = {stop.of: stop.by for stop in Machine(half).stops() if stop.name == "compare"}
-    assert stops == {name: each.needs(half, PLAN) for name, each in CHECKPOINTS.items() if each.needs(half, PLAN)}
+    tasks = {task.of: task.by for task in Machine(half).tasks() if task.name == "compare"}
+    assert tasks == {name: each.needs(half, PLAN) for name, each in CHECKPOINTS.items() if each.needs(half, PLAN)}
 
 
 def test_one_role_that_did_not_answer_is_asked() -> None:
     here = Machine("online")
     here.begin()
     here.have("requests.json", "signatures.json", signatures=S)
-    compared = next(stop for stop in here.stops() if stop.of == "signatures")
+    compared = next(task for task in here.tasks() if task.of == "signatures")
     assert not compared.done
     here.confirm("signatures", S, "facilitator")
-    assert not next(stop for stop in here.stops() if stop.of == "signatures").done
+    assert not next(task for task in here.tasks() if task.of == "signatures").done
     here.confirm("signatures", "ff" * 32, "witness")  # of another document
-    assert not next(stop for stop in here.stops() if stop.of == "signatures").done
+    assert not next(task for task in here.tasks() if task.of == "signatures").done
     here.confirm("signatures", S, "witness")
-    assert next(stop for stop in here.stops() if stop.of == "signatures").done
+    assert next(task for task in here.tasks() if task.of == "signatures").done
 
 
 def test_a_page_that_refused_something_is_looked_at_again() -> None:
@@ -241,16 +241,16 @@ def test_a_page_that_refused_something_is_looked_at_again() -> None:
     here.have(clock_stated=True)
     for told in ({"refused": ["AIRGAP-ROUTE"], "device": {}}, {"refused": [], "device": {"error": "locked"}}):
         here.record("preflight", **told)
-        assert not next(stop for stop in here.stops() if stop.name == "preflight").done
+        assert not next(task for task in here.tasks() if task.name == "preflight").done
     here.record("preflight", refused=[], device={})
-    assert next(stop for stop in here.stops() if stop.name == "preflight").done
+    assert next(task for task in here.tasks() if task.name == "preflight").done
 
 
 def test_what_was_declined_is_signed_into_a_file_of_another_name() -> None:
     here = Machine("offline")
     here.begin()
     here.have("requests.json", "signatures.json", requests=R, signatures=S)  # nothing in it is signed
-    sign = next(stop for stop in here.stops() if stop.name == "sign")
+    sign = next(task for task in here.tasks() if task.name == "sign")
     assert (sign.done, sign.attempt) == (False, 2)
     assert command_of(sign, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
 
@@ -260,20 +260,20 @@ def test_a_document_that_was_written_and_not_recorded_is_made_again_under_anothe
     for here in (online, offline):
         here.begin()
         here.have("requests.json", "signatures.json", requests=R, signatures=S, digests=("0x1",))
-    made = next(stop for stop in online.stops() if stop.name == "prepare")
-    signed = next(stop for stop in offline.stops() if stop.name == "sign")
+    made = next(task for task in online.tasks() if task.name == "prepare")
+    signed = next(task for task in offline.tasks() if task.name == "sign")
     assert (made.done, made.attempt, signed.done, signed.attempt) == (False, 2, False, 2)
     online.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=R)
     offline.record("signatures-written", requests=R, signatures=S)
-    assert next(stop for stop in online.stops() if stop.name == "prepare").done
-    assert next(stop for stop in offline.stops() if stop.name == "sign").done
+    assert next(task for task in online.tasks() if task.name == "prepare").done
+    assert next(task for task in offline.tasks() if task.name == "sign").done
 
 
 def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:
     here = Machine("offline")
     here.begin()
     here.have("requests.json", requests=R, brought=frozenset({"requests-2.json"}))
-    taken = next(stop for stop in here.stops() if stop.name == "take" and stop.brings[0].startswith("requests"))
+    taken = next(task for task in here.tasks() if task.name == "take" and task.brings[0].startswith("requests"))
     assert (taken.done, taken.brings) == (False, ("requests-2.json",))
 
 
@@ -295,8 +295,8 @@ def test_what_was_signed_and_came_too_late_is_signed_again_on_both_machines() ->
     assert online.next() == "take signatures-2.json"
 
     def signs() -> tuple[bool, tuple[str, ...], int]:
-        stop = next(stop for stop in offline.stops() if stop.name == "sign")
-        return stop.done, stop.brings, stop.attempt
+        task = next(task for task in offline.tasks() if task.name == "sign")
+        return task.done, task.brings, task.attempt
 
     offline.record("signatures-written", requests=R, signatures=S)
     offline.have("requests-2.json", requests=later)
@@ -327,20 +327,20 @@ def test_words_are_shown_as_long_as_the_other_machine_may_ask_for_them() -> None
     for here in (online, offline):
         here.begin()
         here.have("requests.json", requests=R)
-    assert made_here("online", online.facts, online.stops()) == {"requests": R}
+    assert made_here("online", online.facts, online.tasks()) == {"requests": R}
     for here in (online, offline):
         here.have("signatures.json", signatures=S, answers=R)
-    assert made_here("online", online.facts, online.stops()) == {}  # who has signed has compared them
+    assert made_here("online", online.facts, online.tasks()) == {}  # who has signed has compared them
     online.have("requests-2.json", requests="a2" * 32)  # and nobody waits for them
-    assert made_here("online", online.facts, online.stops()) == {}
-    assert made_here("offline", offline.facts, offline.stops()) == {"signatures": S}
+    assert made_here("online", online.facts, online.tasks()) == {}
+    assert made_here("offline", offline.facts, offline.tasks()) == {"signatures": S}
 
 
 def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:
-    names = [stop.name for stop in Machine("offline", make_plan("referral-set-code")).stops()]
+    names = [task.name for task in Machine("offline", make_plan("referral-set-code")).tasks()]
     assert "proof" not in names
     other = Machine("offline", make_plan("referral-set-code", '"officer"'))
-    assert {stop.by for stop in other.stops() if stop.name == "compare"} == {("officer",)}
+    assert {task.by for task in other.tasks() if task.name == "compare"} == {("officer",)}
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
@@ -354,7 +354,7 @@ def test_a_ceremony_that_was_given_up_begins_anew(half: Half) -> None:
     here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
     assert here.next().startswith("begin")
     here.begin()
-    assert not next(stop for stop in here.stops() if stop.name == "compare").done  # what was confirmed before is void
+    assert not next(task for task in here.tasks() if task.name == "compare").done  # what was confirmed before is void
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
@@ -377,16 +377,16 @@ def test_what_belongs_to_another_plan_is_not_done() -> None:
 
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_each_stop_has_a_command_and_survives_another_process(half: Half) -> None:
-    for stop in Machine(half).stops():
-        assert read_stop(stop_as_json(stop)) == stop
-        assert stop.name in NAMES
-        words = carrying(stop, "/a", "/b") if stop.name in ("hand", "take") else command_of(stop, PLACE)
+    for task in Machine(half).tasks():
+        assert read_task(task_as_json(task)) == task
+        assert task.name in NAMES
+        words = carrying(task, "/a", "/b") if task.name in ("hand", "take") else command_of(task, PLACE)
         assert all(words)
 
 
 def test_the_ledger_and_its_model_are_named_where_they_are_needed() -> None:
     def words(name: str, **told: Any) -> tuple[str, ...]:
-        return command_of(Stop(name, (), "", False, **told), PLACE)
+        return command_of(Task(name, (), "", False, **told), PLACE)
 
     assert words("sign", brings=("requests.json",))[-4:] == ("--model", "flex", "--emulator", "9")
     assert words("seal", of="first")[-4:] == ("--model", "flex", "--emulator", "9")
@@ -395,7 +395,7 @@ def test_the_ledger_and_its_model_are_named_where_they_are_needed() -> None:
     assert "--emulator" not in words("trust")
 
 
-GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("requests-2.json",)))
+GOOD = task_as_json(Task("hand", ("signer",), "Hand it over.", False, "", 1, ("requests-2.json",)))
 
 
 @pytest.mark.parametrize(
@@ -421,9 +421,9 @@ GOOD = stop_as_json(Stop("hand", ("signer",), "Hand it over.", False, "", 1, ("r
     ],
 )
 def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, Any]) -> None:
-    assert read_stop(GOOD).brings == ("requests-2.json",)
+    assert read_task(GOOD).brings == ("requests-2.json",)
     with pytest.raises(DocumentError):
-        read_stop(GOOD | wrong)
+        read_task(GOOD | wrong)
 
 
 def test_attempts_are_counted_by_their_names() -> None:
@@ -446,10 +446,10 @@ FIRST_OF = {
 
 @pytest.mark.parametrize("half", ["online", "offline"])
 def test_every_stop_is_in_a_part_of_the_day_and_each_part_begins_where_its_name_says(half: Half) -> None:
-    stops = Machine(half).stops()
-    parts = [workflow_part(half, number, len(stops)) for number in range(1, len(stops) + 1)]
+    tasks = Machine(half).tasks()
+    parts = [workflow_part(half, number, len(tasks)) for number in range(1, len(tasks) + 1)]
     assert parts == sorted(parts, key=WORKFLOW_PARTS.index)
-    first = {part: stops[parts.index(part)] for part in dict.fromkeys(parts)}
-    assert {part: f"{stop.name} {stop.of or ' '.join(stop.brings)}".strip() for part, stop in first.items()} == (
+    first = {part: tasks[parts.index(part)] for part in dict.fromkeys(parts)}
+    assert {part: f"{task.name} {task.of or ' '.join(task.brings)}".strip() for part, task in first.items()} == (
         FIRST_OF[half]
     )
