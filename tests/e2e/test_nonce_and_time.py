@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airlock_rehearsal.scenarios import DELEGATE
-from airlock_shared.host.files import read_transcript
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, key_at
 from shared.make_payloads import seal
@@ -150,20 +148,6 @@ def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_st
     assert _sign(desk, ledger, requests, plan, "out").code == 7
     assert not desk.path("out.json").exists()
     assert desk.offline("transcript", "verify").code == 0
-
-
-def test_a_watch_that_was_read_an_hour_off_or_typed_as_it_shows_is_asked_again(
-    desk: BothMachines, ledger: Ledger
-) -> None:
-    now = datetime.now(UTC)
-    typed = [f"{now - timedelta(hours=1):%Y-%m-%dT%H:%M:%SZ}", f"{now:%H:%M}", f"{now:%Y-%m-%d %H:%MZ}"]
-    ended = desk.offline("preflight", "--watch", "--emulator", ledger.port, typed="\n".join([*typed, ""]))
-    assert ended.code in (0, 3), ended.err
-    assert ended.err.count("UTC on your watch") == 3
-    assert "this machine's clock is 1 h" in ended.err
-    assert "This is no date and time in UTC" in ended.err
-    record = read_transcript(desk.path("offline-home") / "transcript.jsonl")
-    assert [entry.event for entry in record][-3:] == ["clock-contradicted", "clock-stated", "preflight"]
 
 
 @pytest.mark.parametrize(

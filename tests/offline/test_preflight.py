@@ -281,12 +281,15 @@ def test_a_folder_that_is_no_kit_is_refused(home: Path, tmp_path: Path) -> None:
     assert (ended.returncode, json.loads(ended.stdout)["refused"]) == (3, ["KIT-MANIFEST"]), ended.stderr
 
 
-def test_what_is_no_time_is_asked_again_until_it_is_one(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
-    typed = ["12:30", "2027-3-31", "", "noon", "2026-11-21", "2026-11-21T02:43:00Z"]
+def test_what_is_no_time_or_not_the_clocks_is_asked_again_until_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    typed = ["12:30", "2027-3-31", "", "noon", "2026-11-21", "2026-11-21T01:43:00Z", "2026-11-21 02:43Z"]
+    now, state = preflight_command.read_time(typed[-1]), OfflineHome(home)
     monkeypatch.setattr(preflight_command, "ask", lambda _question, *, piped: typed.pop(0))
-    now = preflight_command.read_time(typed[-1])
     monkeypatch.setattr(preflight_command, "now_ms", lambda: now)
-    stated = preflight_command._ask_time(OfflineHome(home), None)
+    stated = preflight_command._ask_time(state, None)
     assert stated is not None
-    assert (stated["stated_ms"], stated["uncertainty_s"]) == (now, 60)
-    assert typed == []
+    assert (stated["stated_ms"], stated["uncertainty_s"], typed) == (now, 60, [])
+    assert [entry.event for entry in state.transcript.entries()][-2:] == ["clock-contradicted", "clock-stated"]
+    assert "this machine's clock is 1 h" in capsys.readouterr().err

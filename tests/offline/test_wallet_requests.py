@@ -121,7 +121,6 @@ def test_a_transaction_passes_as_prepared_but_for_a_registration_that_nobody_her
 
 DESK_KEY = good("desk-key")["requests"][0]["payload"]
 DOMAIN = DESK_KEY["domain"]
-WITHOUT_DOMAIN_TYPE = {"types": DESK_KEY["types"]}
 EXTRA = {"types": {**DESK_KEY["types"], "EIP712Domain": DOMAIN_TYPE, "Extra": [{"name": "a", "type": "bool"}]}}
 MORE = {"message": DESK_KEY["message"] | {"extra": "1"}}
 RENAMED = json.loads(json.dumps(typed("desk-key")).replace("DelegateReq", "PermitReq"))

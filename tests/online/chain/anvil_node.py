@@ -174,10 +174,6 @@ class NodeEvm:
         with self._one_block():
             self._ask("eth_sendTransaction", {"from": faucet, "to": account, "value": hex(wei), "gas": hex(21_000)})
 
-    def set_code(self, account: str, code: bytes) -> None:
-        """Put other code at an address, its storage left as it is."""
-        self._ask("anvil_setCode", account, "0x" + code.hex())
-
     def _number(self, method: str, *params: object) -> int:
         return _integer(self._ask(method, *params))
 
