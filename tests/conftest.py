@@ -29,7 +29,7 @@ _UMASK = 0o022
 _LONGEST = frozenset(
     f"test_{name}.py"
     for name in "too_late one_command interrupted_stations many_steps public_venue second_venue ledger_errors rehearsed_day "
-    "qr_transfer crash crash_command campaign endings fairness many_orders interleavings killed_while_signing report "
+    "qr_transfer crash crash_command campaign endings fairness interleavings killed_while_signing report "
     "document_commands install bundle".split()
 )
 

@@ -16,8 +16,7 @@ from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
 from airlock_shared.qr.documents import Transfer, cycle_texts
 from airlock_shared.qr.pictures import qr_page
 from airlock_shared.qr.scan import scan_pictures, texts_in
-from airlock_shared.qr.symbol import LARGEST_VERSION, QUIET, capacity
-from airlock_shared.text.words import grouped, spoken
+from airlock_shared.qr.symbol import LARGEST_VERSION, capacity
 from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.envelope import unwrap
 from browser.chromium import Page, chromium
@@ -39,10 +38,6 @@ def show(browser: Page, tmp_path: Path, transfer: Transfer, **settings: int) -> 
 def shots(browser: Page) -> Iterator[Image.Image]:
     for _ in range(SHOTS):
         yield browser.screenshot()
-
-
-def choose(browser: Page, name: str, setting: str, event: str) -> None:
-    browser.evaluate(f"element('{name}').{setting}; element('{name}').dispatchEvent(new Event('{event}'))")
 
 
 def corner_of_code(browser: Page) -> tuple[int, int]:
@@ -88,97 +83,7 @@ def test_a_browser_that_darkens_every_page_does_not_invert_the_code(tmp_path: Pa
         assert texts_in(shot)[0] in cycle_texts(one_intent(), 20)
 
 
-# ---- the buttons ----------------------------------------------------------------------------------------------------
-
-
-def test_it_stops_steps_and_starts(browser: Page, tmp_path: Path) -> None:
-    browser.resize(*SIZES[0])
-    show(browser, tmp_path, whole_plan())
-    texts = cycle_texts(whole_plan(), 20)
-    browser.click("#stop")
-    frame = browser.evaluate("playing.frame")
-    assert [texts_in(browser.screenshot()) for _ in range(5)] == [[texts[frame % len(texts)]]] * 5
-    browser.click("#step")
-    assert texts_in(browser.screenshot()) == [texts[(frame + 1) % len(texts)]]
-    assert browser.evaluate("element('counter').textContent").startswith(f"Frame {frame + 2}, stopped; at least")
-    browser.click("#start")
-    assert browser.evaluate("playing.timer !== null") is True
-    browser.evaluate(f"new Promise((done) => {{ const look = () => playing.frame > {frame + 3} ? done() : "
-                     "requestAnimationFrame(look); look(); })")  # fmt: skip
-    assert browser.evaluate("element('counter').textContent").split(",")[1].startswith(" playing")
-
-
-def test_it_goes_on_past_the_end_of_its_texts(browser: Page, tmp_path: Path) -> None:
-    browser.resize(*SIZES[0])
-    show(browser, tmp_path, one_intent())
-    browser.click("#stop")
-    texts = cycle_texts(one_intent(), 20)
-    browser.evaluate(f"playing.frame = {len(texts) - 1}; draw()")
-    assert texts_in(browser.screenshot()) == [texts[-1]]
-    browser.click("#step")
-    assert texts_in(browser.screenshot()) == [texts[0]]
-
-
-def test_the_speed_is_the_wait_between_frames(browser: Page, tmp_path: Path) -> None:
-    show(browser, tmp_path, whole_plan())
-    browser.click("#stop")
-    browser.evaluate("window.waits = []; window.setTimeout = (next, wait) => { waits.push(wait); return 1; }; start()")
-    assert browser.evaluate("waits") == [200]
-    choose(browser, "pause", "value = 650", "input")
-    browser.evaluate("start()")
-    assert browser.evaluate("waits") == [200, 650]
-    assert browser.evaluate("element('pause-shown').textContent") == "650 ms a frame"
-
-
-@pytest.mark.parametrize("choice", range(4))
-def test_every_density_is_read(browser: Page, tmp_path: Path, choice: int) -> None:
-    browser.resize(*SIZES[1])
-    show(browser, tmp_path, whole_plan())
-    choose(browser, "density", f"selectedIndex = {choice}", "change")
-    version = (10, 15, 20, 27)[choice]
-    assert browser.evaluate("element('density').value").startswith(f"version {version}: ")
-    message = scan_pictures(shots(browser), Decoder(), lambda _report: None)
-    assert unwrap(message.cbor).fingerprint == whole_plan().fingerprint
-    assert set(texts_in(browser.screenshot())) <= set(cycle_texts(whole_plan(), version))
-
-
-@pytest.mark.parametrize(("brightness", "level"), [(0, 0), (40, 102), (100, 255)])
-def test_the_background_changes_and_the_code_stays_on_white(
-    browser: Page, tmp_path: Path, brightness: int, level: int
-) -> None:
-    browser.resize(*SIZES[0])
-    show(browser, tmp_path, one_intent())
-    choose(browser, "brightness", f"value = {brightness}", "input")
-    shot = browser.screenshot().convert("RGB")
-    assert shot.getpixel((1, 1)) == (level, level, level)
-    x, y = corner_of_code(browser)
-    width = browser.evaluate("element('code').getBoundingClientRect().width")
-    module = width / (97 + 2 * QUIET)
-    assert all(shot.getpixel((x + n, y)) == WHITE for n in range(int(QUIET * module) - 4))
-    assert texts_in(shot)
-
-
 # ---- what it shows and what it may not do ----------------------------------------------------------------------------
-
-
-def test_the_names_that_people_compare_are_shown(browser: Page, tmp_path: Path) -> None:
-    show(browser, tmp_path, one_intent())
-    shown = {name: browser.evaluate(f"element('{name}').textContent") for name in ("kind", "words", "fingerprint")}
-    mark = one_intent().fingerprint
-    assert shown == {"kind": "airlock/requests@1", "words": spoken(mark), "fingerprint": grouped(mark)}
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["</script><img src=x onerror=document.title='owned'>", "<!--<script>", "\u2028';alert(1)//", "]]>&lt;b&gt;"],
-)
-def test_markup_in_a_name_is_text(browser: Page, tmp_path: Path, text: str) -> None:
-    show(browser, tmp_path, one_intent()._replace(kind=text, ceremony=text))
-    shown = text.replace("\u2028", "\\u{2028}")
-    assert browser.evaluate("element('kind').textContent") == shown
-    assert browser.evaluate("element('ceremony').textContent") == shown
-    assert browser.evaluate("document.querySelectorAll('img, b b, script').length") == 2
-    assert browser.complaints() == []
 
 
 @pytest.mark.parametrize(
@@ -230,10 +135,3 @@ def test_the_page_chooses_among_the_masks(browser: Page, tmp_path: Path) -> None
     texts = cycle_texts(whole_plan(), 10)
     masks = browser.evaluate(f"{json.dumps(texts)}.map((text) => symbolOf(text).mask)")
     assert len(set(masks)) > 4
-
-
-def test_a_text_that_no_symbol_holds_is_an_error(browser: Page, tmp_path: Path) -> None:
-    show(browser, tmp_path, one_intent())
-    longest = capacity(LARGEST_VERSION)
-    outcome = f"(() => {{ try {{ symbolOf('A'.repeat({longest + 1})); }} catch (error) {{ return error.name; }} }})()"
-    assert browser.evaluate(outcome) == "RangeError"

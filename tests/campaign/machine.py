@@ -7,6 +7,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
@@ -17,15 +18,13 @@ from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_shared.host.files import read_transcript
 from campaign.orders import Order, lay_out
-from campaign.processes import Command
+from loaded import LoadedCommand
 
+Command = subprocess.Popen[bytes] | LoadedCommand
 Start = Callable[[list[str], dict[str, str], Path, Path], Command]
 """Starts a command: its words, its environment, the files of its two outputs."""
 CODES = {0, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 130}
-ENDS = {
-    ("batched-market", "success"): OrderState.FILLED,
-    ("batched-market", "declined"): OrderState.MARKET_DECLINED,
-}
+ENDS = {("batched-market", "success"): OrderState.FILLED, ("batched-market", "declined"): OrderState.MARKET_DECLINED}
 """The final state of each way and end, where it is not CONFIRMED and FAILED."""
 _UNTIL_S = 170
 _OURS = re.compile(r"airlock_\w+/(?!start\.py)")
@@ -102,7 +101,7 @@ class Machine:
         until = time.monotonic() + _UNTIL_S
         while (code := process.poll()) is None:
             if time.monotonic() > until:
-                os.kill(process.pid, signal.SIGKILL)
+                process.send_signal(signal.SIGKILL)
                 raise self._broken(f"{command} did not end")
             time.sleep(0.01)
         if at_venue:
@@ -120,7 +119,7 @@ class Machine:
             time.sleep(0.002)
         if process.poll() is not None or (blow.moment and self._marks() <= marks):
             return False
-        os.kill(process.pid, signal.Signals[blow.signal])
+        process.send_signal(signal.Signals[blow.signal])
         return True
 
     def _marks(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -21,18 +22,17 @@ from functools import partial
 from itertools import count
 from math import ceil, inf
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from random import Random
 from threading import Lock
 from typing import Any, NamedTuple
 
 from airlock_online.journal.order_states import FINAL, OrderState
 from campaign.commit_proxy import commit_proxy
-from campaign.machine import Blow, Broken, Machine, Start
+from campaign.machine import Blow, Broken, Command, Machine
 from campaign.orders import WAYS, Order, make_orders
-from campaign.processes import Forked, Launcher, Started
 from campaign.venue import MOMENTS
 from campaign.wire_faults import FAULTS, WAITING
+from loaded import loaded_program
 from online.postgres import can_run, new_database, running_server
 
 PROGRAM = Path(sys.executable).parent / "airlock-online"
@@ -64,28 +64,11 @@ class Campaign:
     def __init__(self, folder: Path, orders: dict[str, Order], venue_port: int, postgres: str, *, started: int) -> None:
         self._folder, self._orders, self._venue_port, self._postgres = folder, orders, venue_port, postgres
         self._started = started
+        if started > 1:
+            loaded_program(str(PROGRAM))
         self._numbers = count(1)
         self._lock = Lock()
-        self._launchers: SimpleQueue[Launcher] = SimpleQueue()
         self.commands: Counter[str] = Counter()
-
-    def close(self) -> None:
-        """End the processes that fork."""
-        while not self._launchers.empty():
-            self._launchers.get().close()
-
-    @contextmanager
-    def _starter(self, number: int) -> Iterator[tuple[str, Start]]:
-        """Yield what starts a case's commands: of one case in ``started`` the installed program, of the others a fork."""
-        if number % self._started == 0:
-            yield "the installed program", partial(Started, PROGRAM)
-            return
-        try:
-            launcher = self._launchers.get_nowait()
-        except Empty:
-            launcher = Launcher()
-        yield "forked", partial(Forked, launcher)
-        self._launchers.put(launcher)  # of a case that broke, it may still wait
 
     def case(self, category: str, number: int, seed: int) -> Done:
         """Run the case of this number: route and database follow from it, the rest is drawn from the seed."""
@@ -95,17 +78,32 @@ class Campaign:
         with self._lock:
             journal = new_database(self._postgres) if on_postgres else ""
             name = f"{category}-{next(self._numbers)}"
-        with self._starter(number // (2 * len(WAYS)) if self._started > 1 else 0) as (kind, start):
-            machine = Machine(self._folder / name, self._orders[way], self._venue_port, start, journal)
-            end = _end(way, drawn)
-            hits = _CASES[category](machine, drawn, end)
-            script = {"end": end, "pending": drawn.randrange(5) == 0}
-            machine.run("submit", machine.file, "--patience", PATIENCE_S, script=script)
-            state = machine.check(end)
-            posts = machine.seen["posts"]
+        by_itself = self._started == 1 or number // (2 * len(WAYS)) % self._started == 0
+        kind, start = ("the installed program", _started) if by_itself else ("forked", _forked)
+        machine = Machine(self._folder / name, self._orders[way], self._venue_port, start, journal)
+        end = _end(way, drawn)
+        hits = _CASES[category](machine, drawn, end)
+        script = {"end": end, "pending": drawn.randrange(5) == 0}
+        machine.run("submit", machine.file, "--patience", PATIENCE_S, script=script)
+        state = machine.check(end)
+        posts = machine.seen["posts"]
         self.commands[kind] += machine.commands
         shutil.rmtree(machine.folder)
         return Done(category, way, "PostgreSQL" if on_postgres else "SQLite", hits, state, posts)
+
+
+def _started(words: list[str], env: dict[str, str], out: Path, err: Path) -> Command:
+    """Start the installed program, as from a shell."""
+    with out.open("wb") as screen, err.open("wb") as talk:
+        return subprocess.Popen([str(PROGRAM), *words], stdin=subprocess.DEVNULL, stdout=screen, stderr=talk, env=env)
+
+
+def _forked(words: list[str], env: dict[str, str], out: Path, err: Path) -> Command:
+    """Fork the program as it is loaded: a process of its own all the same, which costs less."""
+    program = loaded_program(str(PROGRAM))
+    assert program is not None
+    with Path(os.devnull).open() as nobody, out.open("wb") as screen, err.open("wb") as talk:
+        return program.begin(words, env, None, (nobody.fileno(), screen.fileno(), talk.fileno()), terminal=False)
 
 
 def _end(way: str, drawn: Random) -> str:
@@ -208,7 +206,6 @@ def play(
         port = stack.enter_context(_venue())
         postgres = stack.enter_context(running_server()) if can_run() else ""
         campaign = Campaign(folder, make_orders(PROGRAM), port, postgres, started=started)
-        stack.callback(campaign.close)
         pool = stack.enter_context(ThreadPoolExecutor(AT_ONCE))
         if not postgres:
             counts = counts | {"commits": 0}

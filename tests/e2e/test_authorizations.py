@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from airlock_rehearsal.services.runtime import RehearsalSettings
-from airlock_rehearsal.services.server import RehearsalServices
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger, serve_where_before, start_ledger, stop_ledger
+from e2e.conftest import Ledger, start_ledger, stop_ledger
 from e2e.test_second_venue import PLAN, TRADER, Desk
 from second_venue.venue import CHAIN_ID, STORAGE, second_venue
 
@@ -93,11 +90,9 @@ def test_the_authorization_is_made_on_the_ledger_and_goes_with_its_order(desk: D
     ("file", "missing"),
     [
         (None, "of its EIP-7702 transaction is missing: chainId, to, data, gas"),
-        ({}, "missing: chainId, to, data, gas"),
-        ({"chainId": str(CHAIN_ID), "gas": "1"}, "missing: to, data"),
         ({name: value for name, value in VENUES.items() if name != "data"}, "missing: data"),
     ],
-    ids=["no-file", "an-empty-file", "where-and-what", "what"],
+    ids=["no-file", "what"],
 )
 def test_what_the_venue_has_to_say_is_named_and_nothing_is_sent(
     desk: Desk, ledger: Ledger, file: dict[str, object] | None, missing: str
@@ -107,16 +102,6 @@ def test_what_the_venue_has_to_say_is_named_and_nothing_is_sent(
     ended = desk.submit(*(() if file is None else ("--eip7702", of_the_venue(desk, file))))
     assert (ended.code, missing in words(ended)) == (2, True), ended.err
     assert desk.venue.paths("POST").count("/market/execute-batched") == 0
-
-
-def test_without_an_authorization_in_the_plan_the_list_is_what_is_missing(desk: Desk, ledger: Ledger) -> None:
-    assert desk.prepare("close", CLOSE).code == 0
-    assert desk.sign(ledger).code == 0
-    ended = desk.submit("--eip7702", of_the_venue(desk, VENUES))
-    assert (ended.code, "is missing: authorizationList" in words(ended)) == (2, True), ended.err
-    ended = desk.submit("--json")
-    assert ended.code == 8, ended.out + ended.err
-    assert "missing eip7702" in words(ended)
 
 
 @pytest.mark.parametrize(
@@ -148,18 +133,6 @@ def test_a_contract_that_was_changed_on_the_way_is_refused_before_anybody_reads(
     assert (ended.code, results.get("give")) == (3, "refused"), words(ended)
     assert "AUTH-CONTRACT" in words(ended)
     assert f"contract: the payload says {STORAGE}, the" in words(ended), ended.err
-
-
-def test_with_the_setting_off_nothing_is_signed_and_the_setting_is_named(desk: Desk) -> None:
-    started = start_ledger()
-    try:
-        assert prepare(desk).code == 0
-        ended = desk.sign(started)
-    finally:
-        stop_ledger(started)
-    assert (ended.code, "Smart account upgrade" in words(ended)) == (5, True), words(ended)
-    document = json.loads(desk.path("signatures.json").read_text())
-    assert [item["result"] for item in document["signatures"]] == ["signed", "refused"]
 
 
 def test_an_authorization_whose_order_was_declined_is_not_sent_and_what_that_means_is_said(
@@ -202,48 +175,3 @@ def test_it_is_signed_once_and_the_same_account_nonce_is_not_given_again(desk: D
     twice = plan(order="step-2") + GIVE.format(contract=KNOWN, nonce=5, order="step-2").replace('"give"', '"give-2"')
     ended = prepare(desk, twice)
     assert (ended.code, "NONCE-BATCH" in ended.err) == (3, True), ended.err
-
-
-def test_the_report_says_with_which_order_it_went(desk: Desk, ledger: Ledger) -> None:
-    assert prepare(desk).code == 0
-    assert desk.sign(ledger).code == 0
-    assert desk.submit("--eip7702", of_the_venue(desk, VENUES), typed="Yes\n").code == 0
-    files = ("--plan", desk.path("plan.toml"), "--signatures", desk.path("signatures.json"))
-    transcript = ("--transcript", desk.path("offline/transcript.jsonl"))
-    ended = desk.online("report", "make", *files, *transcript, "-o", desk.path("report"))
-    assert ended.code == 0, words(ended)
-    value = json.loads((desk.path("report") / "report.json").read_text())
-    give = next(step for step in value["steps"] if step["id"] == "give")
-    assert give["request"]["kind"] == "authorization"
-    assert give["outcome"]["state"] == "FILLED"
-    under = {row["name"]: row["value"] for row in give["request"]["under"]}
-    assert under == {
-        "gives the account to": f"{KNOWN}, on chain {CHAIN_ID}", "with the order": "step-1"
-    }  # fmt: skip
-
-
-def test_a_rehearsal_in_this_mode_goes_the_whole_way(tmp_path: Path, ledger: Ledger) -> None:
-    services = RehearsalServices(trader=TRADER, settings=RehearsalSettings(pacing_s=0.0, execution="eip7702"))
-    serve_where_before(services)
-    try:
-        table = BothMachines(tmp_path, services)
-        table.pin()
-        plan_file = table.write_plan("market-close")
-        text = plan_file.read_text()
-        order = tomllib.loads(text)["steps"][0]["id"]
-        signer = tomllib.loads(text)["steps"][0]["signer"]
-        give = GIVE.format(contract=KNOWN, nonce=0, order=order).replace('"treasury"', f'"{signer}"')
-        plan_file.write_text(text + give)
-        requests, signatures = table.path("requests.json"), table.path("signatures.json")
-        ended = table.online("prepare", plan_file, "-o", requests)
-        assert ended.code == 0, ended.err
-        words_to_sign = ("sign", requests, "--plan", plan_file, "-o", signatures, "--emulator", ledger.port)
-        ended = table.offline(*words_to_sign, typed="Yes\n" * 4)
-        assert ended.code == 0, ended.err
-        chain_id = json.loads(table.path("deployment.json").read_text())["chain_id"]
-        table.path("venue.json").write_text(json.dumps(VENUES | {"chainId": str(chain_id)}))
-        given = ("--eip7702", f"{order}={table.path('venue.json')}")
-        ended = table.online("submit", signatures, *given, "--json", typed="Yes\n")
-        assert (ended.code, json.loads(ended.out.splitlines()[-1])["state"]) == (0, "FILLED"), ended.out + ended.err
-    finally:
-        services.stop()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.wire.strict_json import MAX_ITEM_BYTES
 from commands import FinishedCommand
 from e2e.altering_proxy import altering
 from e2e.conftest import BothMachines
@@ -33,19 +32,6 @@ def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Both
         builder.alter = lambda body: re.sub(rb'("name": ?)"', lambda found: found[1] + HALF, body)
         ended = desk.online("deployment", "fetch", "--name", "half", "--builder", builder.url, "-o", output)
     _refused(ended, 4, "DOC-UTF8", "lone surrogate")
-    assert not output.exists()
-
-
-@pytest.mark.parametrize("member", [b"name", b"primaryType", b"digest", b"encodedIntent", b"type"])
-def test_half_a_character_in_a_builders_payload_is_refused(desk: BothMachines, member: bytes) -> None:
-    plan, output = desk.write_plan("market-close"), desk.path("out.json")
-    with altering(desk.services.builder_url) as builder:
-        words = ("--name", "rehearsal", "--builder", builder.url, "-o", desk.path("again.json"))
-        assert desk.online("deployment", "fetch", *words).code == 0
-        builder.alter = lambda body: re.sub(rb'("' + member + rb'": ?)"', lambda found: found[1] + HALF, body)
-        ended = desk.online("prepare", plan, "-o", output)
-    assert ended.code in (3, 4, 8), ended.out + ended.err
-    assert re.search(r"[A-Z]+-[A-Z0-9]+", ended.err), ended.err
     assert not output.exists()
 
 
@@ -88,34 +74,6 @@ def _requests(desk: BothMachines) -> tuple[Path, Path]:
     return plan, requests
 
 
-@pytest.mark.parametrize("element", ["1", "true", "[1]", "{}", '"x"', '"\\u00e4\\n"'])
-def test_an_item_too_large_is_called_that_and_a_document_that_is_cut_inside_it_is_cut(
-    desk: BothMachines, element: str
-) -> None:
-    plan, requests = _requests(desk)
-    place, text = requests.read_text().index('"payload"'), requests.read_text()
-    many = ", ".join([element] * 2 * MAX_ITEM_BYTES)
-    requests.write_text(f'{text[:place]}"a": [{many}], {text[place:]}')
-    _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-SIZE")
-    requests.write_text(f'{text[:place]}"a": [{many}, ')
-    _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-TRUNCATED")
-
-
-def test_a_text_in_an_item_that_never_ends_is_cut(desk: BothMachines) -> None:
-    plan, requests = _requests(desk)
-    text = requests.read_text()
-    requests.write_text(text[: text.index('"payload"')] + '"a": "' + "x" * 2 * MAX_ITEM_BYTES)
-    _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-TRUNCATED")
-
-
-def test_a_mistake_in_a_short_item_before_much_text_is_no_matter_of_size(desk: BothMachines) -> None:
-    plan, requests = _requests(desk)
-    text = requests.read_text()
-    place = text.index('"payload"')
-    requests.write_text(f'{text[:place]}"a" 1}}, ' + "[1, 2], " * MAX_ITEM_BYTES)
-    _refused(desk.offline("verify", requests, "--plan", plan), 4, "DOC-JSON")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "check"),
     [("\n]}\n", "", "DOC-TRUNCATED"), ('"step"', '"stop"', "DOC-FIELD"), ('"payload"', "payload", "DOC-JSON"),
@@ -132,15 +90,6 @@ def test_verify_prints_one_json_document_also_when_the_requests_break_inside(
     told = json.loads(ended.out)
     assert (ended.code, told["ok"], told["error"]["check"], told["error"]["exit_code"]) == (4, False, check, 4)
     assert check in ended.err
-
-
-def test_verify_prints_one_json_document_when_the_signatures_break_inside(desk: BothMachines) -> None:
-    plan, requests = _requests(desk)
-    signed = desk.path("signed.json")
-    header = json.dumps({**json.loads(requests.read_text())["header"]})
-    signed.write_text(f'{{"format": "airlock/signatures@1", "header": {header}, "signatures": [\n')
-    told = json.loads(desk.offline("verify", requests, "--plan", plan, "--signatures", signed, "--json").out)
-    assert told["ok"] is False
 
 
 # ---- a mistyped address -------------------------------------------------------------------------------------------------

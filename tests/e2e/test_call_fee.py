@@ -70,14 +70,6 @@ def test_a_fee_that_the_plan_does_not_allow_is_not_prepared(desk: Desk, plan: st
     assert (ended.code, "TX-VALUE" in ended.err, desk.path("requests.json").exists()) == (3, True, False), ended.err
 
 
-def test_a_call_that_has_no_fee_in_the_profile_is_sent_with_none(desk: Desk) -> None:
-    desk.venue.types = desk.venue.types._replace(fees={"claimRewards()": 1})
-    desk.pin()
-    fields = TRANSACTIONS["claim-keeper-rewards"]
-    ended = desk.prepare("claim-keeper-rewards", fields, *BY_HAND, plan=_plan("1"))
-    assert (ended.code, "TX-VALUE" in ended.err) == (3, True), ended.err
-
-
 def test_a_fee_that_was_raised_on_the_way_is_refused_on_the_signing_machine(desk: Desk, ledger: Ledger) -> None:
     desk.pin()
     assert desk.prepare("limit-update", FIELDS, *BY_HAND, plan=_plan("0.0003")).code == 0

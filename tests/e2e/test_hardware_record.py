@@ -31,16 +31,3 @@ def test_a_person_makes_a_record_at_a_terminal(ledger: Ledger, tmp_path: Path) -
     assert again.end() == 2
     assert "exists already" in again.shown
     assert file.read_bytes() == before
-
-
-def test_ctrl_c_between_two_pages_writes_nothing(ledger: Ledger, tmp_path: Path) -> None:
-    file = tmp_path / "hardware.json"
-    terminal = Terminal(
-        OFFLINE, "--home", tmp_path / "home", "preflight", "--emulator", ledger.port, "--hardware-record", file
-    )
-    assert terminal.until_question() is not None
-    terminal.press("Yes\n")
-    assert terminal.until_question() is not None
-    terminal.press("\x03")
-    assert terminal.end() == 130
-    assert not file.exists()

@@ -95,18 +95,3 @@ def test_every_command_stands_under_one_station_of_a_ceremony(name: str) -> None
     for heading, rows in stations.items():
         assert re.findall(r"(?m)^  ([a-z-]+) ", sections.pop(heading)) == list(rows)
     assert list(sections) == ["Options"]
-
-
-@pytest.mark.parametrize(
-    ("words", "line"),
-    [
-        ("airlock-offline trust", "    airlock-offline trust deployment.json\n"),
-        ("airlock-offline accounts show", "    airlock-offline accounts show --as page\n"),
-        ("airlock-online build", "    airlock-online build twap-cancel"),
-        ("airlock-online show", "    airlock-online show requests.json --for keystone"),
-        ("airlock-online plan new", "    airlock-online plan new -o plan.toml\n"),
-        ("airlock-offline plan new", "    airlock-offline plan new -o plan.toml\n"),
-    ],
-)
-def test_an_example_stands_on_a_line_of_its_own(words: str, line: str) -> None:
-    assert line in _help(words)

@@ -13,14 +13,10 @@ from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 
 CEREMONY = "delegate-key"
 CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
-    "wrong app": (("--fault", "wrong-app"), 5, "the app 'Bitcoin' is open"),
-    "app closed": (("--fault", "app-closed"), 5, "shows its home screen"),
     "locked": (("--fault", "lock"), 5, "the Ledger is locked"),
     "refused": (("--fault", "refuse"), 6, "refused on the Ledger; nothing was signed"),
     "unplugged": (("--fault", "disconnect"), 5, "closed the connection before it answered"),
     "settings off": (("--no-raw-messages",), 5, "turn on Raw messages"),
-    "old app": (("--fault", "old-version"), 5, "the Ethereum app is '1.10.4'; we sign with 1.22.0 or newer"),
-    "wrong seed": (("--fault", "wrong-seed"), 5, "the Ledger has another account at this path"),
     "wrong account": (("--fault", "wrong-account"), 5, "the Ledger has another account at this path"),
     "empty answer": (("--fault", "empty-success"), 5, "reported success and answered 0 bytes"),
     "left in definitions": (("--fault", "left-in-definitions"), 5, "an earlier request was not finished"),
@@ -72,11 +68,6 @@ def test_a_device_error_has_its_message_and_code_and_the_ceremony_goes_on(
     assert desk.offline("transcript", "verify").code == 0
 
 
-def test_each_case_has_a_message_of_its_own() -> None:
-    said = {name: said for name, (_, _, said) in CASES.items() if name != "wrong account"}
-    assert len(set(said.values())) == len(said)
-
-
 @pytest.mark.parametrize("faulty", [("--no-blind-signing",)], indirect=True)
 def test_hashes_without_blind_signing_name_that_setting_and_never_fall_back(desk: BothMachines, faulty: Ledger) -> None:
     plan = desk.write_plan(CEREMONY)
@@ -117,28 +108,6 @@ def test_a_signature_over_something_else_is_quarantined(desk: BothMachines, faul
     assert entry["data"]["recovered"] != entry["data"]["expected"]
 
 
-def test_a_flow_that_was_left_half_way_is_restarted_without_the_operator(desk: BothMachines) -> None:
-    desk.prepare(CEREMONY)
-    left = start_ledger("--fault", "left-in-message")
-    try:
-        ended = sign(desk, left, desk.path("first.json"))
-    finally:
-        stop_ledger(left)
-    assert ended.code == 0, ended.err
-
-
-def test_the_apdu_log_is_written_on_request_and_holds_no_signature(desk: BothMachines, ledger: Ledger) -> None:
-    desk.prepare(CEREMONY)
-    log = desk.path("apdu.log")
-    ended = sign(desk, ledger, desk.path("first.json"), "--apdu-log", log)
-    assert ended.code == 0, ended.err
-    signature = json.loads(desk.path("first.json").read_text())["signatures"][0]["signature"]
-    assert signature[2:66] not in log.read_text()
-    assert log.stat().st_mode & 0o777 == 0o600
-    again = desk.offline("preflight", "--emulator", ledger.port, "--apdu-log", log)
-    assert (again.code, "exists already" in " ".join(again.err.split())) == (2, True)
-
-
 def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: BothMachines, ledger: Ledger) -> None:
     plan, _ = desk.prepare(CEREMONY)
     assert sign(desk, ledger, desk.path("first.json")).code == 0
@@ -155,29 +124,6 @@ def test_a_transcript_is_sealed_verified_and_a_changed_one_refused(desk: BothMac
     desk.path("cut.jsonl").write_text("\n".join(lines[:-1]) + "\n")
     cut = desk.offline("transcript", "verify", desk.path("cut.jsonl"), "--plan", plan)
     assert (cut.code, "DOC-SEAL" in cut.err) == (4, True)
-
-
-@pytest.mark.parametrize("faulty", [("--fault", "wrong-seed"), ("--fault", "wrong-hash")], indirect=True)
-def test_a_seal_by_another_key_is_not_recorded(desk: BothMachines, faulty: Ledger) -> None:
-    plan, _ = desk.prepare(CEREMONY)
-    ended = desk.offline("transcript", "seal", "--plan", plan, "--emulator", faulty.port, typed="Yes\n")
-    assert ended.code in (3, 5), ended.err
-    assert "sealed" not in events(desk)
-
-
-def test_raw_messages_is_proven_by_a_harmless_message(desk: BothMachines, ledger: Ledger) -> None:
-    ended = desk.offline("preflight", "--emulator", ledger.port, "--prove-raw-messages", "--json")
-    assert ended.json()["device"]["raw_messages"] == "proven on"
-
-
-@pytest.mark.parametrize(
-    ("faulty", "noted"), [(("--model", "flex"), True), (("--model", "nanosp"), False)], indirect=["faulty"]
-)
-def test_the_review_says_what_the_very_device_hides(desk: BothMachines, faulty: Ledger, noted: bool) -> None:
-    desk.prepare(CEREMONY)
-    ended = sign(desk, faulty, desk.path("first.json"))
-    assert ended.code == 0, ended.err
-    assert ("NOTE: tnc continues behind More" in ended.err) is noted
 
 
 def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything_is_asked(

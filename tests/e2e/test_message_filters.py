@@ -22,13 +22,6 @@ def ledger() -> Iterator[Ledger]:
     stop_ledger(started)
 
 
-@pytest.fixture(scope="module")
-def raw_ledger() -> Iterator[Ledger]:
-    started = start_ledger()
-    yield started
-    stop_ledger(started)
-
-
 def one_line(text: str) -> str:
     return " ".join(text.split())
 
@@ -75,17 +68,6 @@ def test_people_read_the_labels_with_their_members_before_they_pin_and_before_th
     assert "Blind signing ahead" not in review
 
 
-def test_a_date_that_the_ledger_would_show_wrongly_ends_it_before_anybody_is_asked(
-    tmp_path: Path, ledger: Ledger
-) -> None:
-    desk = FilteredDesk(tmp_path, PERMIT, deadline="1790000000123")
-    desk.pin(ledger.port)
-    ended = desk.sign(ledger.port)
-    assert (ended.code, (tmp_path / "signatures.json").exists()) == (5, False)
-    assert "would show deadline as a date that is not meant" in one_line(ended.err)
-    assert "Sign step sign" not in ended.err
-
-
 def test_a_device_that_refuses_a_filter_ends_it_and_nothing_falls_back(tmp_path: Path, ledger: Ledger) -> None:
     desk = FilteredDesk(tmp_path, PERMIT)
     document = json.loads((tmp_path / "deployment.json").read_text())
@@ -126,25 +108,3 @@ def test_filters_of_something_else_are_not_pinned(tmp_path: Path, member: str, v
     ended = desk.run("trust", "deployment.json", typed="Yes\n")
     assert (ended.code, "DOC-DEPLOYMENT" in ended.err, what in one_line(ended.err)) == (4, True, True), ended.err
     assert not (tmp_path / "home/pins").exists()
-
-
-def test_by_hashes_no_filter_is_sent_and_none_is_listed(tmp_path: Path) -> None:
-    blind = start_ledger("--blind-signing", "--no-raw-messages")
-    try:
-        desk = FilteredDesk(tmp_path, PERMIT, show="hashes")
-        desk.pin(blind.port)
-        ended = desk.sign(blind.port)
-    finally:
-        stop_ledger(blind)
-    assert ended.code == 0, ended.err
-    assert desk.signed()["shown"] == "hashes"
-    assert "Permit USDC transfers" not in ended.err
-
-
-def test_with_raw_messages_on_the_list_says_that_other_pages_come(tmp_path: Path, raw_ledger: Ledger) -> None:
-    """Whether it is on cannot be read: the person is told what to look for, and the same message is signed."""
-    desk = FilteredDesk(tmp_path, PERMIT)
-    desk.pin(raw_ledger.port)
-    ended = desk.sign(raw_ledger.port)
-    assert ended.code == 0, ended.err
-    assert "If the Ledger shows others, such as the warning of Blind signing, reject there" in one_line(ended.err)

@@ -43,7 +43,7 @@ def table(home: Path) -> BothMachines:
 ONLY_THERE = [(half, command) for half, commands in OF_ONE.items() for command in sorted(commands)]
 
 
-@pytest.mark.parametrize(("half", "command"), ONLY_THERE, ids=[f"{half} {command}" for half, command in ONLY_THERE])
+@pytest.mark.parametrize(("half", "command"), [ONLY_THERE[0], ONLY_THERE[-1]])
 def test_a_command_of_the_other_machine_is_told_as_that(table: BothMachines, half: str, command: str) -> None:
     here = table.offline if half == "online" else table.online
     ended = here(*command.split(), "requests.json", "--plan", "plan.toml")

@@ -73,3 +73,7 @@ def test_the_three_pages_of_an_integrator_are_short() -> None:
         re.sub(r"<!-- [^>]* make docs -->.*?<!-- end -->", "", page.read_text(), flags=re.DOTALL) for page in pages
     ]
     assert sum(len(page.split()) for page in written) <= 2500
+
+
+def test_the_page_is_linked_from_the_first_screen_of_the_readme() -> None:
+    assert "(docs/guides/new-venue.md)" in "".join((ROOT / "README.md").read_text().splitlines()[:24])

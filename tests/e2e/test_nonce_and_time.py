@@ -77,20 +77,6 @@ def test_a_second_digest_with_a_signed_nonce_is_refused(desk: BothMachines, ledg
     assert (ended.code, "NONCE-USED" in ended.err) == (3, True)
 
 
-def test_the_same_document_again_is_resumed(desk: BothMachines, ledger: Ledger) -> None:
-    plan, requests = desk.prepare("delegate-key")
-    first = _sign(desk, ledger, requests, plan, "first")
-    told = desk.offline("verify", requests, "--plan", plan, "--json")
-    assert told.code == 0, told.out
-    assert [
-        result for check, result in _rows(told).items() if check.startswith("NONCE-") and result != "not-applicable"
-    ] == ["pass"] * 3
-    again = _sign(desk, ledger, requests, plan, "again")
-    assert _result(first) == _result(again) == ("signed", "")
-    asked = "Is the requests fingerprint the same?"
-    assert [asked in " ".join(ended.err.split()) for ended in (first, again)] == [True, False]
-
-
 def _two_steps(desk: BothMachines) -> tuple[Path, Path]:
     """Prepare a plan with two steps, which the builder gives different nonces."""
     plan = desk.write_plan("delegate-key")
@@ -137,7 +123,13 @@ def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_na
     assert _sign(desk, ledger, requests, plan, "out").code == 0
 
 
-@pytest.mark.parametrize("off_s", [-3600, -120, 120, 3600, 86_400 * 365])
+@pytest.mark.parametrize(
+    "off_s",
+    [
+        -120,
+        3600,
+    ],
+)
 def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_statement(
     desk: BothMachines, ledger: Ledger, off_s: int
 ) -> None:
@@ -154,12 +146,8 @@ def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_st
     "words",
     [
         ("--time", "2026-11-21T02:43:00Z"),
-        ("--uncertainty", "60"),
-        ("--time", "noon", "--uncertainty", "60"),
         ("--time", "2026-11-21T02:43:00", "--uncertainty", "60"),
-        ("--time", "2026-11-21T02:43:00Z", "--uncertainty", "0"),
         ("--time", "2026-11-21T02:43:00Z", "--uncertainty", "301"),
-        ("--time", "2026-11-21T02:43:00Z", "--uncertainty", "-5"),
     ],
 )
 def test_a_statement_that_says_nothing_is_a_mistake(desk: BothMachines, words: tuple[str, ...]) -> None:

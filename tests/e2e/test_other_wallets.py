@@ -8,14 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eth_account import Account
 
 from airlock_offline.ledger.apdu import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address, recover
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction, unsigned_bytes
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.qr.pictures import write_sequence
@@ -32,7 +30,6 @@ from airlock_shared.ur.eth import (
 )
 from airlock_software_ledger.keys import OTHER_SEED, TEST_SEED, derive, read_path, sign
 from e2e.conftest import BothMachines, Ledger
-from e2e.transaction_requests import FILLED, write_transaction
 from shared.ur.accounts import read_account
 
 ID = uuid.UUID("9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d")
@@ -163,33 +160,6 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     assert (answer.request_id, checksum_address(recover(digest, answer.signature))) == (ID, TRADER)
 
 
-def test_a_hot_wallets_transaction_is_signed_and_answered_with_its_parity(desk: BothMachines, blind: Ledger) -> None:
-    plan, _, unsigned = write_transaction(desk.folder, desk.path("deployment.json"))
-    data = unsigned_bytes(unsigned, Transaction(**FILLED))
-    asked = SignRequest(data, DataType.TYPED_TRANSACTION, Keypath.of(PATH), unsigned["chainId"], ID)
-    pictures = shown(desk.path("asked"), SIGN_REQUEST_TYPE, asked.to_cbor())
-    requests, signatures = desk.path("wallet.requests.json"), desk.path("wallet.signatures.json")
-    assert desk.offline("scan", pictures, "--plan", plan, "--step", "approve", "-o", requests).code == 0
-    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", blind.port)
-    ended = desk.offline(*words, typed="Yes\n" * 3)
-    assert ended.code == 0, ended.err
-    assert desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif")).code == 0
-    rsv = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE)).signature
-    assert rsv[64] in (0, 1)
-    raw = raw_transaction(unsigned, Transaction(**FILLED), rsv[:64] + bytes((27 + rsv[64],)))
-    assert Account.recover_transaction(raw) == TRADER
-
-
-def test_signatures_that_no_wallet_asked_for_are_not_shown_to_one(desk: BothMachines, ledger: Ledger) -> None:
-    plan, requests = desk.prepare(CEREMONY)
-    signatures = desk.path("signatures.json")
-    words = ("sign", requests, "--plan", plan, "-o", signatures, "--emulator", ledger.port)
-    assert desk.offline(*words, typed="Yes\n" * 3).code == 0
-    ended = desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif"))
-    assert (ended.code, "this machine has no wallet request" in ended.err) == (2, True), ended.err
-    assert not desk.path("back.gif").exists()
-
-
 BAD: dict[str, tuple[dict[str, Any], int, str]] = {
     "a personal message": ({"data_type": DataType.PERSONAL_MESSAGE, "sign_data": b"Hello"}, 3, "PLAN-ACTION"),
     "another account": ({"address": bytes(20)}, 3, "SIGNER-PLANNED"),
@@ -231,40 +201,9 @@ def test_an_intent_that_a_check_refuses_is_not_written_and_its_frames_are_forgot
     assert not list(desk.folder.rglob("wallet-requests"))
 
 
-def test_a_code_of_another_kind_is_refused_by_either_scan(desk: BothMachines) -> None:
-    plan, requests = desk.prepare(CEREMONY)
-    asked = shown(desk.path("asked"), SIGN_REQUEST_TYPE, hot_wallet_asks(requests).to_cbor())
-    answer = shown(desk.path("answer"), SIGNATURE_TYPE, Signature(bytes(65), ID).to_cbor())
-    ended = desk.online("scan", asked, "--requests", requests, "-o", desk.path("out.json"))
-    assert (ended.code, "QR-TYPE" in ended.err) == (4, True), ended.err
-    ended = desk.offline("scan", answer, "--plan", plan, "-o", desk.path("out.json"))
-    assert (ended.code, "QR-TYPE" in ended.err) == (4, True), ended.err
-
-
-def test_words_that_belong_to_another_wallet_alone_are_refused_without_one(desk: BothMachines) -> None:
-    _, requests = desk.prepare(CEREMONY)
-    picture = desk.path("x.gif")
-    for words in (
-        ("show", requests, "--step", "delegate-key", "--as", "gif", "-o", picture),
-        ("show", requests, "--for", "keystone", "--master-fingerprint", "12", "--as", "gif", "-o", picture),
-        ("show", requests, "--for", "keystone", "--step", "no-such-step", "--as", "gif", "-o", picture),
-    ):
-        assert desk.online(*words).code == 2
-    assert desk.offline("scan", picture, "--step", "delegate-key", "-o", desk.path("out.json")).code == 2
-    assert not picture.exists()
-
-
 def test_the_account_is_shown_to_a_watch_only_wallet(desk: BothMachines, ledger: Ledger) -> None:
     picture = desk.path("account.gif")
     ended = desk.offline("accounts", "show", "--emulator", ledger.port, "--as", "gif", "-o", picture, "--json")
     assert (ended.code, ended.json()["first_address"]) == (0, TRADER), ended.err
     key = read_account(read(picture).expect(HDKEY_TYPE))
     assert (str(key.origin), str(key.children)) == ("m/44'/60'/0'", "m/0/*")
-
-
-@pytest.mark.parametrize(("path", "code"), [("m/44'", 5), ("m/49'/0'/0'", 5), ("44'/60'", 2), ("m/44'/60'/x'", 2)])
-def test_a_path_that_is_no_account_is_refused(desk: BothMachines, ledger: Ledger, path: str, code: int) -> None:
-    words = ("accounts", "show", "--path", path, "--emulator", ledger.port, "--as", "gif", "-o", desk.path("a.gif"))
-    ended = desk.offline(*words)
-    assert ended.code == code, ended.err
-    assert not desk.path("a.gif").exists()

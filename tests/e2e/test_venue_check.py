@@ -100,15 +100,6 @@ def test_every_mistake_of_every_file_is_told_with_its_place_and_the_venue_is_not
     assert venue.asked == []
 
 
-def test_what_the_venue_does_not_tell_is_named(tmp_path: Path, venue: ThirdVenue) -> None:
-    ended = check(tmp_path, write(tmp_path, SERVICES.replace('delegation = "/v2/delegation"\n', "")), venue)
-    assert (ended.code, "/v2/reads/delegation" in ended.out) == (8, True), ended.out
-    silent = SERVICES.replace("[replies.pairs]", '[replies.delegation]\nenabled = "isActive"\n[replies.pairs]')
-    (tmp_path / "venue/services.toml").write_text(silent.replace('pnl = "isPnlTypeAllowed"', 'pnl = "isPnl"'))
-    ended = check(tmp_path, tmp_path / "venue", venue)
-    assert (ended.code, "[replies.pairs] pnl = 'isPnl'" in " ".join(ended.out.split())) == (8, True), ended.out
-
-
 def test_what_a_check_refuses_is_told_by_its_id(tmp_path: Path, venue: ThirdVenue) -> None:
     other = STRUCTS["DelegateReq"].replace("string tnc,", "")
     delegate = {"encode_type": f"DelegateReq({other})"}
@@ -121,20 +112,6 @@ def test_what_a_check_refuses_is_told_by_its_id(tmp_path: Path, venue: ThirdVenu
     assert "altered" not in found
 
 
-def test_without_an_example_plan_every_build_is_named(tmp_path: Path, venue: ThirdVenue) -> None:
-    ended = check(tmp_path, write(tmp_path), venue, "--json")
-    assert ended.code == 0, ended.out
-    assert "delegate (/v2/intents/delegate-set), " in told(ended)[("builds", "not tried")]
-    assert not [asked for asked in venue.asked if asked.method != "GET"]
-
-
-def test_a_folder_with_none_of_the_files_is_told(tmp_path: Path, venue: ThirdVenue) -> None:
-    ended = check(tmp_path, tmp_path, venue)
-    assert (ended.code, "services.toml, venue.json and *.plan.toml" in " ".join(ended.err.split())) == (2, True), (
-        ended.err
-    )
-
-
 def test_the_examples_of_the_reference_are_understood(tmp_path: Path, venue: ThirdVenue) -> None:
     """Their plan is for a venue that has these structs; this one has not, and that is what is told."""
     ended = check(tmp_path, ROOT / "docs/reference/examples", venue, "--json")
@@ -142,11 +119,3 @@ def test_the_examples_of_the_reference_are_understood(tmp_path: Path, venue: Thi
     assert [found[("files", name)] for name in ("services.toml", "venue.json", "custom-steps.plan.toml")] == [
         "understood"
     ] * 3
-
-
-def test_a_read_that_the_venue_does_not_have_is_said_and_not_asked_for(tmp_path: Path, venue: ThirdVenue) -> None:
-    files = write(tmp_path, SERVICES.replace("[paths]\n", '[paths]\nreferral = ""\n'))
-    ended = check(tmp_path, files, venue, "--json")
-    assert ended.code == 0, ended.out + ended.err
-    assert told(ended)["reads", "referral"] == "the services file says that this venue has no endpoint referral"
-    assert "/v2/reads/referral" not in {each.path for each in venue.asked}

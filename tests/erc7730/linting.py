@@ -83,9 +83,7 @@ def _convert(folder: Path, said: list[dict[str, str]]) -> None:
     from erc7730.convert.calldata.convert_erc7730_v2_input_to_calldata import (  # type: ignore[import-not-found]
         erc7730_v2_descriptor_to_calldata_descriptors as to_calldata,
     )
-    from erc7730.convert.ledger.eip712.convert_erc7730_v2_to_eip712 import (  # type: ignore[import-not-found]
-        ERC7730V2toEIP712Converter,
-    )
+    from erc7730.convert.ledger.eip712.convert_erc7730_v2_to_eip712 import ERC7730V2toEIP712Converter  # type: ignore[import-not-found]
     from erc7730.model.input.v2.descriptor import InputERC7730Descriptor  # type: ignore[import-not-found]
 
     for path in sorted(folder.iterdir()):

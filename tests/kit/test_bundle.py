@@ -16,11 +16,10 @@ from pathlib import Path
 import pytest
 
 from commands import FinishedCommand, run_command
-from kit.conftest import OWN, ROOT, UNSHARED, WORKSHOP, clone, installer_python, told_of_our_files_when_interrupted
+from kit.conftest import OWN, ROOT, UNSHARED, WORKSHOP, clone, installer_python
 from workspace.test_requirements import pinned_packages
 
 BUNDLE = ROOT / "online/bundle"
-SHARE = ROOT / "online/share"
 OURS = {"airlock-shared", "airlock-online"}
 REHEARSAL_ALONE = {"py-evm", "starlette", "uvicorn", "airlock-rehearsal", "airlock-offline"}
 
@@ -123,39 +122,6 @@ def test_the_program_runs_by_its_name_with_nothing_around_it(prefix: Path, tmp_p
     assert (ended.code, "the rehearsal is not installed" in ended.err) == (2, True)
 
 
-def test_ctrl_c_while_it_loads_ends_it_with_a_sentence(prefix: Path) -> None:
-    assert told_of_our_files_when_interrupted(prefix / "bin/airlock-online") == []
-
-
-def test_every_module_of_it_has_its_bytecode_without_the_folder_of_the_copy(prefix: Path) -> None:
-    site = next((prefix / "lib").glob("airlock-online-bundle-*/lib/python*/site-packages"))
-    compiled = next((site / "airlock_online/cli/__pycache__").glob("main.*.pyc")).read_bytes()
-    assert str(site).encode() in compiled
-    assert b".part." not in compiled
-
-
-def test_the_manual_and_the_completions_stand_where_they_are_looked_for(prefix: Path) -> None:
-    for path in (path for path in SHARE.rglob("*") if path.is_file()):
-        link = prefix / "share" / path.relative_to(SHARE)
-        assert link.is_symlink()
-        assert link.read_bytes() == path.read_bytes()
-    if (man := shutil.which("man")) is not None:
-        found = run_command("env", "-i", f"PATH={prefix}/bin:/usr/bin:/bin", man, "-w", "airlock-online").out
-        assert str(prefix) in found
-
-
-def test_nothing_is_installed_over_anything(prefix: Path, bundle: Path) -> None:
-    before = sorted(prefix.rglob("*"))
-    ended = _install(bundle, prefix)
-    assert (ended.code, "exists already" in ended.err) == (2, True), ended.err
-    assert sorted(prefix.rglob("*")) == before
-
-
-def test_a_place_that_is_not_on_the_path_is_said(bundle: Path, tmp_path: Path) -> None:
-    ended = _install(bundle, tmp_path / "elsewhere", PATH="/usr/bin:/bin")
-    assert (ended.code, f"{tmp_path}/elsewhere/bin is not in your PATH" in ended.err) == (0, True), ended.err
-
-
 # ---- what is refused: a small bundle, with the script as it is --------------------------------------------------------
 
 FILES = {
@@ -237,46 +203,10 @@ def test_a_link_that_is_there_already_is_not_replaced(place: str, small: Path, t
     assert [path for path in (tmp_path / "to").rglob("*") if not path.is_dir()] == [there]
 
 
-@pytest.mark.parametrize("typed", ["", "x" * 64, "0" * 63, "0" * 65])
-def test_without_a_whole_fingerprint_nothing_begins(typed: str, small: Path, tmp_path: Path) -> None:
-    ended = run_command("sh", small / "install.sh", typed, tmp_path / "to")
-    assert (ended.code, "64 hex digits" in ended.err) == (2, True)
-    assert not (tmp_path / "to").exists()
-
-
 def test_another_fingerprint_installs_nothing(small: Path, tmp_path: Path) -> None:
     ended = _install(small, tmp_path / "to", fingerprint="0" * 64)
     assert (ended.code, "BUNDLE-MANIFEST" in ended.err) == (3, True)
     assert list((tmp_path / "to/lib").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("python=2.7", "but the bundle is for CPython 2.7"),
-        ("machine=vax", "but the bundle is for 64-bit vax"),
-        ("glibc=2.999", "but the bundle needs glibc 2.999"),
-    ],
-)
-def test_on_another_machine_it_says_for_which_the_bundle_is(line: str, said: str, small: Path, tmp_path: Path) -> None:
-    text = re.sub(rf"(?m)^{line.partition('=')[0]}=.*$", line, (small / "BUNDLE").read_text())
-    (small / "BUNDLE").write_text(text)
-    _sum_up(small)
-    ended = _install(small, tmp_path / "to")
-    assert (ended.code, said in ended.err) == (2, True), ended.err
-    assert list((tmp_path / "to/lib").iterdir()) == []
-
-
-def test_elsewhere_than_on_linux_it_says_what_to_do(small: Path, tmp_path: Path) -> None:
-    script = (small / "install.sh").read_text()
-    assert script.count("$(uname -s)") == 1
-    (small / "install.sh").write_text(script.replace("$(uname -s)", "Darwin"))
-    ended = run_command("sh", small / "install.sh", "0" * 64, tmp_path / "to")
-    assert ended.code == 2
-    assert ended.err == (
-        "this system is Darwin, and the bundle is for Linux\n"
-        "  do:       on macOS install the online half from the pinned files: README.md, Install it for real\n"
-    )
 
 
 def test_stopped_half_way_it_leaves_nothing_behind(small: Path, tmp_path: Path) -> None:
@@ -291,12 +221,6 @@ def test_stopped_half_way_it_leaves_nothing_behind(small: Path, tmp_path: Path) 
         os.killpg(process.pid, signal.SIGINT)
         assert process.wait(20) == 130
     assert list((tmp_path / "to/lib").iterdir()) == []
-
-
-def test_the_script_is_plain_shell() -> None:
-    for name in ("install.sh", "program/airlock-online"):
-        assert run_command("sh", "-n", BUNDLE / name).code == 0
-        assert max(map(len, (BUNDLE / name).read_text().splitlines())) <= 150
 
 
 # ---- the container file -----------------------------------------------------------------------------------------------
@@ -318,15 +242,3 @@ def test_the_container_file_is_read_and_names_no_image_that_would_be_looked_up()
     assert ("USER", "1000:1000") in words
     assert json.loads(dict(words)["ENTRYPOINT"]) == ["/opt/airlock/bin/airlock-online"]
     assert not re.search(r"https?:|curl|wget|apt|pip ", " ".join(rest for _, rest in words))
-
-
-def test_each_path_that_the_container_file_copies_or_runs_is_there(bundle: Path, prefix: Path) -> None:
-    copied = [rest.split() for word, rest in _instructions() if word == "COPY"]
-    assert copied == [[".", "/bundle"], ["--from=installed", "/opt/airlock", "/opt/airlock"]]
-    (runs, *_) = [rest for word, rest in _instructions() if word == "RUN"]
-    assert (
-        runs == 'sh /bundle/install.sh "$FINGERPRINT" /opt/airlock "$PYTHON"'
-    )  # the words of `prefix`, which ended well
-    assert (bundle / "install.sh").is_file()
-    assert (bundle / "Containerfile").read_bytes() == (BUNDLE / "Containerfile").read_bytes()
-    assert (prefix / "bin/airlock-online").resolve().is_relative_to(prefix)  # whole in the one folder that is copied

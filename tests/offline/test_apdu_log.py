@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.ledger.status import DeviceLost
-from airlock_offline.ledger.status_words import Locked
 from airlock_offline.ledger.transport import LoggedTransport
 from airlock_shared.errors import UsageError
 from airlock_software_ledger.answers import AppSettings
@@ -56,21 +54,6 @@ def test_no_value_address_or_signature_is_in_the_log(tmp_path: Path) -> None:
     assert len(values) > 5
     assert [secret for secret in secrets if secret in text] == []
     assert "<65 bytes>" in text
-
-
-def test_a_failure_is_logged_by_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "apdu.log"
-    app = open_app(logged(path, faults=frozenset({"disconnect"})))
-    with pytest.raises(DeviceLost):
-        app.sign_typed_data(DELEGATE.path, DELEGATE.typed_data()[0])
-    assert rows(path)[-1]["failed"] == "DeviceLost"
-
-
-def test_a_refusal_of_the_device_is_logged_by_its_status_word(tmp_path: Path) -> None:
-    path = tmp_path / "apdu.log"
-    with pytest.raises(Locked):
-        open_app(logged(path, faults=frozenset({"lock"})))
-    assert rows(path)[-1]["sw"] == "5515"
 
 
 def test_the_log_is_private_and_never_overwrites(tmp_path: Path) -> None:

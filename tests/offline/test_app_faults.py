@@ -6,13 +6,12 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given, reject
 
 from airlock_offline.cli.plan import ledger_faults
 from airlock_offline.cli.verify import _judged
 from airlock_offline.ledger import ethereum_app
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
+from airlock_offline.ledger.status import SignedOtherwise
 from airlock_offline.ledger.status_words import AppFault
 from airlock_offline.ledger.typed_data import faults_of, type_faults
 from airlock_offline.signing.sign_item import sign_item
@@ -25,10 +24,8 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.pinned_structs import with_pins
 from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger
-from draws import costly
 from offline.recordings import SIGNER, Scripted, recovered
 from shared import test_pinned_structs as own
-from shared.strategies import typed_data
 from shared.world import deployment, examined, situation
 
 PATH = "m/44'/60'/0'/0/0"
@@ -102,21 +99,6 @@ def test_a_struct_without_members_is_told_and_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr(ethereum_app, "require_no_fault", lambda _: None)
     with pytest.raises(AppFault, match="6a00"):
         open_app(SoftwareLedger()).sign_typed_data(PATH, data)
-
-
-@costly
-@given(typed_data())
-def test_whatever_the_software_ledger_signs_otherwise_is_told(made: dict[str, Any]) -> None:
-    """The two find the faults each in its own way: one in what is to be sent, the other in what came."""
-    data, hashes = read_typed_data(made)
-    faults = faults_of(data)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(ethereum_app, "require_no_fault", lambda _: None)
-        try:
-            signature = open_app(SoftwareLedger()).sign_typed_data(PATH, data)
-        except (TooLargeForDevice, NoSuchWidth, AppFault):
-            reject()
-    assert faults or recovered(signature, hashes.digest) == SIGNER
 
 
 def test_no_struct_of_the_catalogue_is_such() -> None:

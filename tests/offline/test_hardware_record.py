@@ -19,7 +19,6 @@ from airlock_offline.ledger.usb import PluggedLedger, Unplugged
 from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 
 SERIAL = "0001SERIAL"
@@ -87,23 +86,11 @@ def test_it_says_nothing_about_whose_ledger_it_is(monkeypatch: pytest.MonkeyPatc
     assert set(made) == {"format", "simulator", "date", "model", "usb", "app", "settings", "system", "pages"}
 
 
-def test_the_software_ledger_is_said_to_be_one() -> None:
-    made = record("Yes\n" * 20, plugged=None, ledger=SoftwareLedger(model="nanosp")).record
-    assert made is not None
-    assert (made["simulator"], made["usb"], made["model"]) == (True, None, "nanosp")
-
-
 @pytest.mark.parametrize("answers", ["yes\n", "y\nYES\n", "\n\n", "Ja\n Yes\n", "true\n"])
 def test_only_a_whole_word_answers(answers: str) -> None:
     made = record(answers + "No\n" * 20).record
     assert made is not None
     assert not any(page["shown"] for page in made["pages"])
-
-
-def test_when_the_answers_end_there_is_no_record() -> None:
-    found = record("Yes\n")
-    assert isinstance(found.error, Declined)
-    assert found.record is None
 
 
 def test_a_pipe_answers_nothing_about_a_real_ledger() -> None:
@@ -116,23 +103,6 @@ def test_a_message_that_is_rejected_gives_no_record() -> None:
     found = record("Yes\n" * 20, ledger=SoftwareLedger(model="flex", faults=frozenset({"refuse"})))
     assert isinstance(found.error, RefusedOnDevice)
     assert found.record is None
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [AppSettings(raw_messages=False, blind_signing=False), AppSettings(raw_messages=False, blind_signing=True)],
-)
-def test_without_the_pages_nobody_is_asked_about_them(settings: AppSettings) -> None:
-    made = record("", ledger=SoftwareLedger(model="flex", settings=settings)).record
-    assert made is not None
-    assert made["pages"] == []
-    assert made["settings"]["raw_messages"] != "proven on"
-
-
-def test_a_model_that_nobody_knows_is_recorded_by_its_ids_alone() -> None:
-    made = record("", plugged=PLUGGED._replace(model="", product_id=0xA011), software=False).record
-    assert made is not None
-    assert (made["model"], made["usb"]["product_id"], made["pages"]) == ("", "a011", [])
 
 
 def test_a_ledger_that_is_not_ready_gives_no_record(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from airlock_offline.ledger.apdu import DeviceSignature
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import RefusedOnDevice, SettingOff
 from airlock_offline.ledger.status_words import WrongOrder
-from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.venue.calldata import for_ledger
 from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
@@ -179,4 +179,4 @@ APPROVED = [r for o in ("eip712-full", "eip712-hashes") for r in recorded(o, "si
 def test_the_screens_to_come_are_those_that_came(recording: Recording) -> None:
     typed_data, hashes = recording.typed_data()
     by_hashes = recording.operation == "eip712-hashes"
-    assert coming_screens(typed_data, hashes, recording.built, by_hashes=by_hashes) == recording.screens
+    assert typed_data_pages(typed_data, hashes, recording.built, by_hashes=by_hashes) == recording.screens

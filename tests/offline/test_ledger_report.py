@@ -10,8 +10,7 @@ import pytest
 
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.ledger.status import RefusedOnDevice, WrongAnswer
-from airlock_offline.ledger.status_words import AppTooOld
+from airlock_offline.ledger.status import WrongAnswer
 from airlock_offline.preflight.ledger import PROOF, device_lines, device_report, raw_messages_options, udev_rule
 from airlock_shared.host.files import LOOK, OK
 from airlock_software_ledger.answers import AppSettings
@@ -46,18 +45,9 @@ def test_the_version_and_the_blind_signing_flag_are_read(blind: bool) -> None:
     assert found["raw_messages"] == "not stated"
 
 
-@pytest.mark.parametrize("word", ["on", "off"])
-def test_raw_messages_is_recorded_as_the_operators_word(word: str) -> None:
-    assert report(ledger(), "--raw-messages", word)["raw_messages"] == f"attested {word}"
-
-
 @pytest.mark.parametrize(("raw", "proven"), [(True, "proven on"), (False, "proven off")])
 def test_a_harmless_message_proves_raw_messages_against_the_operators_word(raw: bool, proven: str) -> None:
     assert report(ledger(raw=raw), "--prove-raw-messages", "--raw-messages", "on")["raw_messages"] == proven
-
-
-def test_with_blind_signing_on_nothing_is_proven() -> None:
-    assert "not provable" in report(ledger(blind=True, raw=False), "--prove-raw-messages")["raw_messages"]
 
 
 def test_a_proof_that_does_not_recover_is_an_error() -> None:
@@ -65,19 +55,9 @@ def test_a_proof_that_does_not_recover_is_an_error() -> None:
         report(ledger(faults=("wrong-hash",)), "--prove-raw-messages")
 
 
-def test_a_proof_that_is_refused_on_the_device_is_declined() -> None:
-    with pytest.raises(RefusedOnDevice):
-        report(ledger(faults=("refuse",)), "--prove-raw-messages")
-
-
 def test_the_test_message_names_no_contract_no_chain_and_no_intent() -> None:
     assert PROOF["domain"] == {"name": "Airlock settings test", "version": "0", "chainId": "0"}
     assert PROOF["primaryType"] == "AirlockSettingsTest"
-
-
-def test_an_old_app_is_named_before_any_setting() -> None:
-    with pytest.raises(AppTooOld, match=r"1\.22\.0"):
-        report(ledger(faults=("old-version",)))
 
 
 @pytest.mark.parametrize(
@@ -120,16 +100,6 @@ def test_a_rule_that_is_only_a_comment_or_for_another_vendor_is_not_found(tmp_pa
     assert udev_rule(tmp_path, "linux") == ""
     line = next(device_lines({"error": ""}, ""))
     assert (line.found, line.verdict, "70-airlock-ledger.rules" in line.do) == ("none is installed", LOOK, True)
-
-
-def test_elsewhere_than_on_linux_no_rule_is_needed(tmp_path: Path) -> None:
-    assert udev_rule(tmp_path, "darwin") is None
-    assert [line.what for line in device_lines({"error": ""}, None)] == ["Ledger"]
-
-
-def test_a_ledger_that_is_not_ready_is_to_be_looked_at_with_what_to_do() -> None:
-    [line] = device_lines({"error": "it is locked", "do": "unlock it"}, None)
-    assert (line.found, line.verdict, line.do) == ("not ready: it is locked", LOOK, "unlock it")
 
 
 def test_the_shipped_rule_is_for_ledgers_only_and_open_to_nobody_else() -> None:

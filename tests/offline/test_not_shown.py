@@ -71,20 +71,6 @@ def test_a_value_of_more_than_379_characters_is_cut(type_name: str, value: str, 
     assert ("379 characters of note" in notes(type_name, value, model)) is said
 
 
-def test_a_cut_that_the_device_does_not_mark_is_called_so() -> None:
-    assert "marks the cut" in notes("string", "x" * 508, "nanosp")
-    assert "without marking the cut" in notes("string", "x" * 509, "nanosp")
-
-
-def test_what_is_not_ascii_is_not_drawn() -> None:
-    assert "not ASCII" in notes("string", "Zürich", "nanosp")
-    assert notes("string", "Zurich", "nanosp") == ""
-
-
-def test_an_empty_array_is_not_shown_at_all() -> None:
-    assert "array is empty" in notes("uint8[]", [], "flex")
-
-
 def test_a_long_negative_number_repeats_digits_on_a_nano_only() -> None:
     assert "repeats digits of note" in notes("int256", str(-(2**200)), "nanosp")
     assert notes("int256", str(-(2**200)), "flex") == ""

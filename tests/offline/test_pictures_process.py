@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -80,10 +78,6 @@ def test_a_damaged_picture_is_refused_by_its_own_name(tmp_path: Path) -> None:
 GOOD = record(TEXTS, [TEXT])
 
 
-def test_what_the_child_says_is_read() -> None:
-    assert read(record(REMARK, "dark") + GOOD + record(TEXTS, []) + END) == ([[TEXT], []], ["dark"])
-
-
 def require_failed(said: bytes) -> None:
     with pytest.raises(DocumentError) as caught:
         read(said)
@@ -128,14 +122,6 @@ def test_a_refusal_of_the_child_keeps_its_id_and_its_words() -> None:
     with pytest.raises(DocumentError) as caught:
         read(record(ERROR, records.error_value(error)))
     assert caught.value.as_json() == error.as_json()
-
-
-def test_nobody_waits_for_a_child_whose_message_is_complete() -> None:
-    began = time.monotonic()
-    pictures = texts_by_child(["camera"], lambda _: None, saying(GOOD, "time.sleep(60)"))
-    assert next(pictures) == [TEXT]
-    pictures.close()  # type: ignore[attr-defined]
-    assert time.monotonic() - began < 20
 
 
 def test_the_child_opens_what_it_was_named_and_neither_devices_nor_sockets(tmp_path: Path) -> None:
@@ -222,11 +208,3 @@ def test_a_decoder_has_neither_the_terminal_nor_devices_and_starts_nothing(
     os.close(ours)
     os.close(theirs)
     assert tried == [*SAID[:11], "done", "PermissionError"]
-
-
-def test_the_child_reads_names_as_one_list_and_nothing_else() -> None:
-    words = [sys.executable, "-c", "from airlock_offline.scanning.pictures_child import main; main()"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    for given in (b"", b"x", json.dumps({"a": 1}).encode() + b"]"):
-        ended = subprocess.run(words, input=given, capture_output=True, check=False, env=environment)
-        assert (ended.returncode != 0, ended.stdout) == (True, b"")

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.cli import machine as health
-from airlock_offline.cli.machine import health_lines, ledger_lines, offline_config_line
+from airlock_offline.cli.machine import health_lines, ledger_lines
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_shared.errors import ExitCode
 from airlock_shared.host.files import (
     FAULT,
-    LOOK,
     OK,
     REFUSED,
     MachineProbes,
@@ -27,8 +26,6 @@ from airlock_shared.host.machine import Library
 from offline.machine_trees import machine
 from offline.namespaces import program
 from offline.test_preflight_isolation import pin
-
-SOURCE = Installation("", "", 0, ())
 
 
 @pytest.fixture
@@ -115,22 +112,6 @@ def test_a_changed_installed_file_and_a_missing_library_are_faults(home: Path, t
     assert "udev rule" not in lines
 
 
-def test_a_source_checkout_compares_its_packages_with_the_pinned_ones(home: Path, tmp_path: Path) -> None:
-    world = machine(tmp_path / "machine")
-    lines = {line.what: line for line in health_lines(OfflineHome(home), SOURCE, (), "", world)}
-    assert (lines["packages"].verdict, lines["installed"].verdict) == (OK, LOOK)
-    assert (lines["udev rule"].verdict, lines["udev rule"].code) == (LOOK, ExitCode.DONE)
-
-
-@pytest.mark.parametrize("text", ["[ledger", "[ledger]\nmodel = 'nanox9'\n", "[ledger]\ncolour = 'blue'\n"])
-def test_a_wrong_configuration_is_a_fault(tmp_path: Path, text: str) -> None:
-    assert offline_config_line(tmp_path / "config.toml").verdict == OK
-    (tmp_path / "config.toml").write_text(text)
-    line = offline_config_line(tmp_path / "config.toml")
-    assert (line.verdict, line.code, line.what) == (FAULT, ExitCode.USAGE, "config.toml")
-    assert line.do
-
-
 # ---- the Ledger -------------------------------------------------------------------------------------------------------
 
 PLUGGED = PluggedLedger("1-2:1.0", "Flex\x1b[2J", "flex")
@@ -157,17 +138,3 @@ def test_a_plugged_ledger_is_said_with_what_stands_in_the_way(
     [line] = ledger_lines(lambda: [PLUGGED])
     assert (said in line.found, line.verdict, line.code) == (True, verdict, code)
     assert "\x1b" not in line.found
-
-
-def test_every_ledger_is_listed_and_none_is_no_fault() -> None:
-    assert len(list(ledger_lines(lambda: [PLUGGED, PLUGGED._replace(path="1-3:1.0")]))) == 2
-    [line] = ledger_lines(list)
-    assert (line.verdict, line.code) == (LOOK, ExitCode.DONE)
-
-
-def test_a_driver_that_cannot_be_loaded_is_a_fault() -> None:
-    def broken() -> list[PluggedLedger]:
-        raise ImportError("libusb-1.0.so.0: cannot open shared object file")
-
-    [line] = ledger_lines(broken)
-    assert (line.verdict, "libusb" in line.found) == (FAULT, True)

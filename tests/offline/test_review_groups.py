@@ -14,7 +14,7 @@ from eth_account import Account
 from airlock_offline.cli import review_pages
 from airlock_offline.cli.group_pages import GroupPages
 from airlock_offline.signing.review import section_lines
-from airlock_offline.signing.review_groups import AT_LEAST, ROWS_AT_MOST, Group, groups_of, rows_of_page
+from airlock_offline.signing.review_groups import ROWS_AT_MOST, Group, groups_of, rows_of_page
 from airlock_offline.signing.sign_item import judged, sign_item, to_sign
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, PAGE_CONFIRMED, confirmed_on_pages
 from airlock_shared.checks.judge import Examined, Known, judge_item
@@ -136,11 +136,6 @@ def test_alike_steps_are_a_group_with_a_form_and_a_row_for_each() -> None:
     assert (named.index("step"), named.index("delegate")) == (row.index("desk-001"), row.index("0x"))
 
 
-def test_fewer_are_reviewed_by_themselves() -> None:
-    assert grouped(steps(AT_LEAST - 1))[0] == []
-    assert len(grouped(steps(AT_LEAST))[0]) == 1
-
-
 ALTERED: dict[str, Callable[[Step], object]] = {
     "nonce": lambda step: step.message.update(nonce=LONG),
     "deadline": lambda step: step.message.update(deadline="1790000900001"),
@@ -255,16 +250,6 @@ def test_a_note_on_what_the_ledger_does_not_show_parts_the_group() -> None:
     items = examine(*world(steps(12)))
     groups = list(groups_of(items, UsedNonces(), lambda case: ["cut"] if case.step.id == "desk-006" else []))
     assert "desk-006" not in [each for group in ids(groups, items) for each in group]
-
-
-def test_what_the_builder_says_alike_is_in_the_form_and_that_it_says_more() -> None:
-    many = steps()
-    for step in many:
-        step.said = f"Registers {step.id}."
-    form = "\n".join(section_lines(grouped(many)[0][0].form))
-    assert "builder | … what else it says differs from step to step, and is not shown" in form
-    assert "Registers" not in form
-    assert 'builder | kind: "delegate"' in form
 
 
 # ---- pages ----------------------------------------------------------------------------------------------------------

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from typing import Any
 
 import pytest
@@ -12,7 +10,6 @@ from airlock_offline.signing.review import (
     BUILDER_MARK,
     MOST_BYTES,
     MOST_LINES,
-    builder_lines,
     review_sections,
     section_lines,
     verdict_lines,
@@ -87,37 +84,6 @@ def test_what_the_builder_says_is_bounded_and_marked(said: Any, refused: bool) -
     assert not any(line.startswith(BUILDER_MARK) for line in silent)
 
 
-def test_what_is_left_out_is_counted_and_hashed() -> None:
-    request = request_of(_saying("approve", "transactions", description="", meta={str(n): 1 for n in range(20_000)}))
-    lines = list(builder_lines(request))
-    shown = len(lines) - 2
-    assert lines[-2] == f"{BUILDER_MARK}… {20_000 - shown} more members; SHA-256 of all that it says, as JSON:"
-    said = json.dumps([[str(n), 1] for n in range(20_000)])
-    assert lines[-1] == BUILDER_MARK + hashlib.sha256(said.encode()).hexdigest()
-
-
-def test_what_fits_is_shown_whole_without_a_hash() -> None:
-    request = request_of(
-        _saying("approve", "transactions", description="Approve", meta={"description": "another", "n": 1})
-    )
-    assert list(builder_lines(request)) == [
-        f'{BUILDER_MARK}description: "Approve"', f'{BUILDER_MARK}description: "another"', f"{BUILDER_MARK}n: 1",
-    ]  # fmt: skip
-
-
-def test_a_value_that_is_cut_has_the_hash_of_all_of_it() -> None:
-    lines = list(builder_lines(request_of(_saying("approve", "transactions", description="x" * 401, meta={}))))
-    assert lines[-2].startswith(f"{BUILDER_MARK}… 0 more members; SHA-256")
-
-
-def test_the_reason_of_an_order_type_stands_with_what_the_builder_says() -> None:
-    made = good("open")
-    made["requests"][0]["route"]["reason"] = "DECIDED BY THE PLAN " * 100
-    lines = _review(made)
-    assert lines.count("DECIDED BY THE PLAN") == 1
-    assert any(line.startswith(f"{BUILDER_MARK}reason of the order type: ") for line in lines)
-
-
 # ---- what is signed -----------------------------------------------------------------------------------------------------
 
 
@@ -134,13 +100,6 @@ def test_a_signed_text_is_never_cut(characters: int) -> None:
     text = "".join(chr(ord("a") + n % 26) for n in range(characters))
     lines = _review(_with_terms(text))
     assert text in "".join(line.strip("· ") for line in lines)
-
-
-def test_a_text_that_nobody_signs_is_cut() -> None:
-    made = _with_terms("word " * 3000)
-    made["requests"][0]["payload"]["signerRule"] = "trader-or-delegate"
-    assert len(_review(made)) < 120
-    assert any("characters, " in line for line in _review(made))
 
 
 # ---- refused items ------------------------------------------------------------------------------------------------------
@@ -166,17 +125,6 @@ def test_a_value_of_one_wei_is_shown_as_it_came() -> None:
     lines = _changed("approve", value="0x1")
     assert not any("no native currency" in line for line in lines)
     assert "✗ value               0x1, NOT what the plan allows" in lines
-
-
-def test_another_chain_is_called_another() -> None:
-    lines = _changed("approve", chainId=1)
-    assert "✗ calls               approve on chain 1, not the pinned one" in lines
-    assert "not compared with anything" in "\n".join(lines)
-
-
-def test_a_delegated_call_is_at_the_trading_router() -> None:
-    lines = _changed("referral-adopt-desk")
-    assert any(line.endswith("pinned as tradingRouter") for line in lines)
 
 
 def test_an_unlimited_approval_that_nobody_planned_is_not_said_to_be_planned() -> None:

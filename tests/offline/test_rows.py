@@ -85,10 +85,6 @@ def test_no_text_leaves_its_column(text: str, label: str) -> None:
     require_rows([first, *rest])
 
 
-def test_what_is_safe_already_stays_as_it_is() -> None:
-    assert list(labelled_rows("  ", "a \\u{a} b \\\\ c")) == ["  a \\u{a} b \\\\ c"]
-
-
 # ---- the terminal ---------------------------------------------------------------------------------------------------
 
 
@@ -118,11 +114,3 @@ def test_a_terminal_that_would_break_our_rows_is_refused(width: int, words: tupl
     code, shown = shown_at(width, "--home", tmp_path / "home", *words, plan)
     assert (code, f"it has {width} columns" in shown.replace("\r\n", " "), "80" in shown) == (2, True, True)
     assert not (tmp_path / "home").exists()
-
-
-@pytest.mark.parametrize("width", [0, 80, 200])
-def test_a_terminal_that_is_wide_enough_or_does_not_say_is_none_of_these(width: int, tmp_path: Path) -> None:
-    plan = tmp_path / "plan.toml"
-    plan.write_text("# nothing\n")
-    code, shown = shown_at(width, "--home", tmp_path / "home", "plan", "show", plan)
-    assert (code, "columns" in shown) == (2, False)

@@ -42,16 +42,6 @@ def test_a_seal_by_the_ledger_holds(events: tuple[str, ...]) -> None:
     assert check_seals(sealed(entries)) == [(Seal("desk", len(events), head), SIGNER, 2_000)]
 
 
-def test_a_transcript_may_go_on_and_be_sealed_again() -> None:
-    entries = sealed(chain("pinned"))
-    entries = sealed([*entries, next_entry(entries[-1], 3_000, "signed", {})])
-    assert [seal.entries for seal, _, _ in check_seals(entries)] == [1, 3]
-
-
-def test_a_transcript_without_a_seal_has_none() -> None:
-    assert check_seals(chain("pinned")) == []
-
-
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

@@ -33,18 +33,8 @@ def _bytes(made: dict[str, Any]) -> bytes:
 
 
 PAYLOADS = [(folder, item) for folder in FOLDERS for item in document(folder)["requests"]]
-BROUGHT = every_nth(PAYLOADS, 3)
 OF_AN_ITEM = ("step", "action", "signer")
 """What an item says of its step: kept as the step's, or brought along with the payload."""
-
-
-@pytest.mark.parametrize("folder", FOLDERS)
-def test_what_is_honest_is_signed(folder: str, world: World) -> None:
-    made = document(folder)
-    steps = [item["step"] for item in made["requests"]]
-    ended = world.sign(_bytes(made), folder)
-    require_complete(ended, steps)
-    assert (ended.code, ended.results) == (0, dict.fromkeys(steps, "signed")), ended.err[-2000:]
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -74,7 +64,7 @@ def test_a_payload_under_a_step_of_another_action_is_refused_and_nothing_falls(
 # ---- requests altered at random -----------------------------------------------------------------------------------------
 
 SEED = os.environ.get("AIRLOCK_ALTERED_SEED", "812")
-COUNT = draws(300, 6000)
+COUNT = draws(120, 6000)
 
 
 def test_requests_altered_at_random_are_signed_or_refused_and_recorded(world: World) -> None:
@@ -123,16 +113,6 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     assert ("fault in Airlock: KeyError" in ended.err) == (why == "ItemFault")
     assert "amountUsdc" not in ended.err
     assert "Traceback" not in ended.err
-
-
-def test_where_nothing_was_signed_before_a_fault_there_is_nothing_to_hand_over(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _failing(monkeypatch, RuntimeError("x"), 1)
-    ended = world.sign(_bytes(document("requests")), "requests")
-    assert (ended.code, ended.results) == (3, None)
-    assert [event for event, _ in ended.events][-2:] == ["reviewed", "sign-stopped"]
-    assert "fault in Airlock: RuntimeError" in ended.err
 
 
 def test_in_a_led_ceremony_a_ledger_that_fails_midway_is_waited_for_and_nothing_is_left_behind(

@@ -14,9 +14,9 @@ import pytest
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
-from airlock_offline.ledger.status import DeviceLost, SettingOff
+from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.typed_data_screens import Page
-from airlock_offline.signing.guards import account_lock, held_signals
+from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.times import CONTRADICTED, VALID_MS
@@ -157,15 +157,6 @@ def test_two_state_folders_share_the_lock_of_an_account(
         assert bool(waited) == same_account
 
 
-def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    waited: list[int] = []
-    (tmp_path / "elsewhere").mkdir()
-    with account_lock(tmp_path / "home", SIGNER):
-        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
-        with account_lock(tmp_path / "home", SIGNER, waited.append):
-            assert len(waited) == 1
-
-
 def test_a_lock_file_that_leads_elsewhere_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with account_lock(tmp_path / "home", SIGNER):
@@ -234,18 +225,6 @@ def test_what_was_begun_is_resumed_with_the_same_digest(tmp_path: Path) -> None:
     assert nonces_of(table.state.transcript.entries()).begun_ms("0x" + case_of(good(STEP)).digest.hex()) is None
 
 
-def test_what_was_begun_without_a_deadline_counts_for_ever(tmp_path: Path) -> None:
-    begun(tmp_path, "take-profit")
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
-
-
-def test_a_no_on_the_device_frees_the_step(tmp_path: Path) -> None:
-    sign(Table(tmp_path, ledger(screens=lambda _: False)), case())
-    table = Table(tmp_path, ledger())
-    assert sign(table, renonced(STEP, "99")).code == ExitCode.DONE
-
-
 @pytest.mark.parametrize(("ins", "ends"), [(Ins.EIP712_DEFINITION, "not-signed"), (Ins.EIP712_VALUE, "not-signed")])
 def test_a_device_that_is_lost_before_it_can_sign_frees_the_step(tmp_path: Path, ins: Ins, ends: str) -> None:
     table = Table(tmp_path, ledger())
@@ -262,17 +241,6 @@ def test_a_device_that_is_lost_before_it_can_sign_frees_the_step(tmp_path: Path,
     assert table.events == ["signing", ends]
     assert table.state.transcript.entries()[-1].data["why"] == "DeviceLost"
     assert sign(Table(tmp_path, ledger()), renonced(STEP, "99")).code == ExitCode.DONE
-
-
-def test_a_device_that_refuses_the_data_frees_the_step(tmp_path: Path) -> None:
-    table = Table(tmp_path, ledger())
-    exchange = table.exchange
-    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
-        (b"", 0x6A80) if apdu[1] == Ins.SIGN_EIP712 else exchange(apdu, person=person)
-    )
-    with pytest.raises(SettingOff):
-        sign(table, case())
-    assert table.events == ["signing", "not-signed"]
 
 
 @pytest.mark.parametrize("reply", [b"", bytes(64), bytes(65), b"\x1b" + bytes(65)])
@@ -322,12 +290,6 @@ def test_a_signature_after_its_time_is_recorded_and_not_handed_over(
     assert "signature" not in late.data
 
 
-def test_a_late_signature_spends_its_nonce(tmp_path: Path) -> None:
-    table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + 60 * MINUTE)))
-    sign(table, case("take-profit"))
-    assert sign(Table(tmp_path, ledger()), renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
-
-
 def test_a_signature_in_the_plans_margin_is_in_time(tmp_path: Path) -> None:
     """What is left for the way was judged before; a signature that may still execute is not thrown away."""
     table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + 15 * MINUTE - MINUTE - 1)))
@@ -361,13 +323,6 @@ def test_what_would_end_the_command_waits_until_the_signature_is_on_record(
         signal.signal(number, before)
     assert table.events == ["signing", "signed"]
     assert len(table.kept()) == 1
-
-
-def test_signals_come_again_after_they_were_held() -> None:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    with held_signals():
-        assert {signal.SIGINT, signal.SIGTERM} <= signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
 
 
 def test_ctrl_c_while_the_ledger_waits_leaves_the_reservation(tmp_path: Path) -> None:
@@ -437,11 +392,3 @@ def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the
     result = sign_item(case(STEP), situation()._replace(plan=agreed), table.station)
     assert (result.code, result.answer.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
     assert table.asked_of_the_device == []
-
-
-def test_in_its_open_ceremony_a_plan_that_requires_a_witness_is_signed(tmp_path: Path) -> None:
-    table, agreed = Table(tmp_path, ledger()), situation().plan._replace(witness="required")
-    names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
-    begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}
-    table.state.transcript.record("ceremony-begun", begun, NOW_MS)
-    assert sign_item(case(STEP), situation()._replace(plan=agreed), table.station).code == ExitCode.DONE

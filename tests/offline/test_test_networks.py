@@ -16,10 +16,9 @@ from airlock_offline.signing.review import review_sections
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.machine import read_deployments
-from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
+from airlock_shared.documents.deployment import Deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_software_ledger.keys import TEST_SEED, derive, read_path
 from shared.world import DEPLOYMENT_TEXT, VECTORS, examined, good, plan, request_of, situation, to_bytes
 
 NETWORK = "sepolia-fork"
@@ -94,12 +93,6 @@ def test_only_accounts_whose_keys_everybody_has_sign_on_a_test_network() -> None
         refused = {verdict.check for verdict in found.verdicts.refused()}
         assert refused == {"SIGNER-PLANNED"}, refused
         assert not examined(request_of(good(step, folder)), here).verdicts.refused()
-
-
-def test_the_test_accounts_are_the_software_ledger_s_own() -> None:
-    for number, address in enumerate(TEST_ACCOUNTS):
-        path = bytes.fromhex(f"05 8000002c 8000003c {0x80000000 + number:08x} 00000000 00000000")
-        assert derive(TEST_SEED, read_path(path)[0]).address == address
 
 
 # ---- what the word is worth ------------------------------------------------------------------------------------------

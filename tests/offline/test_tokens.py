@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_offline.ledger.apdu import Ins, ethereum_apdu
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import SettingOff, TokenRefused, WrongAnswer
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
@@ -14,7 +13,7 @@ from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
-from shared.token_records import MAINNET_USDC, USDC_RECORD, published
+from shared.token_records import MAINNET_USDC, USDC_RECORD
 
 PATH = "m/44'/60'/0'/0/0"
 USDC = read_token_metadata(USDC_RECORD)
@@ -106,21 +105,6 @@ def test_a_token_is_known_for_one_transaction_alone() -> None:
         desk.app.sign_transaction(PATH, transaction(call()))
 
 
-def test_a_question_for_the_address_forgets_the_token() -> None:
-    desk = Desk()
-    desk.app.provide_token(USDC)
-    desk.app.address(PATH)
-    with pytest.raises(SettingOff):
-        desk.app.sign_transaction(PATH, transaction(call()))
-
-
-def test_without_a_token_the_approval_is_blind_as_before() -> None:
-    desk, whole = Desk(blind_signing=True), transaction(call())
-    desk.app.sign_transaction(PATH, whole)
-    assert desk.shown == listed(call(), keccak256(whole), token=None)
-    assert "Blind signing ahead" in desk.shown[0]
-
-
 @pytest.mark.parametrize("at", [0, 1, 8, 27, 31, 40, len(USDC_RECORD) - 1])
 def test_a_record_with_one_other_bit_is_refused(at: int) -> None:
     record = USDC_RECORD[:at] + bytes((USDC_RECORD[at] ^ 1,)) + USDC_RECORD[at + 1 :]
@@ -128,17 +112,6 @@ def test_a_record_with_one_other_bit_is_refused(at: int) -> None:
     with pytest.raises(TokenRefused, match="does not accept the pinned record"):
         desk.app.provide_token(USDC._replace(record=record))
     assert not desk.app.may_have_signed
-
-
-@pytest.mark.parametrize("record", [b"", USDC_RECORD[:-1], USDC_RECORD[:33], USDC_RECORD[:20], b"\x33" + bytes(200)])
-def test_what_is_no_record_is_refused_by_the_device(record: bytes) -> None:
-    assert SoftwareLedger().exchange(ethereum_apdu(Ins.TOKEN, 0, 0, record).encode()) == (b"", 0x6A80)
-
-
-def test_records_take_the_first_five_places_and_then_the_first_again() -> None:
-    device = SoftwareLedger()
-    answers = [device.exchange(ethereum_apdu(Ins.TOKEN, 0, 0, published()[n % 3]).encode())[0].hex() for n in range(6)]
-    assert answers == ["00", "01", "02", "03", "04", "00"]
 
 
 def test_an_answer_that_is_no_place_is_named() -> None:

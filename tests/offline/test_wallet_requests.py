@@ -24,7 +24,7 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Answer, SignaturesHeader
 from airlock_shared.documents.transcript import GENESIS
-from airlock_shared.errors import DocumentError, Refusal, UsageError
+from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import recover
 from airlock_shared.ethereum.transactions import unsigned_bytes
 from airlock_shared.plan.reader import parse_plan
@@ -94,13 +94,6 @@ def test_an_intent_passes_the_checks_as_if_the_builder_had_built_it(step: str) -
     assert (request.route, request.order_type) == (vector.route, vector.order_type)
 
 
-@pytest.mark.parametrize("step", [step for step in INTENTS if step not in OWN])
-def test_a_delegates_intent_is_refused_because_its_registration_is_not_known(step: str) -> None:
-    vector = vector_request(good(step))
-    asked = asks(typed(step), address=bytes.fromhex(vector.signer[2:]), path=Keypath.of(vector.path))
-    assert judged(asked, step) == {"SIGNER-DELEGATE"}
-
-
 def transaction(step: str, **changes: Any) -> SignRequest:
     vector = vector_request(good(step, "transactions"))
     assert vector.transaction is not None
@@ -160,23 +153,6 @@ def test_what_the_plan_does_not_ask_for_is_refused(asked: SignRequest, check: st
     assert check in judged(asked, "desk-key")
 
 
-def test_another_intent_of_the_catalogue_is_not_the_step() -> None:
-    assert {"PLAN-ACTION"} <= judged(asks(typed("referral")), "desk-key")
-
-
-def test_an_open_of_another_size_is_refused_although_all_is_consistent() -> None:
-    message = good("open")["requests"][0]["payload"]["message"]
-    bigger = message | {"_t": message["_t"] | {"positionSizeUSDC": "99000000"}}
-    assert judged(asks(typed("open", message=bigger)), "open") == {"PLAN-FIELD"}
-
-
-@pytest.mark.parametrize(("number", "check"), [(9_999, "ORDER-TYPE"), (2**255, "ORDER-TYPE")])
-def test_a_pair_that_is_not_pinned_has_no_order_type(number: int, check: str) -> None:
-    message = good("open")["requests"][0]["payload"]["message"]
-    other = message | {"_t": message["_t"] | {"pairIndex": str(number)}}
-    assert check in judged(asks(typed("open", message=other)), "open")
-
-
 def test_a_transaction_on_another_chain_or_too_dear_is_refused() -> None:
     vector = vector_request(good("cancel-request", "transactions"))
     assert vector.transaction is not None
@@ -215,10 +191,6 @@ def test_a_transaction_is_answered_with_its_parity() -> None:
     assert answer.signature[64] == int(SIGNED.signature[-2:], 16) - 27
 
 
-def test_a_request_without_an_id_is_answered_without_one() -> None:
-    assert answer_of(ASKED._replace(request_id=""), HEADER, [SIGNED]).request_id is None
-
-
 WRONG: dict[str, tuple[list[Answer], str]] = {
     "another step": ([SIGNED._replace(step="referral")], "PLAN-STEPS"),
     "two steps": ([SIGNED, Answer(**SIGNATURES["referral"])], "PLAN-STEPS"),
@@ -252,12 +224,3 @@ def test_what_a_wallet_asked_is_remembered_by_the_document_made_of_it(tmp_path: 
     assert not state.wallet_request_path("cd" * 32).exists()
     with pytest.raises(UsageError, match="this machine has no wallet request"):
         require_request(state, "cd" * 32)
-
-
-@pytest.mark.parametrize("text", ["", "{}", '{"step": 1}', "[]"])
-def test_a_damaged_memory_is_named(tmp_path: Path, text: str) -> None:
-    state = OfflineHome(tmp_path)
-    keep_request(state, FINGERPRINT, ASKED)
-    next(tmp_path.rglob("*.json")).write_text(text)
-    with pytest.raises(DocumentError):
-        require_request(state, FINGERPRINT)

@@ -1,5 +1,45 @@
-"""What the tests of the online half share: a PostgreSQL server, started for those that ask for it."""
+"""What the tests of the online half share: where a journal is, desks and machines, and a PostgreSQL server for who asks."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airlock_online.clients.http import Http
+from airlock_rehearsal.services.runtime import RehearsalSettings
+from airlock_rehearsal.services.server import RehearsalServices
+from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.online_command import OnlineCommand
 from online.postgres import postgres_server, postgres_url
 
 __all__ = ["postgres_server", "postgres_url"]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite"
+
+
+@pytest.fixture
+def desk(path: Path) -> Iterator[DeliveringMachine]:
+    with delivering_machine(path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def client() -> Iterator[Http]:
+    with Http() as opened:
+        yield opened
+
+
+@pytest.fixture
+def services() -> Iterator[RehearsalServices]:
+    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.002, slow_s=0.01)) as running:
+        yield running
+
+
+@pytest.fixture
+def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
+    return OnlineCommand(tmp_path, services, capsys)

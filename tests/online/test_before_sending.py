@@ -266,11 +266,7 @@ def test_a_transaction_whose_nonce_is_taken_is_not_sent(path: Path) -> None:
 
 def test_what_the_contract_has_as_used_is_not_sent_whatever_the_service_says(path: Path) -> None:
     chain = FakeChain(1_700_000_000)
-    with (
-        Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire,
-        chain.node() as node,
-        delivering_machine(path) as desk,
-    ):
+    with Wire({SUBMIT: [stream(ACCEPTED, EXECUTED)]}) as wire, chain.node() as node, delivering_machine(path) as desk:
         delivery = unsent(wire.url)._replace(chain_id=CHAIN_ID)
         chain.spent[delivery.signer.lower(), int(delivery.nonce)] = 0
         world = desk.reading(lambda *_: False)._replace(node=RpcClient(node.url, desk.world.http))

@@ -109,13 +109,9 @@ def test_the_meta_document_comes_with_its_bytes(client: Http) -> None:
         (reply(200, {"ok": True, "data": {"ready": True, "components": {}}}), True, {}),
         (reply(200, {"ok": True, "data": {"ready": False, "components": {"rpc": "down"}}}), False, {"rpc": "down"}),
         (reply(200, {"ok": True, "data": {"ready": 1}}), False, {}),
-        (reply(200, {"ok": True}), False, {}),
         (reply(200, {"ok": 1, "data": {"ready": True}}), False, {}),
         (reply(503, {"ok": True, "data": {"ready": True, "components": {}}}), False, {}),
-        (reply(503, {"ok": False, "data": {"components": {"rpc": 0}}}), False, {"rpc": 0}),
         (reply(503, {"ok": False, "error": {"code": "X", "details": {"components": {"rpc": 0}}}}), False, {"rpc": 0}),
-        (reply(503, {"ok": False, "error": {"code": "X", "message": "m", "details": {"rpc": 0}}}), False, {"rpc": 0}),
-        (reply(503, {}), False, {}),
     ],
 )
 def test_readiness_is_said_by_200_and_true_alone(client: Http, answer: Answer, ready: bool, components: object) -> None:
@@ -152,12 +148,6 @@ def test_a_refusal_keeps_its_code_status_and_details(client: Http, status: int, 
     assert caught.value.do
 
 
-def test_the_details_of_a_refusal_are_told(client: Http) -> None:
-    details = {"target": "0x1", "revertData": "0x", "decodedError": "WrongSl"}
-    with pytest.raises(BuilderError, match="WrongSl"):
-        answer_to_close(client, reply(400, {"ok": False, "error": {"code": "SIMULATION_FAILED", "details": details}}))
-
-
 # ---- nonsense ------------------------------------------------------------------------------------------------------
 
 OK = b'{"ok":true,"data":{}}'
@@ -167,45 +157,26 @@ OK = b'{"ok":true,"data":{}}'
     "answer",
     [
         reply(200, []),
-        reply(200, "ok"),
-        reply(200, {}),
-        reply(200, {"ok": True}),
         reply(200, {"ok": True, "data": None}),
         reply(200, {"ok": True, "data": []}),
         reply(200, {"ok": True, "data": {}, "error": {"code": "X"}}),
         reply(200, {"ok": "true", "data": {}}),
-        reply(200, {"ok": 1, "data": {}}),
         reply(400, {"ok": True, "data": {}}),
         reply(302, {"ok": True, "data": {}}, "location: http://127.0.0.1:1/"),
-        reply(200, {"ok": False}),
         reply(200, {"ok": False, "data": {}}),
         reply(400, {"ok": False, "error": "no"}),
-        reply(400, {"ok": False, "error": {}}),
         reply(400, {"ok": False, "error": {"code": ""}}),
-        reply(400, {"ok": False, "error": {"code": 400}}),
         reply(400, {"ok": False, "data": {}, "error": {"code": "X"}}),
         http(200, OK, "text/html"),
-        http(200, OK, ""),
-        http(502, b"<html>Bad gateway</html>", "text/html"),
-        http(200, b""),
         http(200, OK + OK),
-        http(200, OK[:-1]),
         http(200, b'{"ok":true,"ok":true,"data":{}}'),
         http(200, b'{"ok":true,"data":{"x":NaN}}'),
-        http(200, b'{"ok":true,"data":{"x":1e999}}'),
         http(200, b'{"ok":true,"data":{"x":' + b"9" * 5000 + b"}}"),
         http(200, b'{"ok":true,"data":' + b'{"a":' * 100 + b"1" + b"}" * 101),
-        http(200, b"[" * 100_000),
-        http(200, b"\xff\xfe"),
         http(200, gzip.compress(OK), "application/json", "content-encoding: gzip"),
         http(200, OK + b" " * MAX_JSON_BYTES),
         Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 90\r\n\r\n" + OK),
-        Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: x\r\n\r\n" + OK),
         Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n5\r\n{"),
-        Answer(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n{", reset=True),
-        Answer(b"HTTP/1.1 200 OK\r\nx: " + b"y" * 300_000 + b"\r\n\r\n"),
-        Answer(b"SSH-2.0-OpenSSH_9.6\r\n"),
-        Answer(b""),
         Answer(b"", reset=True),
     ],
 )
@@ -217,21 +188,6 @@ def test_nonsense_is_a_service_error_and_is_asked_for_once(client: Http, answer:
         assert str(caught.value).isprintable()
         assert wire.count("POST", CLOSE) == 1
         assert len(wire.seen) == 1
-
-
-def test_a_service_that_says_nothing_is_not_waited_for_without_end(naps: Naps) -> None:
-    with (
-        Http(Timeouts(silence=0.05), sleep=naps) as client,
-        Wire({f"POST {CLOSE}": [Answer(b"", hold=True)]}) as wire,
-        pytest.raises(ServiceError, match="broke"),
-    ):
-        BuilderClient(wire.url, client).call(CLOSE, {})
-
-
-def test_a_reply_that_drips_without_end_is_cut_off(naps: Naps) -> None:
-    drips = Answer(b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{", hold=True)
-    with Http(Timeouts(head=2, total=0.2), sleep=naps) as client, pytest.raises(ServiceError, match="in time"):
-        answer_to_close(client, drips)
 
 
 def test_a_reply_is_not_read_past_its_cap(client: Http) -> None:
@@ -283,13 +239,6 @@ def test_a_read_told_to_wait_for_long_says_so(client: Http, naps: Naps) -> None:
 def test_a_post_is_never_asked_twice(client: Http, naps: Naps, answer: Answer) -> None:
     with Wire({f"POST {CLOSE}": [answer]}) as wire, pytest.raises(ServiceError):
         BuilderClient(wire.url, client).call(CLOSE, {})
-    assert (len(wire.seen), naps.taken) == (1, [])
-
-
-@pytest.mark.parametrize("status", [500, 502, 503, 404, 301])
-def test_a_read_that_fails_otherwise_is_not_repeated(client: Http, naps: Naps, status: int) -> None:
-    with Wire({"GET /v2/pairs": [reply(status, {})]}) as wire, pytest.raises(ServiceError):
-        BuilderClient(wire.url, client).read("pairs")
     assert (len(wire.seen), naps.taken) == (1, [])
 
 

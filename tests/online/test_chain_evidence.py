@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +13,7 @@ from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ExitCode
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import DeliveringMachine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, frame, reply, stream
 
@@ -30,12 +28,6 @@ INTENTS = ("batched-market", "relayer", "twap")
 OURS = order("relay", "https://venue.example")
 SENDER, NUMBER = OURS.signer.lower(), int(OURS.nonce)
 THEIRS = "0x" + "cd" * 32
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(tmp_path / "journal.sqlite") as opened:
-        yield opened
 
 
 def lost(desk: DeliveringMachine, way: str, **changes: Any) -> Delivery:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -12,7 +12,6 @@ import pytest
 from airlock_online.cli import comparing
 from airlock_online.cli.main import program
 from airlock_online.home import COLLECTED, OnlineHome
-from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED
 from airlock_shared.cli.ceremony import by_screens as typed_words
@@ -25,12 +24,6 @@ from commands import asked_words
 from online.online_command import CODE, OnlineCommand
 
 PEOPLE = {"facilitator": "Grace Hopper", "witness": "Mary Somerville", "signer": "Ada Lovelace"}
-
-
-@pytest.fixture
-def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.0)) as running:
-        yield running
 
 
 class Desk:

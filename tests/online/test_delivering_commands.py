@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ from eth_account import Account
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import DEFAULT_TRADER, RehearsalSettings
-from airlock_rehearsal.services.server import RehearsalServices
+from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures
@@ -24,21 +22,10 @@ from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.words import grouped, spoken_rows
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
-from online.online_command import APPROVAL, CLOSE, CODE, DELEGATE, OPEN, TRIGGER, TWAP, OnlineCommand
+from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
 
 PART = CLOSE.replace("500", "200")
 ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}
-
-
-@pytest.fixture
-def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.002, slow_s=0.01)) as running:
-        yield running
-
-
-@pytest.fixture
-def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
-    return OnlineCommand(tmp_path, services, capsys)
 
 
 def once(machine: OnlineCommand) -> bool:
@@ -67,17 +54,6 @@ def test_every_route_is_delivered_followed_and_read_back_in_one_submission(
     assert sum(count for key, count in machine.services.posts[sender].items() if key) == 1
 
 
-def test_a_delegate_is_read_back_from_the_contract_itself(machine: OnlineCommand) -> None:
-    ended = machine("submit", machine.signatures(key=DELEGATE), "--json")
-    assert ended.code == 0, ended.err
-    [told] = [line for line in ended.lines if "state" in line]
-    by_chain = [each for each in told["read_back"] if each["what"].endswith(", by the chain")]
-    assert [(each["promised"], each["kept"]) for each in by_chain] == [(by_chain[0]["found"], True)]
-    key = "0x2222222222222222222222222222222222222222"
-    shown = machine("delegation", DEFAULT_TRADER, key)
-    assert "by the chain enabled until 2100-01-01" in " ".join(shown.out.split())
-
-
 def test_what_was_submitted_is_not_sent_again_and_tells_its_outcome(machine: OnlineCommand) -> None:
     signatures = machine.signatures(**ALL)
     assert machine("submit", signatures).code == 0
@@ -85,13 +61,6 @@ def test_what_was_submitted_is_not_sent_again_and_tells_its_outcome(machine: Onl
     assert (again.code, again.out.count("outcome: ")) == (0, len(ALL))
     assert "it is not sent again" in again.err.replace("\n  ", " ")
     assert once(machine)
-
-
-def test_the_screen_has_whole_lines_of_80_columns_each_under_its_step(machine: OnlineCommand) -> None:
-    ended = machine("submit", machine.signatures(sell=CLOSE, buy=OPEN))
-    lines = ended.out.splitlines()
-    assert [line for line in lines if len(line) > 80] == []
-    assert lines[0].strip() in ("sell", "buy")
 
 
 def test_the_words_to_compare_stand_before_anything_is_sent(machine: OnlineCommand) -> None:
@@ -185,12 +154,8 @@ def test_another_account_s_authorization_is_refused_before_anybody_is_asked(
     ("argument", "content", "code"),
     [
         ("buy", "{}", 2),
-        ("sell={file}", "{}", 2),
-        ("={file}", "{}", 2),
-        ("buy={file}x", "{}", 2),
         ("buy={file}", "", 4),
         ("buy={file}", "{}", 2),
-        ("buy={file}", "[]", 3),
         ("code={file}", '{"chainId":"1","to":"0x1","data":"0x","gas":"1","authorizationList":[]}', 3),
     ],
 )
@@ -219,23 +184,6 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert machine.states() == {"sell": "FILLED", "buy": "FILLED", "allow": "CONFIRMED"}
     assert once(machine)
     assert "nothing to follow" in machine("follow").err
-
-
-def test_a_lost_close_is_found_on_the_chain_with_its_order_and_its_end(machine: OnlineCommand) -> None:
-    signatures = machine.signatures(sell=CLOSE)
-    machine.services.faults = Faults.of("drop-before-accepted@batched")
-    machine("submit", signatures, "--patience", 0)
-    machine.services.faults = Faults()
-    with machine.journal() as journal:
-        [known] = journal.submissions()
-    for _ in range(200):
-        ended = machine("resolve", known.record.digest, "--json")
-        if machine.states() == {"sell": "FILLED"}:
-            break
-    [report] = json.loads(ended.out)
-    assert (ended.code, report["state"]) == (0, "FILLED")
-    assert "executed it" in report["known"]
-    assert "as order" in report["known"]
 
 
 def test_without_a_node_a_used_nonce_leaves_a_lost_close_unknown_and_says_what_to_look_for(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Event, Semaphore, Thread
 from typing import Any
@@ -21,8 +21,6 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, let_go
-from airlock_online.speech.forms import resolve_services
-from airlock_online.speech.sections import SERVICES_FORMAT
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
@@ -46,17 +44,6 @@ def replayed(*entries: tuple[int, str, dict[str, object]]) -> Answer:
 
 TAKEN_T1: tuple[int, str, dict[str, object]] = (0, "MarketOrderAccepted", {"trackingId": "t-1"})
 FILLED = replayed(TAKEN_T1, (1, "MarketOrderInitiated", {"orderId": 1}), (2, "MarketOrderExecuted", {"orderId": 1}))
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "journal.sqlite"
-
-
-@pytest.fixture
-def desk(path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(path) as opened:
-        yield opened
 
 
 def deliver(
@@ -145,38 +132,25 @@ def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: DeliveringM
     [
         ({"route": "relayer", "order_type": None}, "ROUTE-STRUCT"),
         ({"primary_type": "TpSlReq"}, "ROUTE-STRUCT"),
-        ({"primary_type": "DelegateReq"}, "ROUTE-STRUCT"),
-        ({"primary_type": "TwapCancelReq"}, "ROUTE-STRUCT"),
-        ({"primary_type": "SomethingElse"}, "ROUTE-STRUCT"),
         ({"primary_type": ""}, "ROUTE-STRUCT"),
         ({"order_type": None}, "ORDER-TYPE"),
         ({"order_type": 1}, "ORDER-TYPE"),
-        ({"order_type": 4}, "ORDER-TYPE"),
-        ({"order_type": -1}, "ORDER-TYPE"),
         ({"order_type": False}, "ORDER-TYPE"),
         ({"order_type": -1, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
         ({"order_type": 14, "primary_type": "IncreasePositionSizeReq"}, "ORDER-TYPE"),
         ({"eip7702": "{}"}, "ORDER-EIP7702"),
         ({"eip7702": EIP7702.replace('"31337"', "31337")}, "ORDER-EIP7702"),
-        ({"eip7702": EIP7702.replace("gas", "gasLimit")}, "ORDER-EIP7702"),
         ({"eip7702": EIP7702.replace("[]", "{}")}, "ORDER-EIP7702"),
         ({"eip7702": EIP7702 + '},"orderType":{}'}, "ORDER-EIP7702"),
-        ({"eip7702": EIP7702[:-1]}, "ORDER-EIP7702"),
         ({"eip7702": "\ud800"}, "ORDER-EIP7702"),
         ({"replaces": "e-1"}, "ROUTE-FORM"),
         ({"raw_transaction": "0x02"}, "ROUTE-FORM"),
         ({"route": "relay", "order_type": None}, "ROUTE-STRUCT"),
-        ({"route": "rpc", "order_type": None}, "ROUTE-STRUCT"),
         ({"signature": "0x" + "5a" * 64}, "SIG-FORM"),
         ({"signature": "0x" + "5a" * 64 + "00"}, "SIG-FORM"),
         ({"signature": "0x" + "5A" * 64 + "1b"}, "SIG-FORM"),
-        ({"signature": "5a" * 64 + "1b"}, "SIG-FORM"),
-        ({"signature": ""}, "SIG-FORM"),
         ({"digest": "0x" + "AB" * 32}, "ROUTE-FORM"),
-        ({"digest": "0xab"}, "ROUTE-FORM"),
-        ({"encoded_intent": "0x"}, "ROUTE-FORM"),
         ({"encoded_intent": "0x0"}, "ROUTE-FORM"),
-        ({"nonce": "-1"}, "ROUTE-FORM"),
         ({"nonce": "0x1"}, "ROUTE-FORM"),
         ({"signer": "treasury"}, "ROUTE-FORM"),
         ({"deadline_ms": None}, "ROUTE-FORM"),
@@ -228,7 +202,7 @@ def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
 # ---- 4xx: the only replies after which it may be sent again --------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 413, 422, 429, 451])
+@pytest.mark.parametrize("status", [400, 409, 429])
 def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, status: int) -> None:
     script = {SUBMIT: [reply(status, {"message": "HighSlippage"}), stream(ACCEPTED, EXECUTED)]}
     with Wire(script) as wire:
@@ -246,10 +220,7 @@ def test_what_is_sent_again_is_kept_with_the_deployment_of_its_new_requests(desk
 
 
 @pytest.mark.parametrize("status", [400, 404, 408, 425, 429, 499])
-@pytest.mark.parametrize(
-    ("used", "state"),
-    [(True, OrderState.UNKNOWN), (False, OrderState.REJECTED), (None, None)],
-)
+@pytest.mark.parametrize(("used", "state"), [(True, OrderState.UNKNOWN), (False, OrderState.REJECTED), (None, None)])
 def test_a_4xx_of_the_market_is_a_rejection_once_the_nonce_was_read(
     desk: DeliveringMachine, status: int, used: bool | None, state: OrderState | None
 ) -> None:
@@ -288,13 +259,9 @@ def test_what_a_proxy_or_a_second_sender_is_told_is_unknown_on_other_routes(
 @pytest.mark.parametrize(
     "answer",
     [
-        reply(400, {"statusCode": 400, "message": ["a", "b"], "error": "Bad Request"}),
-        http(400, b"plain words", "text/plain"),
-        http(400, b"", ""),
         http(400, b"\xff\xfe", "application/json"),
         http(400, b"x" * 100_000, "text/html"),
         Answer(b"HTTP/1.1 400 X\r\ncontent-length: 50\r\n\r\nhalf"),
-        Answer(b"HTTP/1.1 400 X\r\ncontent-encoding: br\r\ncontent-length: 1\r\n\r\nx"),
         Answer(b"HTTP/1.1 400 X\r\ncontent-type: text/event-stream\r\n\r\n" + ACCEPTED),
     ],
 )
@@ -326,28 +293,19 @@ def test_no_listener_leaves_it_prepared_and_it_may_be_sent(desk: DeliveringMachi
 SILENCE = [
     Answer(b""),
     Answer(b"", reset=True),
-    Answer(b"HTTP/1.1 200 OK\r\n", reset=True),
     Answer(b"garbage\r\n\r\n"),
     reply(500, {"message": "no"}),
-    reply(502, {}),
     reply(503, {}, "retry-after: 1"),
-    reply(504, {}),
-    reply(301, {}, "location: /elsewhere"),
     reply(307, {}, "location: /market/execute-batched"),
     reply(200, {"ok": True}),
-    reply(201, {}),
-    reply(202, {}),
     http(204, b"", "text/event-stream"),
-    stream(content_type="text/plain"),
     stream(ACCEPTED, EXECUTED, content_type="text/plain"),
     Answer(stream(ACCEPTED, EXECUTED).data.replace(b" 200 ", b" 500 ", 1)),
     Answer(stream(ACCEPTED, EXECUTED).data.replace(b" 200 ", b" 202 ", 1)),
     stream(),
-    stream(b": open\n\n: keep-alive\n\n"),
     stream(b"event: MarketOrderAccepted\nid: 0\ndata: {"),
     stream(ACCEPTED[:-1]),
     stream(TIMED_OUT),
-    stream(frame("MarketOrderAccepted", "t-1", 0)),
     stream(b"event: MarketOrderAccepted\nid: x\ndata: {}\n\n"),
     stream(b"data: " + b"x" * (300 << 10) + b"\n\n"),
     Answer(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-encoding: gzip\r\n\r\n" + ACCEPTED),
@@ -390,9 +348,7 @@ def test_events_without_a_tracking_id_are_kept_and_leave_it_open(desk: Deliverin
         stream(ACCEPTED, TIMED_OUT),
         stream(b": open\n\n", b"retry: 1\n\n", ACCEPTED, b": ping\n\n"),
         stream(ACCEPTED, EXECUTED[:-1]),
-        stream(ACCEPTED, EXECUTED[:20]),
         stream(ACCEPTED, b"event: MarketOrderExecuted\nid: 2\ndata: {not json}\n\n"),
-        stream(ACCEPTED, b"event: MarketOrderExecuted\nid: two\ndata: {}\n\n"),
         stream(ACCEPTED, b"data: " + b"x" * (300 << 10)),
         stream(ACCEPTED.replace(b"\n", b"\r\n")),
         Answer(stream(ACCEPTED).data, reset=True),
@@ -461,15 +417,11 @@ def test_no_more_than_so_many_ask_other_services_at_once(desk: DeliveringMachine
     "broken",
     [
         reply(404, {}),
-        reply(500, {}),
         reply(429, {}, "retry-after: 1"),
-        reply(200, []),
         reply(200, {"events": {}}),
         reply(200, {"events": [{"seq": "1"}]}),
-        http(200, b"<html>", "text/html"),
         http(200, b'{"events":[', "application/json"),
         Answer(b"", reset=True),
-        Answer(b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{"),
     ],
 )
 def test_a_status_that_cannot_be_read_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:
@@ -493,12 +445,6 @@ def test_patience_ends_and_following_goes_on_later_without_loss_or_repetition(de
         assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
     assert desk.types == ["MarketOrderAccepted", "MarketOrderInitiated", "MarketOrderExecuted"]
     assert wire.count("POST", "/market/execute-batched") == 1
-
-
-def test_patience_of_nothing_asks_once(desk: DeliveringMachine) -> None:
-    desk.world = desk.world._replace(patience_s=0)
-    _, seen = deliver(desk, {SUBMIT: [stream(ACCEPTED)], STATUS: [replayed()]})
-    assert (len(seen), desk.naps) == (2, [])
 
 
 def test_a_hostile_tracking_id_stays_one_segment_of_the_path(desk: DeliveringMachine) -> None:
@@ -613,16 +559,6 @@ def test_what_was_sent_is_followed_even_after_its_deadline(desk: DeliveringMachi
         assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.FILLED
 
 
-def test_following_what_was_never_submitted_is_an_error(desk: DeliveringMachine) -> None:
-    with pytest.raises(JournalError, match="knows nothing"):
-        follow_submission(unsent().digest, desk.world)
-
-
-def test_following_what_was_rejected_sends_nothing(desk: DeliveringMachine) -> None:
-    deliver(desk, {SUBMIT: [reply(400, {})]})
-    assert follow_submission(unsent().digest, desk.world).state is OrderState.REJECTED
-
-
 # ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
 
 
@@ -630,12 +566,9 @@ def test_following_what_was_rejected_sends_nothing(desk: DeliveringMachine) -> N
     ("now_ms", "used", "state"),
     [
         (NOW, False, OrderState.UNKNOWN),
-        (AFTER, False, OrderState.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS, False, OrderState.UNKNOWN),
         (AFTER + EXPIRY_MARGIN_MS + 1, False, OrderState.UNKNOWN),
         (AFTER + EXPIRY_MARGIN_MS + 1, None, OrderState.UNKNOWN),
         (AFTER + EXPIRY_MARGIN_MS + 1, True, OrderState.UNKNOWN),
-        (NOW, True, OrderState.UNKNOWN),
     ],
 )
 def test_an_unknown_order_is_not_ended_by_our_clock_and_a_services_word(
@@ -735,18 +668,6 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
     assert desk.types == ["RelayAccepted"]
 
 
-def test_another_relayer_s_words_can_be_used(desk: DeliveringMachine) -> None:
-    table = {
-        "format": SERVICES_FORMAT,
-        "paths": {"relayer": "/v1/send", "relayer-status": "/v1/{id}/state"},
-        "bodies": {"relayer": {"sig": "$signature"}},
-    }
-    desk.world = desk.world._replace(speech=resolve_services(table))
-    script = {"POST /v1/send": [TAKEN], "GET /v1/r-1/state": [relayed("confirmed", transactionHash=TX)]}
-    outcome, seen = relay(desk, script)
-    assert (outcome.state, json.loads(seen[0].body)) == (OrderState.CONFIRMED, {"sig": unsent().signature})
-
-
 def test_a_relayer_s_4xx_may_be_sent_again(desk: DeliveringMachine) -> None:
     outcome, _ = relay(desk, {RELAY: [reply(400, {"ok": False, "error": {"code": "BAD_REQUEST"}})]})
     assert (outcome.state, "BAD_REQUEST" in outcome.reason) == (OrderState.REJECTED, True)
@@ -761,20 +682,12 @@ def test_a_relayer_s_4xx_may_be_sent_again(desk: DeliveringMachine) -> None:
     [
         reply(500, {}),
         reply(500, {"ok": True, "data": {"id": "r-1", "status": "pending"}}),
-        reply(302, {}, "location: /x"),
-        reply(204, {}),
-        reply(202, []),
-        reply(202, {"ok": True}),
         reply(202, {"ok": False, "error": {"code": "X"}}),
         reply(202, {"ok": True, "data": {}}),
         reply(202, {"ok": True, "data": {"id": 7.5}}),
-        reply(202, {"ok": True, "data": {"id": ""}}),
         reply(202, {"ok": True, "data": {"id": "a\nb"}}),
         http(202, b"{", "application/json"),
-        http(202, b"{}", "text/html"),
-        Answer(b"HTTP/1.1 202 X\r\ncontent-length: 99\r\n\r\n{"),
         Answer(b"", reset=True),
-        Answer(b""),
     ],
 )
 def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(
@@ -789,14 +702,10 @@ def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(
     "broken",
     [
         relayed("confirmed"),
-        relayed("confirmed", transactionHash=None),
         relayed("reverted", transactionHash="0x1"),
         reply(200, {"ok": True, "data": {"id": "r-2", "status": "confirmed", "transactionHash": TX}}),
         reply(200, {"ok": True, "data": {"status": "confirmed", "transactionHash": TX}}),
         reply(200, {"ok": False, "error": {"code": "X"}}),
-        reply(404, {}),
-        reply(500, {}),
-        Answer(b"", reset=True),
     ],
 )
 def test_a_relay_status_that_cannot_be_right_is_asked_for_again(desk: DeliveringMachine, broken: Answer) -> None:

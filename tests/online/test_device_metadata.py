@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import parse_deployment
 from commands import FinishedCommand
 from online.online_command import OnlineCommand
 from shared.filtered_venues import SETS
 from shared.token_records import PUBLISHED, published, unsigned
-
-
-@pytest.fixture
-def machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[OnlineCommand]:
-    with RehearsalServices() as services:
-        yield OnlineCommand(tmp_path, services, capsys)
 
 
 def record_of(machine: OnlineCommand) -> bytes:
@@ -68,19 +59,7 @@ def test_a_record_that_calls_the_pinned_token_otherwise_is_refused(machine: Onli
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"[]",
-        b'"0x"',
-        b'"0x00"',
-        b'"zz"',
-        b'"AAAAZg=="',
-        b"\xff",
-        b"[" * 100_000,
-        list_of(b"\x04USDC"),
-        list_of(published()[0])[:-6] + b'"',
-    ],
+    "content", [b"", b'"0x00"', b"[" * 100_000, list_of(b"\x04USDC"), list_of(published()[0])[:-6] + b'"']
 )
 def test_what_is_no_file_of_records_is_refused_with_where_to_get_one(machine: OnlineCommand, content: bytes) -> None:
     ended = fetch(machine, content)

@@ -17,15 +17,13 @@ import pytest
 from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
-from airlock_online.delivery.event_lines import event_json
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import OrderState
 from airlock_online.readback.expectations import Expectation
 from airlock_shared.cli.program import run
-from airlock_shared.venue.services import BATCHED_MARKET
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Wire, frame, reply, stream
@@ -100,39 +98,6 @@ def test_an_outcome_that_was_committed_and_not_printed_is_told_by_the_next_follo
     assert told.get("error", {"exit_code": 0})["exit_code"] == code
 
 
-@pytest.mark.parametrize(
-    ("kind", "terminal"),
-    [
-        ("MarketOrderExecuted", True),
-        ("MarketOrderCanceled", True),
-        ("RelayConfirmed", True),
-        ("RelayReverted", True),
-        ("TransactionConfirmed", True),
-        ("TransactionReverted", True),
-        ("TriggerStored", True),
-        ("TwapCancelled", True),
-        ("RelayAccepted", False),
-        ("TransactionSent", False),
-        ("MarketOrderAccepted", False),
-        ("SomethingElse", False),
-    ],
-)
-def test_the_event_that_ends_it_says_so_on_every_route(kind: str, terminal: bool) -> None:
-    route = ROUTE_OF.get(
-        kind.removesuffix("Confirmed").removesuffix("Reverted").removesuffix("Accepted"), BATCHED_MARKET
-    )
-    assert event_json(OrderEvent(1, kind, {}), now_ms=NOW, route=route)["terminal"] is terminal
-
-
-ROUTE_OF = {
-    "Relay": "relay",
-    "Transaction": "rpc",
-    "TransactionSent": "rpc",
-    "TriggerStored": "core-api",
-    "TwapCancelled": "twap",
-}
-
-
 # ---- an interrupt --------------------------------------------------------------------------------------------------
 
 INTERRUPTED = """
@@ -157,7 +122,7 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.parametrize(("scheme", "state"), [("https", OrderState.PREPARED), ("http", OrderState.UNKNOWN)])
-@pytest.mark.parametrize("way", ["batched-market", "relayer", "twap", "core-api-post", "relay"])
+@pytest.mark.parametrize("way", ["batched-market", "twap", "relay"])
 def test_ctrl_c_between_claim_and_answer_is_a_recorded_state(
     tmp_path: Path, way: str, scheme: str, state: OrderState
 ) -> None:

@@ -16,7 +16,7 @@ from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
-from airlock_shared.cli.explain import explanations_of, similar_names
+from airlock_shared.cli.explain import explanations_of
 from airlock_shared.cli.program import run
 from airlock_shared.errors import ExitCode
 
@@ -58,11 +58,6 @@ def test_every_code_of_the_specification_is_in_the_catalogue(where: str, code: s
 def test_no_entry_claims_the_specification_for_a_code_that_is_not_in_it() -> None:
     named = {code for _, code, source in listed() if source == SPEC}
     assert sorted(code for code, known in ERROR_CODES.items() if known.source == SPEC) == sorted(named)
-
-
-def test_only_the_end_of_the_view_does_not_end_an_order() -> None:
-    going_on = [c for c, known in ERROR_CODES.items() if known.where in ("batched", "contract") and not known.terminal]
-    assert going_on == ["STREAM_TIMEOUT"]
 
 
 def test_the_catalogue_and_the_life_of_an_order_agree_on_what_ends_it() -> None:
@@ -114,17 +109,6 @@ def test_everything_with_a_name_is_explained(name: str) -> None:
     assert explanations_of(everything(), name)
 
 
-def test_a_name_with_two_meanings_gives_both() -> None:
-    assert [item.kind for item in explanations_of(everything(), "3")] == ["rpc code", "exit code"]
-
-
-@pytest.mark.parametrize(("check", "code"), [("DOC-JSON", 4), ("QR-CRC", 4), ("DOMAIN-CHAIN", 3), ("ROUTE-STRUCT", 3),
-                                             ("REPORT-FIELD", 4), ("REPORT-MATCH", 3), ("SIGNER-DEVICE", 5)])  # fmt: skip
-def test_a_check_is_explained_with_its_exit_code(check: str, code: int) -> None:
-    [item] = explanations_of(everything(), check)
-    assert item.exit_code == code
-
-
 @pytest.mark.parametrize("state", list(OrderState))
 def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
     [item] = [item for item in explanations_of(everything(), state.value) if item.kind == "outcome"]
@@ -132,27 +116,7 @@ def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_en
     assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
 
 
-def test_names_are_found_whatever_their_case() -> None:
-    assert [item.name for item in explanations_of(everything(), "wrongsl")] == ["WrongSl"]
-    assert [item.name for item in explanations_of(everything(), "domain-chain")] == ["DOMAIN-CHAIN"]
-
-
-@pytest.mark.parametrize(
-    ("unknown", "meant"), [("NOPRICE", "NO_PRICE"), ("DOMAIN_CHAIN", "DOMAIN-CHAIN"), ("HighSlip", "HighSlippage")]
-)
-def test_the_nearest_known_name_is_found(unknown: str, meant: str) -> None:
-    assert similar_names(everything(), unknown)[0] == meant
-
-
-def test_a_name_like_no_other_has_no_nearest() -> None:
-    assert similar_names(everything(), "\x1b]0;zzzzzzzzzz\x07") == []
-
-
 # ---- the command ---------------------------------------------------------------------------------------------------
-
-
-def test_the_command_is_in_the_program() -> None:
-    assert "explain" in program.table
 
 
 def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,11 +125,6 @@ def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixtur
     assert "SPREAD_BLOCKED: batched code" in out
     assert "exit code 11" in out
     assert "order     has ended" in out
-
-
-def test_explain_takes_the_numbers_of_json_rpc(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = outcome(capsys, "-32003")
-    assert (code, out.splitlines()[0]) == (0, "-32003: rpc code")
 
 
 @pytest.mark.parametrize(
@@ -180,14 +139,6 @@ def test_explain_as_json_has_one_document(capsys: pytest.CaptureFixture[str]) ->
     code, out, _ = outcome(capsys, "STREAM_TIMEOUT", "--json")
     [told] = json.loads(out)
     assert (code, told["exit_code"], told["ends_order"]) == (0, 9, False)
-
-
-def test_explain_without_a_code_lists_everything(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = outcome(capsys)
-    _, as_json, _ = outcome(capsys, "--json")
-    names = [told["name"] for told in json.loads(as_json)]
-    assert names == [item.name for item in everything()]
-    assert all(f"  {name}" in out for name in names)
 
 
 def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:

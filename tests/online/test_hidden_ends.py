@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
@@ -15,7 +13,7 @@ from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.submit import _record, follow_submission, submit_delivery
 from airlock_online.journal.order_states import MAX_EVENTS, OrderState
 from airlock_shared.errors import UsageError
-from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
+from online.delivering_machine import DeliveringMachine, unsent
 from online.loopback import Answer, Seen, Wire, frame, reply, stream
 
 SUBMIT, STATUS = "POST /market/execute-batched", "GET /tracking-id/t-1/status"
@@ -58,10 +56,9 @@ def _seq(entry: Any) -> Any:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(tmp_path / "journal.sqlite") as opened:
-        opened.world = opened.world._replace(patience_s=12)
-        yield opened
+def desk(desk: DeliveringMachine) -> DeliveringMachine:
+    desk.world = desk.world._replace(patience_s=12)
+    return desk
 
 
 def told(desk: DeliveringMachine, *frames: bytes, history: list[Any]) -> OrderOutcome:

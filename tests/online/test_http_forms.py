@@ -41,19 +41,14 @@ def client(naps: Naps) -> Iterator[Http]:
     ("header", "seconds"),
     [
         ("7", 7),
-        ("0", 0),
-        ("007", 7),
         ("Sun, 06 Nov 1994 08:49:57 GMT", 20),
         ("Sunday, 06-Nov-94 08:49:57 GMT", 20),
         ("Sun Nov  6 08:49:57 1994", 20),
         ("Sun, 06 Nov 1994 08:48:37 GMT", 0),
         ("9" * 12, FOREVER_S),
         ("Fri, 31 Dec 9999 23:59:59 GMT", FOREVER_S),
-        ("-1", None),
         ("1.5", None),
-        ("soon", None),
         ("Sun, 32 Nov 1994 08:49:37 GMT", None),
-        ("", None),
         ("\xb2", None),
     ],
 )
@@ -77,7 +72,7 @@ def test_a_read_that_is_told_when_to_come_again_comes_again_then(client: Http, n
     assert naps == [20]
 
 
-@pytest.mark.parametrize("status", [301, 302, 307, 400, 404, 413, 500])
+@pytest.mark.parametrize("status", [301, 400, 500])
 def test_what_is_no_wait_is_not_waited_for(client: Http, naps: Naps, status: int) -> None:
     with Wire({"GET /v2/pairs": [reply(status, {}, "retry-after: 7"), GOOD]}) as wire, pytest.raises(ServiceError):
         BuilderClient(wire.url, client).read("pairs")
@@ -104,7 +99,7 @@ def test_a_service_that_is_not_ready_is_asked_once(client: Http, naps: Naps) -> 
 # ---- redirects -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [300, 301, 302, 303, 307, 308])
+@pytest.mark.parametrize("status", [300, 308])
 @pytest.mark.parametrize(
     ("location", "told"),
     [
@@ -165,22 +160,13 @@ PAGE = (
 BODIES = [
     {"message": WHY},
     {"message": [WHY], "error": "Bad Request", "statusCode": 400},
-    {"error": WHY},
     {"error": {"message": WHY}},
-    {"error": {"detail": WHY}},
     {"error": {"errors": [{"reason": WHY}]}},
-    {"detail": WHY},
     {"detail": [{"loc": ["body", "pairIndex"], "msg": WHY, "type": "value_error"}]},
-    {"errors": [WHY]},
-    {"errors": [{"field": "pairIndex", "message": WHY}]},
     {"errors": {"pairIndex": [WHY]}},
     {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": WHY},
-    {"ok": False, "error": WHY},
-    {"ok": False, "error": {"message": WHY}},
-    {"ok": False, "message": WHY, "trace": "x" * 5000},
     {"trace": "x" * 5000, "message": WHY},
     {"error_description": WHY, "error": "invalid_request"},
-    {"note": WHY},
     [WHY],
     WHY,
 ]
@@ -198,20 +184,12 @@ def test_why_the_builder_said_no_is_told_wherever_it_stands(client: Http, body: 
         (b'{"detail": [{"loc": ["body", "pairIndex"], "msg": "no"}]}', "body.pairIndex: no"),
         (b'{"errors": {"pairIndex": ["no", "never"]}}', "pairIndex: no; pairIndex: never"),
         (b'{"error": {"code": "NO", "message": "m", "details": {"a": "b"}}}', "NO; m; a: b"),
-        (b'{"title": "t", "detail": "d"}', "t; d"),
         (b'{"message": ["a", "a", "b"], "error": "a"}', "a; b"),
         (b'{"message": 5}', '{"message": 5}'),
-        (b'{"message": ""}', '{"message": ""}'),
         (b'{"message": "a\\u001b[2Jb"}', "a\\u{1b}[2Jb"),
-        (b'{"hash": "0x1"}', '{"hash": "0x1"}'),
         (b"slow down", "slow down"),
-        (b"", "no text"),
         (b"\xff\xfe", "\ufffd\ufffd"),
-        (
-            PAGE,
-            "502 Bad Gateway 502 nginx <1>",
-        ),
-        (b"<h1>Away</h1>", "Away"),
+        (PAGE, "502 Bad Gateway 502 nginx <1>"),
         (b"a < b and b > a", "a < b and b > a"),
         (b"<html>\x1b]0;x\x07", "\\u{1b}]0;x\\u{7}"),
     ],
@@ -237,12 +215,9 @@ def test_a_body_of_many_reasons_ends() -> None:
         ({"error": {"code": "GEO_RESTRICTED"}}, "GEO_RESTRICTED"),
         ({"code": "GEO_RESTRICTED", "message": "m"}, "GEO_RESTRICTED"),
         ({"error": "GEO_RESTRICTED"}, "GEO_RESTRICTED"),
-        ({"errorCode": "GEO_RESTRICTED"}, "GEO_RESTRICTED"),
         ({"error": "no such thing"}, ""),
-        ({"code": 5}, ""),
         ({"code": "x" * 65}, ""),
         ({"code": "\x1b"}, ""),
-        ([], ""),
     ],
 )
 def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: str) -> None:

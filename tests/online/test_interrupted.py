@@ -6,29 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import RehearsalSettings
-from airlock_rehearsal.services.server import RehearsalServices
 from online.comparison import note_compared
 from online.online_command import CODE, OPEN, OnlineCommand
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
-
-
-@pytest.fixture
-def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.002, slow_s=0.01)) as running:
-        yield running
-
-
-@pytest.fixture
-def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
-    return OnlineCommand(tmp_path, services, capsys)
 
 
 def start(machine: OnlineCommand, *words: object) -> subprocess.Popen[str]:
@@ -83,17 +67,3 @@ def test_an_interrupt_while_a_service_is_silent_leaves_at_once_and_sends_nothing
     assert machine("follow", "--patience", 0).code == 9
     assert machine.states() == {"code": "UNKNOWN"}
     assert machine.services.posts["relayer"].total() == 1
-
-
-def test_an_interrupted_following_goes_on_later(machine: OnlineCommand) -> None:
-    signatures = machine.signatures(buy=OPEN)
-    (machine.home / "config.toml").write_text("")  # a node would tell before the market does
-    machine.services.faults = Faults.of("stream-timeout", "empty-events")
-    assert machine("submit", signatures, "--patience", 0).code == 9
-    process = start(machine, "follow")
-    assert process.stderr is not None
-    while "asking for the status" not in process.stderr.readline():
-        pass
-    assert interrupt(process)[0] == 130
-    machine.services.faults = Faults()
-    assert (machine("follow").code, machine.states()) == (0, {"buy": "FILLED"})

@@ -12,7 +12,7 @@ import pytest
 
 from airlock_online.clients import pages as kept
 from airlock_online.clients.http import Http, NotSent, Timeouts
-from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.errors import ServiceError
 from online.loopback import closed_port
 from online.test_http import CA, server
 
@@ -160,26 +160,11 @@ def test_an_answer_that_does_not_end_has_an_end(said: bytes) -> None:
     assert talk.connections == 2
 
 
-def test_an_answer_that_drips_has_an_end() -> None:
-    def drip(connection: socket.socket) -> None:
-        connection.recv(4096)
-        connection.sendall(PLAIN)
-        for _ in range(60):
-            connection.sendall(b"x: y\r\n")
-            time.sleep(0.1)
-
-    with server(drip) as port, Http(SOON) as http:
-        began = time.monotonic()
-        with pytest.raises(ServiceError, match="did not end in time"):
-            number_of(http, port)
-        assert time.monotonic() - began < 3
-
-
 @pytest.mark.parametrize(
     ("said", "why"),
     [
         (PLAIN + b"x: " + b"y" * 300_000, "broke"),
-        (b"HTTP/1.1 100 Continue\r\n\r\n" * 20_000, "broke"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" * 12_000, "broke"),
         (PLAIN + b"content-length: 3000\r\n\r\n" + b"x" * 3000, "larger than 2000 bytes"),
         (
             PLAIN + b"transfer-encoding: chunked\r\n\r\n" + b"3e8\r\n" + b"x" * 1000 + b"\r\n3e9\r\n" + b"x" * 1001,
@@ -201,18 +186,6 @@ def test_an_answer_that_is_no_plain_reply_is_refused_and_its_connection_is_not_u
         with pytest.raises(ServiceError, match=why):
             http.poll(f"http://127.0.0.1:{port}/a", {}, max_bytes=2000)
         assert number_of(http, port) == len(talk.questions) == 2
-
-
-def test_a_redirect_is_an_answer_and_not_followed() -> None:
-    talk = Talk(lambda _: b"HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n")
-    with server(talk) as port, Http(SOON) as http:
-        assert http.poll(f"http://127.0.0.1:{port}/a", {}).status == 302
-    assert len(talk.questions) == 1
-
-
-def test_plain_http_beyond_this_machine_is_refused() -> None:
-    with Http(SOON) as http, pytest.raises(UsageError, match="plain http"):
-        http.poll("http://venue.example/a", {})
 
 
 def test_a_command_that_ends_asks_nothing_more_and_waits_for_no_answer() -> None:

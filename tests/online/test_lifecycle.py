@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from airlock_online.delivery.event_lines import from_status, from_stream
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.journal.order_states import (
     ANOMALIES,
-    FINAL,
     MAX_EVENTS,
     KnownOrder,
     OrderEvent,
@@ -64,20 +62,15 @@ def run(*events: OrderEvent, **signed: object) -> tuple[KnownOrder, list[str]]:
     [
         (ACCEPTED, None),
         (ATTEMPT, None),
-        (INITIATED, None),
-        (INCREASE, None),
         (TIMED_OUT, None),
         (failed("STREAM_TIMEOUT", seq=3), None),
         (OrderEvent(3, "PriceSelected", {}), None),
-        (OrderEvent(3, "error", {}), None),
         (OrderEvent(3, "RelayConfirmed", {}), None),
         (EXECUTED, OrderState.FILLED),
         (INCREASED, OrderState.FILLED),
         (CANCELED, OrderState.MARKET_DECLINED),
         (failed("WrongSl"), OrderState.FAILED),
         (failed("ENQUEUE_FAILED", seq=None), OrderState.FAILED),
-        (failed("A_CODE_OF_TOMORROW"), OrderState.FAILED),
-        (failed(None), OrderState.FAILED),
         (failed(7), OrderState.FAILED),
         (failed("stream_timeout"), OrderState.FAILED),
     ],
@@ -95,24 +88,16 @@ def test_a_code_decides_and_a_message_never_does() -> None:
 @pytest.mark.parametrize(
     ("events", "state"),
     [
-        ([ACCEPTED, ATTEMPT, INITIATED, EXECUTED], OrderState.FILLED),
         ([ACCEPTED, INITIATED, ATTEMPT._replace(seq=3), CANCELED._replace(seq=4)], OrderState.MARKET_DECLINED),
         ([ACCEPTED, INCREASE, INCREASED], OrderState.FILLED),
-        ([ACCEPTED, failed("NO_PRICE")], OrderState.FAILED),
         ([failed("ENQUEUE_FAILED", seq=None)], OrderState.FAILED),
         ([ACCEPTED, OrderEvent(1, "PriceSelected", {}), INITIATED, EXECUTED], OrderState.FILLED),
-        ([ACCEPTED], None),
         ([ACCEPTED, ATTEMPT, TIMED_OUT], None),
-        ([], None),
     ],
 )
 def test_a_correct_life_has_no_anomaly(events: list[OrderEvent], state: OrderState | None) -> None:
     order, anomalies = run(*events)
     assert (order.state, anomalies) == (state, [])
-
-
-def test_the_end_of_a_view_leaves_no_trace() -> None:
-    assert run(ACCEPTED, TIMED_OUT) == run(ACCEPTED)
 
 
 # ---- merging -------------------------------------------------------------------------------------------------------
@@ -122,12 +107,6 @@ def test_an_event_seen_twice_counts_once() -> None:
     order, anomalies = run(ACCEPTED, ATTEMPT, ACCEPTED, ATTEMPT, ATTEMPT._replace(at_ms=12))
     assert order.events == (ACCEPTED, ATTEMPT)
     assert (order.last_seq, anomalies) == (1, [])
-
-
-def test_only_a_new_event_is_fresh() -> None:
-    order, _ = run(ACCEPTED)
-    assert not merge(order, ACCEPTED).fresh
-    assert merge(order, ATTEMPT).fresh
 
 
 def test_a_replay_of_an_error_that_had_no_seq_is_the_same_error() -> None:
@@ -323,18 +302,12 @@ def test_an_unknown_event_may_hold_anything() -> None:
     "event",
     [
         on_stream("not json"),
-        on_stream(""),
         on_stream("[]"),
-        on_stream("null"),
         on_stream('{"code":"A","code":"B"}'),
         on_stream('{"a":NaN}'),
-        on_stream("[" * 5000),
         on_stream("{}", own_id="-1"),
-        on_stream("{}", own_id="1.0"),
-        on_stream("{}", own_id=""),
         on_stream("{}", own_id="01"),
         on_stream("{}", own_id="٣"),
-        on_stream("{}", own_id="9" * 400),
         on_stream("{}", kind="x" * 101),
         on_stream("{}", kind="a\x1b[2J"),
     ],
@@ -349,16 +322,7 @@ def entry(**changes: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    "document",
-    [
-        None,
-        [],
-        {},
-        {"events": None},
-        {"events": {}},
-        {"events": [], "trackingId": "t-2"},
-        {"events": [], "trackingId": 1},
-    ],
+    "document", [{}, {"events": {}}, {"events": [], "trackingId": "t-2"}, {"events": [], "trackingId": 1}]
 )
 def test_a_status_of_another_shape_or_order_is_a_service_error(document: Any) -> None:
     with pytest.raises(ServiceError):
@@ -368,17 +332,12 @@ def test_a_status_of_another_shape_or_order_is_a_service_error(document: Any) ->
 @pytest.mark.parametrize(
     "odd",
     [
-        None,
-        {},
         entry(seq="1"),
         entry(seq=True),
         entry(seq=-1),
-        entry(seq=1.0),
         entry(seq=10**18),
-        entry(type=None),
         entry(type=""),
         entry(type="a\nb"),
-        entry(payload=None),
         entry(payload="x"),
     ],
 )
@@ -400,10 +359,6 @@ def test_among_too_many_entries_the_end_is_kept(place: int) -> None:
 @pytest.mark.parametrize("at", [None, "5", -1, True, 1.5, 10**30])
 def test_a_time_that_is_none_is_left_out(at: object) -> None:
     assert from_status({"events": [entry(at=at)]}, "t-1").events[0].at_ms is None
-
-
-def test_no_events_mean_pending() -> None:
-    assert from_status({"events": []}, "t-1").events == ()
 
 
 # ---- outcomes ------------------------------------------------------------------------------------------------------
@@ -435,12 +390,3 @@ def test_every_state_but_success_ends_a_command_with_its_error(
 @pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.CONFIRMED])
 def test_success_has_no_error(state: OrderState) -> None:
     assert outcome_error(OrderOutcome("0x", state)) is None
-
-
-def test_nothing_is_both_final_and_resumable() -> None:
-    assert not [state for state in FINAL if OrderOutcome("0x", state).resumable]
-
-
-def test_no_sequence_of_non_terminal_events_ever_ends_an_order() -> None:
-    for events in itertools.permutations([ACCEPTED, ATTEMPT, INITIATED, TIMED_OUT], 3):
-        assert run(*events)[0].state is None

@@ -80,10 +80,6 @@ def test_no_more_than_so_many_are_at_work_at_once(monkeypatch: pytest.MonkeyPatc
     assert most_at_once(40, in_turn=in_turn) == 40
 
 
-def test_five_hundred_orders_wait_for_nobody() -> None:
-    assert most_at_once(500, in_turn=False) >= 500
-
-
 def test_how_many_streams_are_read_and_how_many_ask_other_services_is_bounded_for_the_whole_command() -> None:
     default = DeliveryContext._field_defaults
     for places, most in ((default["streams"], STREAMS), (default["others"], OTHERS)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -33,18 +33,12 @@ CLOSES = {"close": (0, 2), "close-coin": (7, 0)}
 """Each close with its pair and its slot."""
 
 
-def untold(change: Callable[[dict[str, Any]], object] = lambda pair: pair.pop("pnl")) -> Deployment:
+def not_known(change: Callable[[dict[str, Any]], object] = lambda pair: pair.pop("pnl")) -> Deployment:
     """Return the deployment whose pairs do not tell their kind, or tell it otherwise."""
     document = json.loads(DEPLOYMENT_TEXT)
     for pair in document["pairs"]:
         change(pair)
     return parse_deployment(json.dumps(document).encode())
-
-
-@pytest.fixture
-def client() -> Iterator[Http]:
-    with Http() as opened:
-        yield opened
 
 
 def _plan(step: str, extra: str = "", *changes: tuple[str, str]) -> Plan:
@@ -69,7 +63,7 @@ def prepared(
         speech = OnlineConfig().speech
         speech = speech._replace(paths={**speech.paths, "close-coin": "/v2/intents/close-coin"})
         sources = Sources(BuilderClient(wire.url, client, speech), OnlineConfig()._replace(speech=speech))
-        situation = Situation(plan, where or untold(), NOW_MS)
+        situation = Situation(plan, where or not_known(), NOW_MS)
         return prepare_step(plan.steps[step], situation, sources, UsedNonces())
 
 
@@ -116,12 +110,12 @@ def test_a_member_that_says_allowed_must_be_a_flag_as_well(flag: object) -> None
 @pytest.mark.parametrize("value", [None, "true", 1])
 def test_a_pinned_pair_tells_its_kind_by_a_flag_or_not_at_all(value: object) -> None:
     with pytest.raises(DocumentError, match="of the wrong type"):
-        untold(lambda pair: pair.update(pnl=value))
+        not_known(lambda pair: pair.update(pnl=value))
 
 
 def test_people_read_that_a_pair_does_not_tell_its_kind() -> None:
     told = "pair 0: BTC/USD (the venue does not tell whether its orders are PnL orders)"
-    assert told in list(deployment_lines(untold()))
+    assert told in list(deployment_lines(not_known()))
 
 
 @pytest.mark.parametrize(
@@ -129,7 +123,7 @@ def test_people_read_that_a_pair_does_not_tell_its_kind() -> None:
 )
 def test_the_catalogue_says_allowed_where_no_more_is_told(flag: object, kind: str, same: bool) -> None:
     names = {"id": "index", "name": "symbol", "pnl": "isPnlTypeAllowed"}
-    (row,) = pair_rows([{"index": 0, "symbol": "BTC/USD", "isPnlTypeAllowed": flag}], names, untold())
+    (row,) = pair_rows([{"index": 0, "symbol": "BTC/USD", "isPnlTypeAllowed": flag}], names, not_known())
     assert (row.kind, row.pinned) == (kind, same)
 
 
@@ -150,7 +144,7 @@ def test_a_limit_order_is_no_market_order_on_any_pair(client: Http) -> None:
     plan = _plan("open-pnl", "", ("market_pnl", "limit"))
     with pytest.raises(UsageError, match="the plan does not either"):
         prepared(client, "open-pnl", plan)
-    assert {error.check for error in foreseen(Situation(plan, untold(), NOW_MS))} == {"ORDER-OPEN"}
+    assert {error.check for error in foreseen(Situation(plan, not_known(), NOW_MS))} == {"ORDER-OPEN"}
 
 
 def test_an_increase_has_one_order_type(client: Http) -> None:
@@ -230,5 +224,5 @@ def test_the_gate_takes_no_other_type_than_the_plan_s(
 ) -> None:
     plan = _plan("close", f'orderType = "{said}"' if said else "")
     request = request_of(good("close"))._replace(order_type=order_type)
-    verdicts = examined(request, Situation(plan, untold(), NOW_MS)).verdicts.all()
+    verdicts = examined(request, Situation(plan, not_known(), NOW_MS)).verdicts.all()
     assert refusals(verdicts) & {"ORDER-TYPE", "ORDER-OPEN"} == refused

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
 import pytest
 
@@ -20,12 +19,6 @@ from shared.world import PLAN_TEXTS, deployment, good
 
 ENTITY = "3f0c9a52-7b1e-4c38-9e1f-0d8a6f2b7c11"
 PATH = "/v2/intents/tpsl-partial"
-
-
-@pytest.fixture
-def client() -> Iterator[Http]:
-    with Http() as opened:
-        yield opened
 
 
 def prepared(client: Http, step: str, extra: str) -> tuple[Prepared, dict[str, object]]:

@@ -22,7 +22,6 @@ KEY, OTHER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2
 SIGNED = json.loads((VECTORS / "signatures/good/every-struct.json").read_text())["signatures"]
 TO = checksum_address(deployment().contracts["tradingRouter"])
 VENUES = {"chainId": str(deployment().chain_id), "to": TO, "data": "0x1234", "gas": "900000"}
-NONCES = {"give": 5, "give-for-desk": 6}
 
 
 def _request(step: str, folder: str = "authorizations") -> Request:

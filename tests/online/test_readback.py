@@ -12,7 +12,7 @@ from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.delegates import DelegationRead, ExpiryOnChain
-from airlock_online.readback.expectations import ChainRead, Expectation, expectation_lines
+from airlock_online.readback.expectations import ChainRead, Expectation, Scene, expectation_lines
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import ReferralFacts
 from airlock_shared.documents.requests import Request
@@ -74,7 +74,7 @@ def judged(
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
         builder = BuilderClient(wire.url, client)
-        return read_back(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
+        return read_back(Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain))
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:
@@ -101,21 +101,15 @@ def test_a_delegate_that_is_enabled_as_signed_is_kept(action: str) -> None:
     [
         ({"expiry": str(EXPIRY)}, [True, True, True]),
         ({"expiry": EXPIRY + 1}, [False, True, True]),
-        ({"expiry": EXPIRY - 1}, [False, True, True]),
         ({"expiry": EXPIRY * 1000}, [False, True, True]),
         ({"expiry": 0}, [False, True, True]),
         ({"isEnabled": False}, [False, True, True]),
         ({"canSignIntents": False}, [True, False, True]),
         ({"canSignIntents": None}, [True, None, True]),
-        ({"canSignIntents": "true"}, [True, None, True]),
         ({"canDelegatedAction": False}, [True, True, False]),
-        ({"canDelegatedAction": 1}, [True, True, None]),
         ({"expiry": None}, [None, True, True]),
-        ({"expiry": "never"}, [None, True, True]),
         ({"expiry": -1}, [None, True, True]),
         ({"isEnabled": "true"}, [None]),
-        ({"isEnabled": 1}, [None]),
-        ({"isEnabled": None}, [None]),
     ],
 )
 def test_a_delegation_is_judged_by_what_the_read_says(changed: dict[str, object], verdicts: list[bool | None]) -> None:
@@ -147,26 +141,17 @@ def test_a_delegate_that_was_removed_is_not_enabled(read: object, verdict: bool 
     [
         ("0x" + CODE.hex(), True),
         ("DESK", True),
-        ("desk", False),  # codes are case-sensitive
+        ("desk", False),
         ("0x" + bytes(32).hex(), False),
         ("", False),
-        ("OTHER", False),
-        ("0x" + CODE[::-1].hex(), False),
         ("0x12", None),
         ("\x1b[2J", None),
         (None, None),
-        (7, None),
     ],
 )
 @pytest.mark.parametrize(("action", "account"), [("referral-set-code", "referee"), ("referral-set-code-tx", "caller")])
 def test_a_code_is_judged_by_its_bytes(action: str, account: str, code: object, verdict: bool | None) -> None:
     assert kept(judged(action, {account: TRADER, "code": "DESK"}, referral={"code": code})) == [verdict]
-
-
-def test_a_venue_without_the_read_of_codes_leaves_the_promise_open() -> None:
-    [promise] = judged("referral-set-code", {"referee": TRADER, "code": "DESK"})  # every path answers 404
-    assert promise.kept is None
-    assert promise.found.startswith("cannot be read: ")
 
 
 # ---- positions -----------------------------------------------------------------------------------------------------
@@ -201,25 +186,19 @@ REOPENED = trade(timestamp=str(OPENED_S + 5))
     [
         (ended(EXECUTED, initialPosToken="0"), holding(), True),
         (ended(EXECUTED, initialPosToken="0"), holding(OTHER_SLOT, OTHER_PAIR), True),
-        (ended(EXECUTED, initialPosToken="0"), holding(REOPENED), True),  # the slot holds another position now
-        (ended(EXECUTED), holding(trade()), True),  # in part: what is left is what the event tells
+        (ended(EXECUTED, initialPosToken="0"), holding(REOPENED), True),
+        (ended(EXECUTED), holding(trade()), True),
         ((), holding(), True),
         (ended(EXECUTED, initialPosToken="0"), holding(trade()), False),
         (ended(EXECUTED, initialPosToken="0"), holding(trade(initialPosToken="1")), False),
-        (ended(EXECUTED, initialPosToken="0"), holding(trade(initialPosToken="x")), False),
         (ended(EXECUTED), holding(trade(initialPosToken="100000000")), False),
         (ended(EXECUTED), holding(), False),
-        (ended(EXECUTED), holding(trade(initialPosToken=None)), None),
         ((), holding(trade()), None),
-        (ended(EXECUTED, index="3"), holding(trade()), None),  # the event tells of another position
-        (ended(EXECUTED, pairIndex="0"), holding(trade()), None),
+        (ended(EXECUTED, index="3"), holding(trade()), None),
         (ended(EXECUTED, timestamp="5"), holding(trade()), None),
         (ended(EXECUTED, initialPosToken="-1"), holding(trade()), None),
         (ended(EXECUTED), {}, None),
-        (ended(EXECUTED), [], None),
-        (ended(EXECUTED), {"trades": {}}, None),
         (ended(EXECUTED), {"trades": [{"trade": {}}]}, None),
-        (ended(EXECUTED), {"trades": [None]}, None),
         (ended(EXECUTED), {"trades": [{"trade": trade(index=-1)}]}, None),
     ],
 )
@@ -250,14 +229,11 @@ INCREASING = {"_updateInfo": {"trader": TRADER, "pairIndex": "1", "index": "2", 
         (ended(INCREASED), holding(OTHER_SLOT, trade()), True),
         (ended(INCREASED), holding(trade(initialPosToken="50000000")), False),
         (ended(INCREASED), holding(trade(initialPosToken="19999999")), False),
-        ((), holding(trade(initialPosToken="19999999")), False),
         (ended(INCREASED), holding(), False),
-        (ended(INCREASED), holding(OTHER_SLOT, OTHER_PAIR), False),
         ((), holding(trade()), None),
         (ended(INCREASED, index="7"), holding(trade()), None),
-        (ended(EXECUTED), holding(trade()), None),  # no event of an increase
+        (ended(EXECUTED), holding(trade()), None),
         (ended(INCREASED), holding(trade(initialPosToken=None)), None),
-        (ended(INCREASED), {"trades": None}, None),
     ],
 )
 @pytest.mark.parametrize("action", ["increase", "increase-coin"])
@@ -275,18 +251,15 @@ OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSize
     ("events", "found", "verdict"),
     [
         (ended(EXECUTED), holding(trade()), True),
-        (ended(EXECUTED), holding(OTHER_PAIR, trade(initialPosToken="69000000")), True),  # fees may come off it
+        (ended(EXECUTED), holding(OTHER_PAIR, trade(initialPosToken="69000000")), True),
         (ended(EXECUTED), holding(), False),
-        (ended(EXECUTED), holding(OTHER_SLOT), False),
         (ended(EXECUTED), holding(trade(buy=False)), False),
         (ended(EXECUTED), holding(REOPENED), False),
         ((), holding(), False),
-        ((), holding(OTHER_PAIR), False),
         ((), holding(trade(buy=False)), False),
         ((), holding(trade()), None),
         (ended(EXECUTED, pairIndex="9"), holding(trade()), None),
         (ended(EXECUTED), holding(trade(buy="true")), None),
-        (ended(EXECUTED), {"positions": []}, None),
     ],
 )
 @pytest.mark.parametrize("action", ["open", "open-coin"])
@@ -304,13 +277,10 @@ TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str
     ("payload", "found", "verdicts"),
     [
         ({"entityId": "e-1"}, holding(trade()), [True, True]),
-        ({"entityId": 17}, holding(trade()), [True, True]),
         ({"entityId": "e-1"}, holding(), [True, False]),
         ({"entityId": "e-1"}, holding(REOPENED), [True, False]),
         ({"entityId": "e-1"}, {}, [True, None]),
         ({"entityId": ""}, holding(trade()), [False, True]),
-        ({"entityId": None}, holding(trade()), [False, True]),
-        ({"entityId": ["e-1"]}, holding(trade()), [False, True]),
         ({}, holding(trade()), [False, True]),
     ],
 )
@@ -393,12 +363,6 @@ def test_a_partial_close_that_was_carried_out_is_kept_where_the_venue_signs_mill
         [promise] = judged("close", CLOSE, CLOSING_MS, events, structs=IN_MS, positions=left)
         assert promise.kept is True
         assert "opened 2026-09-10 00:26:40 UTC" in promise.found
-
-
-def test_a_position_opened_at_another_millisecond_is_another_position() -> None:
-    reopened = holding(trade(timestamp=SIGNED_MS + 1))
-    gone = ended(EXECUTED, initialPosToken="0", timestamp=SIGNED_MS)
-    assert kept(judged("close", CLOSE, CLOSING_MS, gone, structs=IN_MS, positions=reopened)) == [True]
 
 
 # ---- what was promised is the plan's ---------------------------------------------------------------------------------
@@ -495,15 +459,6 @@ def test_a_cancelled_twap_is_not_read_but_must_be_the_one_that_was_signed() -> N
         assert kept(judged("twap-cancel", fields, {}, events)) == [verdict]
 
 
-@pytest.mark.parametrize(
-    ("fields", "promised"),
-    [({"spender": KEY, "amountUsdc": "250"}, "250 USDC"), ({"spender": KEY}, "everything, unlimited")],
-)
-def test_an_allowance_is_in_no_read(fields: dict[str, str], promised: str) -> None:
-    [promise] = judged("token-approve", {"trader": TRADER} | fields)
-    assert (promise.promised, promise.kept) == (promised, None)
-
-
 REGISTERED = {"_code": "0x" + CODE.hex(), "_referrer": TRADER}
 TRANSFER = {"caller": TRADER, "code": "DESK", "newOwner": KEY}
 ACCEPT = {"caller": KEY, "code": "DESK"}
@@ -515,19 +470,14 @@ NOBODYS = "0x" + "00" * 20
     [
         ("referral-register", {"owner": TRADER}, [True]),
         ("referral-register", {"owner": KEY}, [False]),
-        ("referral-register", {"owner": ""}, [False]),
         ("referral-register", {"owner": NOBODYS}, [False]),
-        ("referral-register", {"owner": 1}, [None]),
         ("referral-register", {}, [None]),
         ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY}, [True, True]),
         ("referral-transfer", {"owner": TRADER, "pendingOwner": TRADER}, [True, False]),
-        ("referral-transfer", {"owner": TRADER, "pendingOwner": ""}, [True, False]),
         ("referral-transfer", {"owner": KEY, "pendingOwner": KEY}, [False, True]),
-        ("referral-transfer", {"owner": NOBODYS, "pendingOwner": NOBODYS}, [False, False]),
         ("referral-transfer", {"owner": TRADER}, [True, None]),
         ("referral-transfer", {"owner": TRADER, "pendingOwner": KEY + "0"}, [True, None]),
         ("referral-accept", {"owner": KEY, "pendingOwner": ""}, [True, True]),
-        ("referral-accept", {"owner": KEY, "pendingOwner": NOBODYS}, [True, True]),
         ("referral-accept", {"owner": KEY, "pendingOwner": KEY}, [True, False]),
         ("referral-accept", {"owner": TRADER, "pendingOwner": KEY}, [False, False]),
         ("referral-accept", {"pendingOwner": ""}, [None, True]),
@@ -591,13 +541,9 @@ EVERY: dict[str, tuple[dict[str, str], dict[str, Any]]] = {
 }
 BROKEN = {
     "503": reply(503, {"ok": False, "error": {"code": "UPSTREAM_ERROR", "message": "\x1b[31m"}}),
-    "400": reply(400, {"ok": False, "error": {"code": "BAD_REQUEST", "message": "no"}}),
     "html": http(200, b"<html>", "text/html"),
-    "cut": Answer(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"),
     "reset": Answer(b"", reset=True),
-    "null": reply(200, {"ok": True, "data": None}),
     "text": reply(200, {"ok": True, "data": "\x1b[31menabled"}),
-    "list": reply(200, {"ok": True, "data": []}),
     "contradiction": reply(200, {"ok": True, "data": {}, "error": {}}),
 }
 

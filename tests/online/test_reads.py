@@ -90,12 +90,6 @@ def test_a_changed_meta_is_reported_and_never_adopted(
     assert (error["check"], f"{where}: " in error["got"]) == ("PIN-DEPLOYMENT", True)
 
 
-def test_a_contract_that_is_gone_is_reported(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    document = steps.meta() | {"addresses": {"usdc": steps.meta()["addresses"]["usdc"]}}
-    assert ask(told(document, "/v2/meta"), "meta") == 3
-    assert "contracts.tradingStorage: nothing" in " ".join(capsys.readouterr().err.split())
-
-
 # ---- pairs -----------------------------------------------------------------------------------------------------------
 
 
@@ -105,17 +99,6 @@ def test_the_pairs_are_listed_against_the_pinned_ones(ask: Ask, capsys: pytest.C
     assert lines[1].split() == ["0", "BTC/USD", "ordinary", "1", "to", "100"]
     assert lines[3].endswith("not as pinned")
     assert lines[6].endswith("close only, not as pinned")
-
-
-def test_what_a_pair_does_not_tell_is_not_told(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    listed = [{}, {"index": 0, "symbol": "BTC/USD"}, {"index": "x", "symbol": 5, "isPnl": "no", "leverages": []}, 7]
-    assert ask(told(listed, "/v2/pairs"), "pairs", "--json") == 0
-    pairs = json.loads(capsys.readouterr().out)["pairs"]
-    assert [(pair["number"], pair["name"], pair["kind"], pair["leverages"]) for pair in pairs] == [
-        (NOT_TOLD, NOT_TOLD, NOT_TOLD, NOT_TOLD),
-        ("0", "BTC/USD", NOT_TOLD, NOT_TOLD),
-        (NOT_TOLD, NOT_TOLD, NOT_TOLD, NOT_TOLD),
-    ]
 
 
 # ---- positions -------------------------------------------------------------------------------------------------------
@@ -142,19 +125,6 @@ def test_positions_and_orders_are_shown_human_and_raw(ask: Ask, capsys: pytest.C
         "slippage                 1 % (raw 10000000000)",
     ):
         assert line in text, line
-
-
-def test_the_trader_is_asked_for_by_his_checksummed_address(ask: Ask) -> None:
-    assert ask(told(positions(), "/v2/positions"), "positions", TREASURY.lower()) == 0
-    assert [seen.target for seen in ask.seen] == [f"/b/v2/positions?trader={TREASURY}"]  # type: ignore[attr-defined]
-
-
-def test_json_holds_the_reply_word_for_word_beside_what_was_read(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ask(told(positions(), "/v2/positions"), "positions", TREASURY, "--json") == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["reply"] == positions()
-    collateral = document["positions"][0]["collateral"]
-    assert collateral == {"raw": "1000000000", "text": "1000 USDC (raw 1000000000)"}
 
 
 def test_a_list_that_is_missing_is_not_an_empty_one(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
@@ -189,13 +159,6 @@ def test_a_nonce_is_used_or_not_or_nobody_tells(
 ) -> None:
     assert ask(told(data, "/v2/nonce"), "nonce", TREASURY, "7") == 0
     assert shown(capsys).splitlines()[1].split(None, 1) == ["used", text]
-
-
-@pytest.mark.parametrize("space", ["trading", "referral"])
-def test_a_nonce_is_asked_for_without_a_member_that_the_specification_does_not_name(ask: Ask, space: str) -> None:
-    assert ask(told({"used": False}, "/v2/nonce"), "nonce", TREASURY, "7", "--space", space) == 0
-    [seen] = ask.seen  # type: ignore[attr-defined]
-    assert seen.target == f"/b/v2/nonce?trader={TREASURY}&check=7"
 
 
 LIVE = {"isEnabled": True, "expiry": "4102444800", "canSignIntents": True, "canDelegatedAction": True}
@@ -235,14 +198,6 @@ def test_a_delegation_is_judged_and_not_only_shown(
     ]
 
 
-def test_a_delegation_is_shown_with_what_is_not_told(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    data = {"isEnabled": True, "expiry": "1806451200", "canSignIntents": False}
-    assert ask(told(data, "/v2/reads/delegation"), "delegation", TREASURY, DESK) == 0
-    assert [line.split("  ")[-1].strip() for line in shown(capsys).splitlines()[2:6]] == [
-        "yes", "2027-03-31 00:00:00 UTC (unix s 1806451200)", NOT_TOLD, "no",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("expiry", "row"),
     [
@@ -252,11 +207,7 @@ def test_a_delegation_is_shown_with_what_is_not_told(ask: Ask, capsys: pytest.Ca
     ],
 )
 def test_the_operator_s_node_is_asked_of_a_delegate_too(
-    ask: Ask,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    expiry: int | None,
-    row: str,
+    ask: Ask, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, expiry: int | None, row: str
 ) -> None:
     names_nobody = told(LIVE, "/v2/reads/delegation")
     answer: object = Failure(3, "reverted", "0x") if expiry is None else f"0x{expiry:064x}"
@@ -270,33 +221,15 @@ def test_the_operator_s_node_is_asked_of_a_delegate_too(
     assert "by the service's word alone" in " ".join(err.split())
 
 
-def test_a_position_s_moment_in_milliseconds_is_shown_as_one(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    trade = {"trader": TREASURY, "pairIndex": 0, "index": 0, "timestamp": "1789000000007"}
-    assert ask(told({"trades": [{"trade": trade}], "orders": []}, "/v2/positions"), "positions", TREASURY) == 0
-    assert "2026-09-10 00:26:40 UTC (unix ms 1789000000007)" in " ".join(shown(capsys).split())
-
-
-def test_a_relayed_transaction_is_read_by_its_hash(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
-    data = {"hash": HASH, "status": "reverted", "blockNumber": 17, "code": "WrongSl"}
-    assert ask(told(data, f"/v2/relay/{HASH}"), "relay", HASH.upper().replace("0X", "0x")) == 0
-    text = shown(capsys)
-    assert ("reverted" in text, "17" in text, "WrongSl" in text, HASH in text) == (True, True, True, True)
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (("positions", "0x1"), "not an address"),
         (("positions", TREASURY[:-1] + "0"), "case do not match"),
-        (("delegation", TREASURY, "desk"), "not an address"),
-        (("nonce", "me", "1"), "not an address"),
         (("nonce", TREASURY, "-1"), "whole number"),
-        (("nonce", TREASURY, "0x1"), "whole number"),
-        (("nonce", TREASURY, "007"), "whole number"),
         (("nonce", TREASURY, str(2**256)), "whole number"),
         (("nonce", TREASURY, "1", "--space", "twap"), "--space"),
         (("relay", "0xabc"), "not a transaction hash"),
-        (("relay", HASH[2:]), "not a transaction hash"),
         (("ready", "--builder", "http://a", "--deployment", "venue"), "two builders"),
     ],
 )
@@ -349,23 +282,6 @@ def test_ready_takes_the_fetched_deployments_builder(ask: Ask, capsys: pytest.Ca
     assert "down" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
-    ("told", "said"),
-    [
-        ({"ok": True, "chainId": 31337}, "ok true, chainId 31337"),
-        ({"ok": False, "why": "late"}, "ok false, why late"),
-        (True, "true"),
-        ([1, None], "[1, null]"),
-    ],
-)
-def test_ready_says_in_words_what_a_component_tells(
-    ask: Ask, capsys: pytest.CaptureFixture[str], told: object, said: str
-) -> None:
-    answer = reply(200, {"ok": True, "data": {"ready": True, "components": {"rpc": told}}})
-    assert ask({"GET /b/ready": [answer]}, "ready") == 0
-    assert capsys.readouterr().out == f"ready\n  {'rpc':<24} {said}\n"
-
-
 # ---- the reader ------------------------------------------------------------------------------------------------------
 
 ODD: tuple[object, ...] = (None, 1.5, "1.5", "", "0x1", "01", "-", "1e3", "+1", [], {}, True, "9" * 79, "٣")
@@ -391,11 +307,3 @@ def test_a_number_in_another_form_is_not_told(column: Column, value: object) -> 
 @pytest.mark.parametrize("source", [None, [], "x", 5, {}, {"trade": []}, {"trade": None, "order": 1}])
 def test_a_reply_without_the_members_tells_nothing(columns: Sequence[Column], source: object) -> None:
     assert {row.text for row in values_read(source, columns)} == {NOT_TOLD}
-
-
-def test_an_integer_is_read_whether_it_comes_as_text_or_number() -> None:
-    price = next(column for column in POSITION_COLUMNS if column.path == "trade.openPrice")
-    texts = {
-        values_read({"trade": {"openPrice": value}}, [price])[0].text for value in (32005000000000, "32005000000000")
-    }
-    assert texts == {"3200.5 USD (raw 32005000000000)"}

@@ -12,9 +12,6 @@ from airlock_online.delivery.chain_evidence import NONCE_BITMAP
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.venue.venue_state import set_up
 from online.online_command import CLOSE, CODE, TRIGGER, TWAP, OnlineCommand
-from online.test_delivering_commands import machine, services
-
-__all__ = ["machine", "services"]
 
 NOTE = ("--note", "seen filled at the venue", "--by", "Ada")
 

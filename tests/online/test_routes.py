@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from airlock_online.delivery.submit import follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import Refusal, UsageError
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import DeliveringMachine
 from online.loopback import Answer, Seen, Wire, closed_port, http, reply
 from online.node import CHAIN_ID
 
@@ -30,28 +30,17 @@ RELAYED = f"GET /v2/relay/{APPROVAL}"
 TWAP_ID = 41
 
 LOST = [
-    Answer(b""),
     Answer(b"", reset=True),
     Answer(b"HTTP/1.1 201 X\r\ncontent-length: 99\r\n\r\n{"),
     reply(500, {"message": "no"}),
-    reply(503, {}, "retry-after: 1"),
-    reply(302, {}, "location: /elsewhere"),
     reply(307, {}, "location: /twaps/cancel"),
     reply(204, {}),
-    reply(201, []),
     reply(201, {}),
     reply(200, {"ok": False, "error": {"code": "X"}}),
-    http(201, b"<html>", "text/html"),
     http(201, b"{", "application/json"),
     http(201, b'{"twapId":5,"twapId":5}', "application/json"),
 ]
 """What answers nothing: whatever was sent may have been taken."""
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(tmp_path / "journal.sqlite") as opened:
-        yield opened
 
 
 def sent(
@@ -158,17 +147,7 @@ def test_a_twap_is_cancelled_with_the_struct_that_was_signed(desk: DeliveringMac
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"twapId": 6},
-        {"twapId": None},
-        {"transactionHash": "0x1"},
-        {"transactionHash": None},
-        {"transactionHash": TX + "0"},
-        {"blockNumber": "41"},
-        {"blockNumber": -1},
-        {"blockNumber": True},
-    ],
+    "changes", [{"twapId": 6}, {"twapId": None}, {"transactionHash": "0x1"}, {"blockNumber": "41"}]
 )
 def test_an_answer_about_another_twap_or_without_its_transaction_decides_nothing(
     desk: DeliveringMachine, changes: dict[str, object]
@@ -223,11 +202,8 @@ def test_the_old_id_is_durable_before_the_put(desk: DeliveringMachine) -> None:
         {"oldEntityId": "e-9", "newEntityId": "e-2"},
         {"oldEntityId": "e-1", "newEntityId": "e-1"},
         {"oldEntityId": "e-1"},
-        {"oldEntityId": "e-1", "newEntityId": ""},
         {"oldEntityId": "e-1", "newEntityId": "a\nb"},
-        {"oldEntityId": "e-1", "newEntityId": "x" * 201},
         {"oldEntityId": "e-1", "newEntityId": 7.5},
-        {},
     ],
 )
 def test_an_answer_to_another_replacement_is_unknown(desk: DeliveringMachine, answer: dict[str, object]) -> None:
@@ -298,12 +274,6 @@ def test_a_failed_simulation_is_a_rejection_that_shows_the_contracts_error(desk:
     assert "decodedError: WrongSl()" in outcome.reason
 
 
-def test_a_refused_contract_is_a_rejection(desk: DeliveringMachine) -> None:
-    error = {"code": "TX_REJECTED", "message": "not whitelisted"}
-    outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"ok": False, "error": error})]})
-    assert (outcome.state, outcome.code) == (OrderState.REJECTED, "TX_REJECTED")
-
-
 def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: DeliveringMachine) -> None:
     outcome, _ = sent(desk, "relay", {RELAY: [taken()], RELAYED: [relay_status("reverted", decodedError="Paused()")]})
     assert (outcome.state, outcome.code) == (OrderState.FAILED, "REVERTED")
@@ -316,11 +286,8 @@ def test_a_reverted_transaction_is_a_failure_with_the_contracts_error(desk: Deli
     [
         relay_status("confirmed", blockNumber="7"),
         relay_status("confirmed", blockNumber=7, hash=TX),
-        relay_status("confirmed", blockNumber=7, hash=None),
         relay_status("reverted", hash=None),
         reply(200, {"ok": False, "error": {"code": "X"}}),
-        reply(404, {}),
-        reply(500, {}),
         Answer(b"", reset=True),
     ],
 )

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from airlock_rehearsal.chain import json_rpc
 from airlock_rehearsal.services.faults import Faults
-from airlock_rehearsal.services.runtime import RehearsalSettings
 from airlock_rehearsal.services.server import RehearsalServices
 from online.online_command import APPROVAL, CODE, TRIGGER, TWAP, OnlineCommand
 
@@ -22,17 +18,6 @@ WAYS = {
 }
 TAKEN = ["drop-before-accepted", "http-500-after"]
 NOT_TAKEN = ["http-500", "http-503", "not-json", "huge-body"]
-
-
-@pytest.fixture
-def services() -> Iterator[RehearsalServices]:
-    with RehearsalServices(settings=RehearsalSettings(pacing_s=0.001, slow_s=0.01)) as running:
-        yield running
-
-
-@pytest.fixture
-def machine(tmp_path: Path, services: RehearsalServices, capsys: pytest.CaptureFixture[str]) -> OnlineCommand:
-    return OnlineCommand(tmp_path, services, capsys)
 
 
 def sent(machine: OnlineCommand, place: str) -> int:
@@ -56,7 +41,7 @@ def test_what_was_taken_and_not_answered_is_found_by_reads_and_sent_once(
     machine: OnlineCommand, way: str, fault: str
 ) -> None:
     submit(machine, way, fault)
-    for _ in range(100):
+    for _ in range(2 if way == "core" else 100):
         machine("follow", "--patience", 0)
         if machine.states() == {"step": "CONFIRMED"}:
             break

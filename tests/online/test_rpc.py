@@ -117,21 +117,10 @@ def test_a_block_of_another_shape_is_a_service_error(client: Http, answer: objec
         RpcClient(node.url, client).block(16, whole=True)
 
 
-def test_there_may_be_no_such_block(client: Http) -> None:
-    with Node({"eth_getBlockByNumber": None}) as node:
-        assert RpcClient(node.url, client).block("finalized") is None
-
-
 def test_logs_are_asked_for_by_kind_and_topic(client: Http) -> None:
     with Node({"eth_getLogs": [{"address": "0x1"}]}) as node:
         assert RpcClient(node.url, client).logs(1, 2, ["0xa"], "0xb") == [{"address": "0x1"}]
     assert node.asked == [("eth_getLogs", [{"fromBlock": "0x1", "toBlock": "0x2", "topics": [["0xa"], "0xb"]}])]
-
-
-@pytest.mark.parametrize("odd", [None, {}, ["0x1"]])
-def test_logs_of_another_shape_are_a_service_error(client: Http, odd: object) -> None:
-    with Node({"eth_getLogs": odd}) as node, pytest.raises(ServiceError):
-        RpcClient(node.url, client).logs(1, 2, ["0xa"], "0xb")
 
 
 def test_the_fee_covers_a_base_fee_that_doubles(client: Http) -> None:
@@ -150,13 +139,6 @@ def test_without_a_fee_history_the_newest_block_tells_the_base_fee(client: Http,
     assert ("eth_getBlockByNumber", ["latest", False]) in node.asked
 
 
-@pytest.mark.parametrize("block", [None, {}, [], {"baseFeePerGas": None}, {"baseFeePerGas": 5}])
-def test_without_any_base_fee_there_is_none(client: Http, block: object) -> None:
-    answers = {"eth_feeHistory": MISSING, "eth_getBlockByNumber": block}
-    with Node(answers) as node, pytest.raises(ServiceError, match="eth_getBlockByNumber"):
-        RpcClient(node.url, client).fees()
-
-
 def test_without_a_priority_fee_of_the_node_it_is_asked_for_by_hand(client: Http) -> None:
     with Node({"eth_maxPriorityFeePerGas": MISSING}) as node:
         with pytest.raises(RpcError) as caught:
@@ -166,8 +148,7 @@ def test_without_a_priority_fee_of_the_node_it_is_asked_for_by_hand(client: Http
 
 
 @pytest.mark.parametrize(
-    ("given", "asked"),
-    [({"priority_wei": 5}, ["eth_feeHistory"]), ({"most_wei": 9}, ["eth_maxPriorityFeePerGas"])],
+    ("given", "asked"), [({"priority_wei": 5}, ["eth_feeHistory"]), ({"most_wei": 9}, ["eth_maxPriorityFeePerGas"])]
 )
 def test_a_fee_by_hand_is_not_asked_for(client: Http, given: dict[str, int], asked: list[str]) -> None:
     with Node() as node:
@@ -207,32 +188,21 @@ def test_a_receipt_is_there_once_a_block_has_it(client: Http, told: object, expe
 
 NONSENSE = {
     "a page": http(200, b"<html>", "text/html"),
-    "no type": http(200, b"{}", ""),
-    "half": http(200, b'{"jsonrpc": "2.0", "id": 1, "result": "0x1"'),
     "two documents": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1"}{}'),
     "the same member twice": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}'),
     "a list": reply(200, [{"jsonrpc": "2.0", "id": 1, "result": "0x1"}]),
-    "a number": reply(200, 1),
     "version 1": reply(200, {"id": 1, "result": "0x1"}),
     "another id": result("0x1", 2),
     "an id as text": result("0x1", "1"),
-    "an id that is true": result("0x1", True),
     "no id": reply(200, {"jsonrpc": "2.0", "result": "0x1"}),
-    "no result": reply(200, {"jsonrpc": "2.0", "id": 1}),
     "an error without a code": failing({"message": "no"}),
-    "an error that is a text": failing("no"),
-    "a code that is a text": failing({"code": "3", "message": "no"}),
     "null": result(None),
     "a decimal": result("1"),
     "a JSON number": result(1),
-    "true": result(True),
     "a leading zero": result("0x01"),
-    "no digits": result("0x"),
-    "a sign": result("-0x1"),
     "no hex": result("0xg"),
     "beyond 256 bits": result("0x1" + "0" * 64),
     "500": http(500, b"oops", "text/plain"),
-    "503 as JSON": reply(503, {"ok": False}),
     "a redirect": http(302, b"", "text/plain", "location: http://127.0.0.1:9/"),
     "too large": http(200, b'{"x":"' + b"a" * MAX_REPLY_BYTES + b'"}'),
     "cut": Answer(b"HTTP/1.1 200 X\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{"),
@@ -253,16 +223,11 @@ def test_nonsense_is_a_service_error_and_is_not_asked_again(client: Http, answer
     "told",
     [
         RECEIPT | {"transactionHash": "0x" + "cd" * 32},
-        RECEIPT | {"transactionHash": None},
         RECEIPT | {"status": None},
         RECEIPT | {"status": "0x2"},
-        RECEIPT | {"status": True},
         RECEIPT | {"blockNumber": "16"},
-        RECEIPT | {"logs": {}},
         RECEIPT | {"logs": ["0x"]},
         {"transactionHash": HASH, "blockNumber": "0x10", "root": "0x"},
-        [],
-        "pending",
     ],
 )
 def test_a_receipt_that_cannot_be_read_is_no_outcome(client: Http, told: object) -> None:
@@ -302,14 +267,11 @@ def test_what_a_call_returns_is_bytes(client: Http, told: object) -> None:
     ("data", "read"),
     [
         (None, ""),
-        ("0x", ""),
         ("0xC5723B51", "0xc5723b51"),
         ("Reverted 0xc5723b51", "0xc5723b51"),
         ({"data": "0xc5723b51"}, "0xc5723b51"),
         ({"data": {"data": "0xc5723b51"}}, "0xc5723b51"),
         ("0xabc", ""),
-        ("nothing", ""),
-        (["0xab"], ""),
     ],
 )
 def test_a_revert_keeps_its_data_in_whatever_form_the_node_wraps_it(client: Http, data: object, read: str) -> None:
@@ -340,14 +302,9 @@ def test_what_the_node_says_cannot_act_on_the_terminal(client: Http) -> None:
 
 
 def test_nothing_is_sent_where_nobody_listens(client: Http) -> None:
-    with pytest.raises(NotSent, match="nothing was sent"):
-        RpcClient(f"http://127.0.0.1:{closed_port()}", client).send_raw_transaction(RAW)
-
-
-def test_a_reset_after_the_request_is_not_known_to_be_unsent(client: Http) -> None:
-    with pytest.raises(ServiceError) as caught:
-        asked(client, Answer(b"", reset=True), lambda node: node.send_raw_transaction(RAW))
-    assert not isinstance(caught.value, NotSent)
+    with pytest.raises(NotSent, match="nothing was sent") as caught:
+        RpcClient(f"http://127.0.0.1:{closed_port()}{SECRET}", client).send_raw_transaction(RAW)
+    assert "do-not-show-me" not in str(caught.value)
 
 
 def test_a_node_that_asks_to_wait_is_not_asked_again(client: Http) -> None:
@@ -374,12 +331,6 @@ def test_an_access_key_in_the_address_is_never_shown(client: Http, answer: Answe
     assert not {"do-not-show-me", "nor-me"} & set(shown.replace("=", "/").replace("?", "/").split("/"))
 
 
-def test_an_access_key_is_not_shown_when_nobody_listens(client: Http) -> None:
-    with pytest.raises(NotSent) as caught:
-        RpcClient(f"http://127.0.0.1:{closed_port()}{SECRET}", client).chain_id()
-    assert "do-not-show-me" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     "url",
     ["", "node", "//node", "ftp://node", "file:///etc/passwd", "http://", "http://user:word@node", "http://user@node",
@@ -398,16 +349,12 @@ def test_what_is_no_plain_address_is_refused(client: Http, url: str) -> None:
     ("data", "told"),
     [
         ("", "it gave no reason"),
-        ("0x", "it gave no reason"),
         ("0x08c379a0" + f"{32:064x}{3:064x}" + b"hey".hex().ljust(64, "0"), "it says: hey"),
         ("0x08c379a0" + f"{32:064x}{4:064x}" + b"a\x1b\r\n".hex().ljust(64, "0"), "it says: a\\u{1b}\\u{d}\\u{a}"),
-        ("0x08c379a0", "a reason that cannot be read"),
         ("0x08c379a0" + f"{64:064x}{3:064x}" + b"hey".hex().ljust(64, "0"), "a reason that cannot be read"),
         ("0x4e487b71" + f"{0x11:064x}", "panic 0x11: an arithmetic overflow"),
         ("0x4e487b71" + f"{0x77:064x}", "panic 0x77: a code that Solidity does not list"),
         ("0x12345678", "an error that Airlock does not know, selector 0x12345678"),
-        ("0xzz", "it gave no reason"),
-        ("0x12", "an error that Airlock does not know"),
     ],
 )
 def test_revert_data_are_read_into_words(data: str, told: str) -> None:

@@ -14,16 +14,13 @@ from eth_account import Account
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import ChainReceipt, RpcCall, RpcClient, RpcError
-from airlock_online.preparing.gas_and_fees import ByHand, gas_and_fees_of, reason
+from airlock_online.preparing.gas_and_fees import reason
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.program import run
-from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, transaction_hash
 from online.rehearsal.services_client import DELEGATE, PROMPT, TRADER
-from shared.world import DEPLOYMENT_TEXT
 
 ANVIL = Path(__file__).parents[2] / ".tools/node/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 ANVIL_CHAIN = 31337
@@ -148,45 +145,12 @@ def test_a_transaction_goes_through_anvil_under_the_hash_that_was_computed_here(
     assert node.transaction_count(RICH.address) == before + 1
 
 
-def test_anvil_has_no_receipt_for_what_it_never_saw(node: RpcClient) -> None:
-    assert node.receipt("0x" + "00" * 31 + "01") is None
-
-
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
-        ({"nonce": 0}, "nonce too low"),
-        ({"gas": 20_000}, "gas"),
-        ({"maxFeePerGas": 1, "maxPriorityFeePerGas": 0}, "fee"),
-    ],
-)
-def test_what_anvil_refuses_is_known_to_be_refused(node: RpcClient, changes: dict[str, int], told: str) -> None:
-    first, _ = transfer(node)
-    node.send_raw_transaction(first)
-    raw, _ = transfer(node, **changes)
-    with pytest.raises(RpcError, match=told):
-        node.send_raw_transaction(raw)
-
-
 @pytest.mark.parametrize("ask", [RpcClient.estimate_gas, RpcClient.call], ids=["estimate", "call"])
 def test_anvils_reverts_carry_their_data(node: RpcClient, ask: Callable[[RpcClient, RpcCall], object]) -> None:
     with pytest.raises(RpcError) as caught:
         ask(node, RpcCall(RICH.address, REVERTING, "0x"))
     assert (caught.value.number, caught.value.data) == (3, "0x12345678")
     assert "selector 0x12345678" in reason(caught.value.data)
-
-
-def test_a_method_that_anvil_does_not_have_is_an_error_of_the_node(node: RpcClient) -> None:
-    with pytest.raises(RpcError) as caught:
-        node._ask("eth_noSuchMethod", [])
-    assert caught.value.number in (-32601, -32602)
-
-
-def test_anvil_serves_another_chain_than_the_pinned_one(anvil: str, client: Http) -> None:
-    pinned: Deployment = parse_deployment(DEPLOYMENT_TEXT.encode())
-    with pytest.raises(Refusal, match="not on the chain") as caught:
-        gas_and_fees_of(pinned, ByHand(), anvil, client)
-    assert (caught.value.got, caught.value.expected) == ("chain id 31337", "chain id 84532")
 
 
 # ---- what is prepared is executed ------------------------------------------------------------------------------------

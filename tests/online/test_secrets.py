@@ -81,9 +81,11 @@ def longest_shown(secret: str, text: str) -> int:
     return longest
 
 
-@pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize(("way", "status"), [("twap", 400), ("relay", 400), ("batched-market", 400), ("relayer", 500)])
+@pytest.mark.parametrize(
+    ("way", "status", "as_json"),
+    [("twap", 400, False), ("relay", 400, True), ("batched-market", 400, True), ("relayer", 500, False)],
+)
 def test_what_a_service_echoes_is_nowhere(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], way: str, status: int, form: str, as_json: bool
 ) -> None:

@@ -6,24 +6,8 @@ from airlock_online.cli.delivery_context import OutcomeSummary, tally_lines
 from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import ExitCode
 from online.online_command import CLOSE, CODE, OnlineCommand
-from online.test_delivering_commands import machine, services
-
-__all__ = ["machine", "services"]
 
 DONE, UNKNOWN = ExitCode.DONE, ExitCode.UNKNOWN
-
-
-def test_one_order_has_no_tally() -> None:
-    assert list(tally_lines([])) == list(tally_lines([OutcomeSummary("sell", "UNKNOWN", 2, UNKNOWN)])) == []
-
-
-def test_what_ended_well_is_counted_and_nobody_is_asked_for() -> None:
-    told = [
-        OutcomeSummary("a", "FILLED", 0, DONE),
-        OutcomeSummary("b", "CONFIRMED", 0, DONE),
-        OutcomeSummary("c", "FILLED", 0, DONE),
-    ]
-    assert list(tally_lines(told)) == ["3 orders: 1 CONFIRMED, 2 FILLED."]
 
 
 def test_what_is_open_wrong_or_odd_is_named() -> None:

@@ -104,29 +104,17 @@ def test_a_struct_that_no_contract_call_executes_is_not_sent_so(way: str) -> Non
         (reply(503, {"code": BUSY_WORD}), OrderState.REJECTED),
         (reply(503, {"error": {"code": BUSY_WORD}}), OrderState.REJECTED),
         (reply(503, {"code": f"{BUSY_WORD} "}), OrderState.UNKNOWN),
-        (reply(503, {"code": BUSY_WORD.lower()}), OrderState.UNKNOWN),
         (reply(503, {"a": {"b": {"code": BUSY_WORD}}}), OrderState.UNKNOWN),
-        (reply(503, [BUSY_WORD]), OrderState.UNKNOWN),
         (reply(503, {"message": "Service Unavailable"}), OrderState.UNKNOWN),
         (http(503, b"<html>503 Service Temporarily Unavailable</html>", "text/html"), OrderState.UNKNOWN),
-        (http(503, BUSY_WORD.encode(), "text/plain"), OrderState.UNKNOWN),
-        (http(503, b'{"code": "' + BUSY_WORD.encode(), "application/json"), OrderState.UNKNOWN),
         (reply(500, {"code": BUSY_WORD}), OrderState.UNKNOWN),
-        (reply(502, {"code": BUSY_WORD}), OrderState.UNKNOWN),
-        (reply(504, {"code": BUSY_WORD}), OrderState.UNKNOWN),
         (reply(200, {"code": BUSY_WORD}), OrderState.UNKNOWN),
-        (reply(302, {}, "location: https://other.example/relays"), OrderState.UNKNOWN),
         (reply(307, {}, "location: https://other.example/relays"), OrderState.UNKNOWN),
-        (reply(200, {}), OrderState.UNKNOWN),
         (reply(200, {"requestId": ""}), OrderState.UNKNOWN),
-        (reply(200, {"requestId": -1}), OrderState.UNKNOWN),
         (reply(200, {"requestId": True}), OrderState.UNKNOWN),
-        (reply(200, {"requestId": {"a": 1}}), OrderState.UNKNOWN),
         (reply(200, {"ok": False, "requestId": "r-1"}), OrderState.UNKNOWN),
         (reply(400, {"code": "VALIDATION_ERROR"}), OrderState.REJECTED),
         (reply(409, {"code": "CONFLICT"}), OrderState.UNKNOWN),
-        (reply(408, {"code": BUSY_WORD}), OrderState.UNKNOWN),
-        (Answer(b"", reset=True), OrderState.UNKNOWN),
     ],
 )
 def test_nothing_was_taken_by_the_relayer_s_own_word_alone(tmp_path: Path, answer: Answer, state: OrderState) -> None:
@@ -162,28 +150,19 @@ RECEIPT = {"transactionHash": TX, "status": 1}
     [
         {"requestId": "r-1", "status": "Inflight", "receipt": RECEIPT, "blockNumber": 8},
         DONE,
-        DONE | {"receipt": {}},
-        DONE | {"receipt": None},
         DONE | {"receipt": RECEIPT},
         DONE | {"receipt": {"transactionHash": "0x1", "status": 1}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT, "blockNumber": "8"},
         DONE | {"receipt": RECEIPT | {"status": 0}, "blockNumber": 8},
-        DONE | {"receipt": RECEIPT | {"status": "0x0"}, "blockNumber": 8},
-        DONE | {"receipt": RECEIPT | {"status": False}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT | {"status": "reverted"}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT | {"revertReason": "no"}, "blockNumber": 8},
         DONE | {"receipt": RECEIPT, "blockNumber": 8, "failureReason": "no"},
         DONE | {"receipt": RECEIPT, "blockNumber": 8, "requestId": "r-2"},
         {"status": "Finalised", "receipt": RECEIPT, "blockNumber": 8},
         {"requestId": "r-1", "status": "Failed"},
-        {"requestId": "r-1", "status": "Failed", "receipt": RECEIPT, "blockNumber": 8},
         {"requestId": "r-1", "status": "FINALISED", "receipt": RECEIPT, "blockNumber": 8},
         {"requestId": "r-1", "receipt": RECEIPT, "blockNumber": 8},
-        {"requestId": "r-1", "status": True, "receipt": RECEIPT, "blockNumber": 8},
-        [DONE],
-        reply(500, DONE),
         reply(302, {}, "location: https://other.example/relays/r-1"),
-        http(200, b"Finalised", "text/plain"),
     ],
 )
 def test_no_word_of_it_ends_what_was_not_executed(tmp_path: Path, told: object, node: bool) -> None:
@@ -253,7 +232,7 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
 
 # ---- hostile files ---------------------------------------------------------------------------------------------------
 
-MUTATIONS = draws(120, 300)
+MUTATIONS = draws(60, 300)
 OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 WAYS = ("relayer", "twap", "core-api-post", "core-api-put", "relay", "batched-market")
 VALUES: tuple[Any, ...] = (

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_online.delivery.event_lines import _SAID, MEMBERS_SHOWN, event_json, event_lines
+from airlock_online.delivery.event_lines import MEMBERS_SHOWN, event_json, event_lines
 from airlock_online.error_codes import ERROR_CODES
-from airlock_online.journal.order_states import KNOWN_TYPES, OrderEvent
+from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.text.safe import columns, is_visible
 from airlock_shared.venue.services import ROUTES
 
@@ -73,23 +73,8 @@ def test_a_code_is_told_with_its_meaning() -> None:
     assert f"code SPREAD_BLOCKED: {ERROR_CODES['SPREAD_BLOCKED'].meaning}" in text_of(shown)
 
 
-def test_a_code_that_nobody_knows_is_told_alone() -> None:
-    assert f"      {'code':<22} NEW_CODE" in lines("Error", {"code": "NEW_CODE"})
-
-
 def test_a_message_never_gets_the_meaning_of_a_code() -> None:
     assert f"      {'message':<22} NO_PRICE" in lines("Error", {"code": "", "message": "NO_PRICE"})
-
-
-@pytest.mark.parametrize("kind", sorted(KNOWN_TYPES))
-def test_every_known_type_says_what_it_means(kind: str) -> None:
-    assert "does not know" not in text_of(lines(kind, {}))
-
-
-@pytest.mark.parametrize("kind", sorted(_SAID))
-def test_the_first_line_of_a_known_event_is_one_line(kind: str) -> None:
-    assert len(lines(kind, {})) == 1
-    assert len(lines(kind, {"willRetry": False, "code": "STREAM_TIMEOUT"})[0]) <= 80
 
 
 def test_an_unknown_type_says_that_it_ends_nothing() -> None:
@@ -132,26 +117,15 @@ HOSTILE = [
     {"message": "\x1b[2J\x1b]0;gone\x07"},
     {"message": "done\n    2026-09-21 14:13:20 UTC    4  MarketOrderExecuted: filled"},
     {"message": "\u202egnol"},
-    {"message": "e\u0301\u200b\ufeff"},
-    {"message": "word " * 5_000},
     {"message": "x" * 100_000},
     {"message": "漢" * 300},
-    {"\x1b[31mname": "1"},
-    {"n" * 5_000: "1"},
     {"名" * 30: "漢" * 60},
     {"\u202e" * 300: HASH},
-    {"price": "9" * 10_000},
     {"price": int("9" * 300)},
-    {"price": "٣"},
     {"price": "--1"},
-    {"price": "-"},
     {"price": True},
-    {"price": None},
     {"timestamp": "9" * 70},
-    {"timestamp": -1},
-    {"t": ["no", "trade"]},
     {"t": {"\n": {"deep": ["\x00"]}}},
-    {"code": ["NO_PRICE"]},
     {"code": {"x": "\u2028"}},
     {"transactionHash": "0x" + "\x1b" * 64},
     {"value": 10**4000},
@@ -204,13 +178,6 @@ def test_the_json_has_the_payload_as_it_came_and_what_it_means() -> None:
         "meaning": ERROR_CODES["NO_PRICE"].meaning,
         "do": ERROR_CODES["NO_PRICE"].do,
     }
-
-
-@pytest.mark.parametrize("code", ["STREAM_TIMEOUT", "NEW_CODE", None, 7])
-def test_the_json_says_terminal_for_no_end_of_view_and_meaning_for_known_codes_alone(code: object) -> None:
-    told = event_json(OrderEvent(3, "Error", {"code": code}), now_ms=NOW)
-    assert told["terminal"] is (code != "STREAM_TIMEOUT")
-    assert ("meaning" in told) is (code == "STREAM_TIMEOUT")
 
 
 ENDINGS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,9 @@ ELSEWHERE = [
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(tmp_path / "journal.sqlite") as opened:
-        opened.world = opened.world._replace(patience_s=0)
-        yield opened
+def desk(desk: DeliveringMachine) -> DeliveringMachine:
+    desk.world = desk.world._replace(patience_s=0)
+    return desk
 
 
 def aim(desk: DeliveringMachine, way: str, base_url: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +18,14 @@ from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.preparing.prepare import is_built, planned_ask
 from airlock_online.readback.delegates import allowance_on_chain
+from airlock_online.readback.expectations import Scene
 from airlock_online.readback.read_back import read_back
 from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import DeliveringMachine
 from online.loopback import Answer, Wire, reply
 from online.node import CHAIN_ID, Failure, Node
 from online.test_readback import KEY, NOW, TRADER, judged, request
@@ -34,12 +34,6 @@ from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
 from shared.world import deployment, plan, situation
 
 ABSENT = "the services file says that this venue has no endpoint"
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(tmp_path / "journal.sqlite") as opened:
-        yield opened
 
 
 def speech(**tables: Any) -> Speech:
@@ -178,7 +172,7 @@ def approved(fields: dict[str, str], found: int | None) -> Any:
     with Wire({}) as wire, Http() as http:
         asked = request("token-approve", fields, {})
         client = BuilderClient(wire.url, http)
-        read = read_back(asked, (), client, OnlineConfig(), NOW, allowance_on_chain=lambda owner, spender: found)
+        read = read_back(Scene(asked, (), client, OnlineConfig(), NOW, allowance_on_chain=lambda owner, spender: found))
         assert wire.seen == []
     return read[0]
 
@@ -231,7 +225,9 @@ def cancelled(told: object, event: bool = True, places: dict[str, Any] | None = 
     events = (OrderEvent(0, "TwapCancelled", {"twapId": "7", "transactionHash": TX}),) if event else ()
     with Wire({}) as wire, Http() as http:
         asked = request("twap-cancel", {"trader": TRADER, "twapId": "7"}, {})
-        return read_back(asked, events, BuilderClient(wire.url, http), OnlineConfig(), NOW, twap_status=status)[0]
+        return read_back(Scene(asked, events, BuilderClient(wire.url, http), OnlineConfig(), NOW, twap_status=status))[
+            0
+        ]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,7 @@ from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from online.crash.orders import order
-from online.delivering_machine import DeliveringMachine, delivering_machine
+from online.delivering_machine import DeliveringMachine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, reply
 from online.test_chain_evidence import lost
@@ -28,12 +26,6 @@ KEEPER, STORAGE = "0x" + "07" * 20, "0x" + "08" * 20
 ORDER_ID = f"0x{7:064x}"
 REGISTERED = "0x" + keccak256(b"MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)").hex()
 WAYS = ("relayer", "twap", "core-api-post")
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Iterator[DeliveringMachine]:
-    with delivering_machine(tmp_path / "journal.sqlite") as opened:
-        yield opened
 
 
 def nested(delivery: Delivery) -> str:

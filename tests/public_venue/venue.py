@@ -5,7 +5,7 @@ Who wrote it had seen neither Airlock's code nor its rehearsal. It checks what i
 One process, 127.0.0.1 only. One port; the services stand under /builder, /market, /relayer, /twap, /core, and the node under /rpc.
 Choices that what is public leaves open are marked OPEN.
 
-    python venue.py --port 0 [--relay-type2 router|pinned] [--busy N] [--busy-body TEXT] [--flags bool|int]
+    python venue.py --port 0 [--relay-type2 router|pinned] [--strict-nonce]
 """
 import argparse, copy, json, os, sys, threading, time, traceback, uuid, secrets
 from decimal import Decimal, InvalidOperation
@@ -47,9 +47,7 @@ _UPD = ("UpdatePositionSize(address trader,uint256 pairIndex,uint256 index,uint2
         "uint256 leverage)")
 STRUCT_TEXT = {
     "OpenTradeReq": "OpenTradeReq(Trade _t,uint8 _type,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _TRADE,
-    "OpenTradeCoinExposureReq": "OpenTradeCoinExposureReq(Trade _t,uint8 _type,uint256 _coinExposure,uint256 _minLeverage,uint256 _maxLeverage,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _TRADE,
     "CloseTradeReq": "CloseTradeReq(address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,uint256 _amount,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce)",
-    "CloseTradeCoinExposureReq": "CloseTradeCoinExposureReq(address _trader,uint256 _pairIndex,uint256 _index,uint256 _openTimestamp,uint256 _coinExposure,uint256 _wantedPrice,uint256 _deadline,uint256 _nonce)",
     "IncreasePositionSizeReq": "IncreasePositionSizeReq(UpdatePositionSize _updateInfo,uint256 _slippageP,uint256 _deadline,uint256 _nonce)" + _UPD,
     "TpSlReq": "TpSlReq(address trader,uint256 pairIndex,uint256 index,uint8 triggerType,uint256 coinSize,bool buy,uint256 price,int256 percentage,uint256 timestamp,uint256 signTimestamp,uint8 orderType,uint256 nonce)",
     "SetTraderReferralCodeByUserReq": "SetTraderReferralCodeByUserReq(bytes32 _code,address _referee,uint256 _deadline,uint256 _nonce)",
@@ -284,10 +282,6 @@ def c_register_sig(ctx, sig, intent):
     ctx.s.codes[v["_code"]] = owner
 
 
-def c_set_code(ctx, code):
-    ctx.s.adopted[ctx.caller] = code
-
-
 def need_operator(ctx):
     if ctx.sender != OPERATOR.address:
         raise Revert("OnlyOperator")
@@ -313,44 +307,6 @@ def c_open_sig(ctx, sig, intent):
     if t["sl"] and (t["sl"] >= t["openPrice"]) == t["buy"]:
         raise Revert("WrongSl")
     new_order(ctx, kind="open", v=v, owner=owner)
-
-
-def c_open_coin_sig(ctx, sig, intent):
-    need_operator(ctx)
-    v, owner = use_intent(ctx, "OpenTradeCoinExposureReq", sig, intent)
-    if ctx.s.allow.get((owner, STORAGE), 0) < v["_t"]["positionSizeUSDC"]:
-        raise Revert("InsufficientAllowance")
-    new_order(ctx, kind="open", v=v, owner=owner)
-
-
-def c_close_coin_sig(ctx, sig, intent):
-    need_operator(ctx)
-    v, owner = use_intent(ctx, "CloseTradeCoinExposureReq", sig, intent)
-    p = ctx.s.positions.get((owner, v["_pairIndex"], v["_index"]))
-    if not p or p["timestamp"] != v["_openTimestamp"]:
-        raise Revert("PositionMismatch")
-    coins = p["positionSizeUSDC"] * 10 ** 14 // p["openPrice"]
-    if not 0 < v["_coinExposure"] <= coins:
-        raise Revert("WrongExposure")
-    new_order(ctx, kind="close", v=dict(v, _amount=p["initialPosToken"] * v["_coinExposure"] // coins), owner=owner)
-
-
-def c_close_tx(ctx, pair, slot, amount, wanted):
-    p = ctx.s.positions.get((ctx.caller, pair, slot))
-    if not p or not 0 < amount <= p["initialPosToken"]:
-        raise Revert("PositionMismatch")
-    new_order(ctx, kind="close", v={"_pairIndex": pair, "_index": slot, "_amount": amount, "_wantedPrice": wanted}, owner=ctx.caller)
-
-
-def c_open_tx(ctx, t, kind, slip):
-    t = dict(zip([m for _, m in TYPES["OpenTradeReq"]["Trade"]], t))
-    if to_checksum_address(t["trader"]) != ctx.caller:
-        raise Revert("NotTrader")
-    new_order(ctx, kind="open", v={"_t": {**t, "trader": ctx.caller}, "_slippageP": slip}, owner=ctx.caller)
-
-
-def c_cancel_limit(ctx, pair, slot):
-    ctx.result["cancelled"] = (pair, slot)
 
 
 def c_close_sig(ctx, sig, intent):
@@ -429,14 +385,6 @@ def c_update_tpsl(ctx, sig, intent):
     ctx.s.positions[(owner, v["pairIndex"], v["index"])] = dict(p, tp=v["newTp"], sl=v["newSl"])
 
 
-def c_delegated(ctx, trader, inner):
-    trader = to_checksum_address(trader)
-    if ctx.s.delegations.get((trader, ctx.caller), 0) <= ctx.ts:
-        raise Revert("NotDelegate")
-    ctx.caller = trader
-    return run_call(ctx, ROUTER, inner)
-
-
 def v_bitmap(contract):
     def view(ctx, account, word):
         account = to_checksum_address(account)
@@ -459,19 +407,16 @@ def call(contract, sig, fn):
 
 
 for _sig, _fn in (("setDelegateWithSig(bytes,bytes)", c_set_delegate_sig), ("setDelegate(address,uint256)", c_set_delegate),
-                  ("removeDelegate(address)", c_remove_delegate), ("delegatedAction(address,bytes)", c_delegated),
+                  ("removeDelegate(address)", c_remove_delegate),
                   # OPEN: names of the operator's own entry points
                   ("openTradeWithSig(bytes,bytes)", c_open_sig), ("closeTradeMarketWithSig(bytes,bytes)", c_close_sig),
-                  ("openTradeCoinWithSig(bytes,bytes)", c_open_coin_sig), ("closeTradeCoinWithSig(bytes,bytes)", c_close_coin_sig),
-                  ("openTrade((address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256),uint8,uint256)", c_open_tx),
-                  ("closeTradeMarket(uint256,uint256,uint256,uint256)", c_close_tx), ("cancelOpenLimitOrder(uint256,uint256)", c_cancel_limit),
                   ("executeMarketOrder(uint256,uint256)", c_execute), ("twapCancelWithSig(bytes,bytes)", c_twap_cancel),
                   ("twapOpenWithSig(bytes,bytes)", c_twap_open), ("updateTpSlWithSig(bytes,bytes)", c_update_tpsl),
                   ("nonceBitmap(address,uint256)", v_bitmap(ROUTER)),
                   ("multipleDelegations(address,address)", lambda x, a, b: eth_abi.encode(["uint256"], [x.s.delegations.get((to_checksum_address(a), to_checksum_address(b)), 0)]))):
     call(ROUTER, _sig, _fn)
 for _sig, _fn in (("setTraderReferralCodeByUserWithSig(bytes,bytes)", c_set_code_sig), ("registerCodeWithSig(bytes,bytes)", c_register_sig),
-                  ("setTraderReferralCodeByUser(bytes32)", c_set_code), ("nonceBitmap(address,uint256)", v_bitmap(REFERRAL)),
+                  ("nonceBitmap(address,uint256)", v_bitmap(REFERRAL)),
                   ("codeOwners(bytes32)", lambda x, c: eth_abi.encode(["address"], [x.s.codes.get(c, "0x" + "00" * 20)])),
                   ("pendingCodeOwners(bytes32)", lambda x, c: eth_abi.encode(["address"], [x.s.pending_codes.get(c, "0x" + "00" * 20)])),
                   ("isPrivate(bytes32)", lambda x, c: eth_abi.encode(["bool"], [False])),
@@ -579,13 +524,10 @@ class Chain:
 
 
 CHAIN = None
-LOG = []
 
 
 def log(line):
-    line = time.strftime("%H:%M:%S ") + line
-    LOG.append(line)
-    print(line, file=sys.stderr, flush=True)
+    print(time.strftime("%H:%M:%S ") + line, file=sys.stderr, flush=True)
 
 
 def rpc_tx(h, t):
@@ -808,44 +750,6 @@ def b_close(b):
     return intent("CloseTradeReq", v, meta={"pair": PAIRS[pair][0], "pairIndex": pair})
 
 
-def b_open_coin(b):
-    fields(b, ["trader", "side", "collateralUsdc", "leverage", "orderType", "coinExposure", "minLeverage", "maxLeverage"], ["pair", "pairIndex", "slippagePercent", "openPrice", "takeProfit", "stopLoss", *INTENT_OPT])
-    extra = {k: b.pop(k) for k in ("coinExposure", "minLeverage", "maxLeverage")}
-    got = b_open(b)
-    v = decode_intent("OpenTradeReq", bytes.fromhex(got["encodedIntent"][2:]))
-    v.update(_coinExposure=scaled(extra["coinExposure"], PRICE, "coinExposure"), _minLeverage=scaled(extra["minLeverage"], PRICE, "minLeverage"), _maxLeverage=scaled(extra["maxLeverage"], PRICE, "maxLeverage"))
-    return intent("OpenTradeCoinExposureReq", v, meta=got["meta"])
-
-
-def b_close_coin(b):
-    fields(b, ["trader", "tradeIndex", "coinExposure"], ["pair", "pairIndex", "openTimestamp", "expectedPrice", *INTENT_OPT])
-    coin = b.pop("coinExposure")
-    v = decode_intent("CloseTradeReq", bytes.fromhex(b_close({**b, "collateralToCloseUsdc": 1})["encodedIntent"][2:]))
-    v.pop("_amount")
-    return intent("CloseTradeCoinExposureReq", {**v, "_coinExposure": scaled(coin, PRICE, "coinExposure")}, meta={"pairIndex": v["_pairIndex"]})
-
-
-def b_trade_open(b):
-    fields(b, ["trader", "side", "collateralUsdc", "leverage", "orderType"], ["pair", "pairIndex", "slippagePercent", "openPrice", "takeProfit", "stopLoss", "delegate"])
-    b.pop("delegate", None)
-    v = decode_intent("OpenTradeReq", bytes.fromhex(b_open(b)["encodedIntent"][2:]))
-    ty = TYPES["OpenTradeReq"]
-    return unsigned_t(ROUTER, v["_t"]["trader"], "openTrade((address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256),uint8,uint256)",
-                      [abi_type("Trade", ty), "uint8", "uint256"], [to_tuple("Trade", ty, v["_t"]), v["_type"], v["_slippageP"]], {"pairIndex": v["_t"]["pairIndex"]}, "open a trade") | {"value": OPT.fee}
-
-
-def b_trade_close(b):
-    fields(b, ["trader", "tradeIndex", "collateralToCloseUsdc"], ["pair", "pairIndex", "expectedPrice", "openTimestamp", "delegate"])
-    b.pop("delegate", None)
-    v = decode_intent("CloseTradeReq", bytes.fromhex(b_close(b)["encodedIntent"][2:]))
-    return unsigned(ROUTER, v["_trader"], "closeTradeMarket(uint256,uint256,uint256,uint256)", [v["_pairIndex"], v["_index"], v["_amount"], v["_wantedPrice"]], {"pairIndex": v["_pairIndex"]}, "close a trade")
-
-
-def b_limit_cancel(b):   # OPEN: path and fields of this builder
-    fields(b, ["trader", "pairIndex", "orderIndex"])
-    return unsigned(ROUTER, address(b["trader"], "trader"), "cancelOpenLimitOrder(uint256,uint256)", [whole(b["pairIndex"], "pairIndex"), whole(b["orderIndex"], "orderIndex")], {}, "cancel a limit order")
-
-
 def b_tpsl(b):
     fields(b, ["trader", "tradeIndex", "kind", "coinExposure", "side"], ["pair", "pairIndex", "nonce", "triggerType", "price", "percentage", "openTimestamp"])
     pair, trader = pair_of(b), address(b["trader"], "trader")
@@ -926,15 +830,6 @@ def b_delegate_remove(b):
     return unsigned(ROUTER, address(b["trader"], "trader"), "removeDelegate(address)", [address(b["delegate"], "delegate")], {"delegate": b["delegate"]}, "remove a delegate")
 
 
-def b_ref_set_code(b):
-    fields(b, ["caller", "code"])
-    return unsigned(REFERRAL, address(b["caller"], "caller"), "setTraderReferralCodeByUser(bytes32)", [code_of(b["code"])], {"code": b["code"]}, "adopt a code")
-
-
-def flag(x):
-    return (1 if x else 0) if OPT.flags == "int" else x
-
-
 def r_meta(b):
     return {"chainId": CHAIN_ID, "simulator": True, "addresses": ADDR,
             "eip712": {**DOMAINS, "signatureFormat": "65-byte r||s||v, v 27 or 28"},
@@ -944,7 +839,7 @@ def r_meta(b):
 
 
 def r_pairs(b):
-    return [{"index": i, "symbol": s, "isPairListed": flag(True), "closeOnly": flag(False), "isPnlTypeAllowed": flag(pnl), "pairMinLevPosUSDC": "100000000",
+    return [{"index": i, "symbol": s, "isPairListed": True, "closeOnly": False, "isPnlTypeAllowed": pnl, "pairMinLevPosUSDC": "100000000",
              "leverages": {"minLeverage": "20000000000", "maxLeverage": "750000000000", "pnlMinLeverage": "750000000000", "pnlMaxLeverage": "2500000000000"}}
             for i, (s, base, pnl) in enumerate(PAIRS)]
 
@@ -956,8 +851,7 @@ def raw_trade(t):
 def r_positions(b):
     fields(b, ["trader"])
     who = address(b["trader"], "trader")
-    extra = json.loads(OPT.position_extra)
-    return {"trades": [{"trade": {**raw_trade(p), **extra}, "liquidationPrice": str(p["openPrice"] * 9 // 10), "coinExposure": str(p["positionSizeUSDC"] * 10 ** 14 // p["openPrice"])}
+    return {"trades": [{"trade": raw_trade(p), "liquidationPrice": str(p["openPrice"] * 9 // 10), "coinExposure": str(p["positionSizeUSDC"] * 10 ** 14 // p["openPrice"])}
                        for (t, _, _), p in CHAIN.state.positions.items() if t == who], "orders": []}
 
 
@@ -965,7 +859,6 @@ def r_nonce(b):
     fields(b, ["trader", "check"], () if OPT.strict_nonce else ("space", "contract"))
     who, n = address(b["trader"], "trader"), whole(b["check"], "check")
     space = REFERRAL if "referral" in str(b.get("space", b.get("contract", ""))).lower() or b.get("contract") == REFERRAL else ROUTER
-    LOG.append("nonce read: " + json.dumps(b))
     return {"nonce": str(n), "used": (space, who, n) in CHAIN.state.nonces}
 
 
@@ -1001,7 +894,7 @@ def relay_post(b):
             RELAYED[h] = "confirmed" if CHAIN.receipts[h]["ok"] else "reverted"
         except Exception as e:
             log(f"relay: {e}")
-    threading.Timer(1.5, later).start()
+    threading.Timer(0.5, later).start()
     return {"hash": h}
 
 
@@ -1014,9 +907,7 @@ BUILDER = {
     "/v2/intents/open": b_open, "/v2/intents/close": b_close, "/v2/intents/tpsl-partial": b_tpsl, "/v2/intents/twap-cancel": b_twap_cancel,
     "/v2/intents/referral-set-code": b_set_code, "/v2/intents/referral-register-code": b_register, "/v2/intents/delegate-set": b_delegate,
     "/v2/intents/twap-open": b_twap_open, "/v2/intents/tpsl-global": b_update_tpsl,
-    "/v2/intents/open-coin": b_open_coin, "/v2/intents/close-coin": b_close_coin, "/v2/trade/open": b_trade_open, "/v2/trade/close": b_trade_close,
-    "/v2/limit/cancel": b_limit_cancel,
-    "/v2/token/approve": b_approve, "/v2/delegate/set": b_delegate_set, "/v2/delegate/remove": b_delegate_remove, "/v2/referral/set-code": b_ref_set_code,
+    "/v2/token/approve": b_approve, "/v2/delegate/set": b_delegate_set, "/v2/delegate/remove": b_delegate_remove,
 }
 
 RELAYS = {}
@@ -1032,9 +923,6 @@ def hexbytes(x, name):
 
 
 def relays_post(b):
-    if OPT.busy > 0:
-        OPT.busy -= 1
-        raise Bad(503, "busy", OPT.busy_body)
     if set(b) != {"txParams", "wallet"}:
         raise Bad(400, "Bad Request", f"body must have txParams, wallet; got {sorted(b)}")
     t = b["txParams"]
@@ -1066,32 +954,20 @@ def relays_post(b):
 
     def later():
         try:
-            if OPT.relay_fails == "dropped":
-                RELAYS[rid] = {"requestId": rid, "status": "Failed"}
-                return
             h = CHAIN.operate(to, data)
             ok = CHAIN.receipts[h]["ok"]
-            RELAYS[rid] = {"requestId": rid, "status": "Finalised" if ok else "Failed", "receipt": {"transactionHash": h, "status": json.loads(OPT.receipt_status) if ok else "0x0"}}
-            if OPT.relay_fails == "hash":
-                RELAYS[rid]["receipt"]["transactionHash"] = next(x for x in CHAIN.txs if x != h)
-            if OPT.relay_fails == "lies":
-                RELAYS[rid].update(status="Failed")
+            RELAYS[rid] = {"requestId": rid, "status": "Finalised" if ok else "Failed", "receipt": {"transactionHash": h, "status": "0x1" if ok else "0x0"}}
         except Exception as e:
             log(f"relayer: {e}")
             RELAYS[rid] = {"requestId": rid, "status": "Failed"}
-    threading.Timer(2, later).start()
-    if OPT.cut:
-        OPT.cut = 0
-        raise BrokenPipeError
+    threading.Timer(0.5, later).start()
     return {"requestId": rid}
 
 
 # ---- batched market
 EVENTS = {}
-ORDER = {0: ("OpenTradeReq", False), 6: ("OpenTradeReq", True), 1: ("CloseTradeReq", False), 7: ("CloseTradeReq", True),
-         12: ("OpenTradeCoinExposureReq", False), 13: ("OpenTradeCoinExposureReq", True), 15: ("CloseTradeCoinExposureReq", False), 16: ("CloseTradeCoinExposureReq", True)}
-ENTRY = {"OpenTradeReq": "openTradeWithSig(bytes,bytes)", "CloseTradeReq": "closeTradeMarketWithSig(bytes,bytes)",
-         "OpenTradeCoinExposureReq": "openTradeCoinWithSig(bytes,bytes)", "CloseTradeCoinExposureReq": "closeTradeCoinWithSig(bytes,bytes)"}
+ORDER = {0: ("OpenTradeReq", False), 6: ("OpenTradeReq", True), 1: ("CloseTradeReq", False), 7: ("CloseTradeReq", True)}
+ENTRY = {"OpenTradeReq": "openTradeWithSig(bytes,bytes)", "CloseTradeReq": "closeTradeMarketWithSig(bytes,bytes)"}
 
 
 def market_check(b):
@@ -1122,13 +998,13 @@ def market_run(tid, struct, pnl, calldata, v, owner, pair):
     def emit(kind, payload):
         EVENTS[tid].append({"seq": len(EVENTS[tid]), "type": kind, "payload": payload, "at": int(time.time() * 1000)})
     try:
-        time.sleep(0.7)
-        is_open, coin = struct.startswith("Open"), "Coin" in struct
+        time.sleep(0.2)
+        is_open = struct.startswith("Open")
         h = CHAIN.operate(ROUTER, calldata)
         oid = CHAIN.receipts[h]["result"]["orderId"]
         buy = v["_t"]["buy"] if is_open else CHAIN.state.positions[(owner, pair, v["_index"])]["buy"]
         emit("MarketOrderInitiated", {"orderId": oid, "trader": owner, "pairIndex": pair, "open": is_open, "isBuy": buy, "isPnl": pnl, "transactionHash": h})
-        time.sleep(0.7)
+        time.sleep(0.2)
         h = CHAIN.operate(ROUTER, sel("executeMarketOrder(uint256,uint256)") + eth_abi.encode(["uint256", "uint256"], [oid, FEED[pair]]))
         r = CHAIN.receipts[h]["result"]
         if r.get("declined"):
@@ -1137,7 +1013,7 @@ def market_run(tid, struct, pnl, calldata, v, owner, pair):
         t = raw_trade(r["t"])
         t["timestamp"] = r["t"]["timestamp"]
         emit("MarketOrderExecuted", {"orderId": oid, "open": is_open, "price": str(FEED[pair]), "positionSizeUSDC": str(r["size"]), "percentProfit": str(r["profit"]),
-                                     "usdcSentToTrader": str(r["sent"]), "isPnl": pnl, "coinExposure": str(r["size"] * 10 ** 14 // FEED[pair]), "isCoinExposureFixed": coin,
+                                     "usdcSentToTrader": str(r["sent"]), "isPnl": pnl, "coinExposure": str(r["size"] * 10 ** 14 // FEED[pair]), "isCoinExposureFixed": False,
                                      "t": t, "transactionHash": h})
     except Revert as e:
         emit("Error", {"status": "failed", "code": e.name, "message": str(e), "trackingId": tid})
@@ -1261,9 +1137,6 @@ class Handler(BaseHTTPRequestHandler):
     def do_PUT(self):
         self.serve("PUT")
 
-    def do_DELETE(self):
-        self.serve("DELETE")
-
     def serve(self, method):
         u = urlsplit(self.path)
         n = int(self.headers.get("Content-Length") or 0)
@@ -1334,8 +1207,6 @@ class Handler(BaseHTTPRequestHandler):
                 after = int(b["afterSeq"]) if "afterSeq" in b else -1
                 return self.answer(200, {"events": [e for e in EVENTS[tid] if e["seq"] > after]})
         if service == "_venue":      # for the script that plays the ceremonies, no part of the venue
-            if path == "/log":
-                return self.answer(200, LOG)
             for k, v in b.items():
                 setattr(OPT, k, v)
             return self.answer(200, {})
@@ -1390,15 +1261,7 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--port", type=int, default=0)
     p.add_argument("--relay-type2", choices=["router", "pinned"], default="router", help="type 2 goes to the router alone")
-    p.add_argument("--busy", type=int, default=0)
-    p.add_argument("--busy-body", default="")
-    p.add_argument("--receipt-status", default='"0x1"', help="JSON")
-    p.add_argument("--relay-fails", default="", choices=["", "dropped", "lies", "hash"])
     p.add_argument("--strict-nonce", action="store_true", help="the nonce read takes trader and check, nothing else")
-    p.add_argument("--fee", default="0x0", help="executionFeeWei of /v2/trade/open")
-    p.add_argument("--position-extra", default="{}", help="JSON: further members of trades[].trade")
-    p.add_argument("--cut", type=int, default=0, help="the next answer of the relayer is cut off")
-    p.add_argument("--flags", choices=["bool", "int"], default="bool")
     OPT = p.parse_args()
     CHAIN = Chain()
     s = Server(("127.0.0.1", OPT.port), Handler)

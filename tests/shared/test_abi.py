@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, decode_abi, encode_abi, encode_struct, type_of
+from airlock_shared.ethereum.abi import MAX_ENCODED_BYTES, decode_abi, encode_abi
 
 
 def _word(number: int) -> str:
@@ -75,24 +75,6 @@ def test_offsets_that_share_one_tail_do_not_multiply_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", ["uint", "uint7", "bytes33", "fixed", "", "(uint8", "uint8)", "uint8[0]", "uint8[][", "(,)", "tuple"]
-)
-def test_a_text_that_is_no_type_is_a_mistake_of_the_program(kind: str) -> None:
-    with pytest.raises(ValueError, match="not an ABI type"):
-        type_of(kind)
-
-
-def test_tuples_side_by_side_are_not_nested() -> None:
-    kind = "(" + ",".join(["(uint8)"] * 40) + ")"
-    assert decode_abi([kind], encode_abi([kind], [[[1]] * 40])) == [[[1]] * 40]
-
-
-def test_tuples_nested_too_deep_are_a_mistake_of_the_program() -> None:
-    with pytest.raises(ValueError, match="nested"):
-        type_of("(" * 17 + "uint8" + ")" * 17)
-
-
-@pytest.mark.parametrize(
     ("kind", "value"),
     [("uint8", 256), ("uint8", -1), ("int8", 128), ("int8", -129), ("uint256", 2**256), ("bytes4", b"12345"),
      ("bytes4", b"123"), ("address", bytes(21)), ("address", bytes(19)), ("uint8[2]", [1, 2, 3]), ("uint8[2]", [1]),
@@ -101,11 +83,6 @@ def test_tuples_nested_too_deep_are_a_mistake_of_the_program() -> None:
 def test_a_value_that_the_type_cannot_hold_is_never_encoded(kind: str, value: Any) -> None:
     with pytest.raises((ValueError, OverflowError)):
         encode_abi([kind], [value])
-
-
-def test_a_static_struct_has_no_offset_and_a_dynamic_one_has() -> None:
-    assert encode_struct("(uint256,bool)", [1, True]).hex() == _word(1) + _word(1)
-    assert encode_struct("(uint256,string)", [1, ""]).hex() == _word(32) + _word(1) + _word(64) + _word(0)
 
 
 def test_a_canonical_encoding_beyond_the_cap_is_refused() -> None:

@@ -11,6 +11,7 @@ import pytest
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.plan.model import Bounds
 from airlock_shared.venue.structs import CATALOGUE
+from draws import draws, every_nth
 from shared.make_payloads import seal
 from shared.world import STEPS, VECTORS, case_of, examined, good, judge, plan, refusals, request_of, whole
 
@@ -72,12 +73,12 @@ def test_a_changed_leaf_of_message_or_domain_is_refused(step: str) -> None:
     tried = 0
     for part in ("message", "domain"):
         for path, value in _leaves(_payload(good(step))[part]):
-            for other in _changed(value, pick):
+            for other in every_nth([*_changed(value, pick)], 3):
                 document = good(step)
                 _parent(_payload(document)[part], path)[path[-1]] = other
                 assert judge(document), f"{part} {path}: {value!r} became {other!r}"
                 tried += 1
-    assert tried > 100
+    assert tried > draws(30, 100)
 
 
 @pytest.mark.parametrize("step", STEPS)
@@ -134,7 +135,7 @@ def test_a_changed_digit_of_digest_or_encoding_is_refused(step: str) -> None:
     original = case_of(good(step)).request
     for name, check in (("digest", "DIGEST-MATCH"), ("encodedIntent", "ENC-MATCH")):
         text = original.payload[name]
-        for place in range(2, len(text)):
+        for place in every_nth(range(2, len(text)), 5):
             digit = f"{int(text[place], 16) ^ pick.randrange(1, 16):x}"
             changed = {**original.payload, name: text[:place] + digit + text[place + 1 :]}
             found = refusals(examined(original._replace(payload=changed)).verdicts.all())

@@ -20,12 +20,10 @@ from shared.world import (
     bad_request,
     case_of,
     confirm,
-    examined_of,
     good,
     judge,
     names,
     situation,
-    to_bytes,
     vectors,
 )
 
@@ -109,9 +107,3 @@ def test_plan_check_tells_what_could_not_be_signed_with_its_line() -> None:
     assert _mistakes('order = "close"', "order = 7") == [("PLAN-FIELD", order)]
     assert _mistakes(known, "0x" + "0" * 40) == [("PLAN-ADDRESS", contract)]
     assert _mistakes("nonce = 5", "nonce = -5")[0][0] == "PLAN-FIELD"
-
-
-def test_a_document_with_the_whole_plan_is_read_again_as_it_was_written() -> None:
-    document = good("give", FOLDER)
-    found = examined_of(document, situation(FOLDER))
-    assert found.received.request.as_json() == json.loads(to_bytes(document["requests"][0]))

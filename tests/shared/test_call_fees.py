@@ -12,14 +12,12 @@ from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
 from airlock_shared.checks.model import CallCase, Situation
-from airlock_shared.checks.second_opinion import opinion_question
-from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import DocumentError, PlanError, Refusal
-from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash, value_wei
+from airlock_shared.errors import DocumentError, PlanError
+from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.profile_words import profile_words, resolve_profile
+from airlock_shared.venue.profile_words import resolve_profile
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 
@@ -103,12 +101,6 @@ def test_anything_else_is_refused_and_has_no_hash(sent: Sent) -> None:
     assert found.digest == b""
 
 
-def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
-    shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
-    found = examined_of(_sending("0x1"), _situation(deployment=shipped))
-    assert refusals(found.verdicts.all()) == {"TX-VALUE"}
-
-
 def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_another_hash() -> None:
     digests = set()
     for wei in (0, 1, LIMIT_WEI):
@@ -124,20 +116,6 @@ def test_what_is_signed_is_what_eth_account_makes_of_it_and_another_value_is_ano
         assert signed["value"] == wei
         digests.add((found.case.digest, transaction_hash(raw)))
     assert len(digests) == 3
-
-
-def test_a_library_that_is_asked_about_another_value_disagrees() -> None:
-    found = examined_of(_sending("0x5"), _situation())
-    assert isinstance(found.case, CallCase)
-    assert opinion_question(found.case)["transaction"]["value"] == 5
-    with pytest.raises(Refusal) as refused:
-        confirm(found.case._replace(digest=examined_of(_sending("0x6"), _situation()).digest))
-    assert refused.value.check == "TX-DISAGREE"
-
-
-@pytest.mark.parametrize("text", ["0X1", "0x1 ", "1e3", "0x١", "0xg", "0x" + 65 * "1", "١"])
-def test_a_value_that_is_no_quantity_is_none(text: str) -> None:
-    assert value_wei({"value": text}) is None
 
 
 # ---- the plan -------------------------------------------------------------------------------------------------------
@@ -159,19 +137,7 @@ def test_a_limit_that_is_no_amount_is_refused(limit: str, check: str) -> None:
     assert "native_fee_at_most" in refused.value.where
 
 
-def test_the_plan_s_lines_and_its_fingerprint_have_the_limit() -> None:
-    without, with_limit = parse_plan(_plan_text(None)), parse_plan(_plan_text('"0.0005"'))
-    assert without.fingerprint != with_limit.fingerprint
-    assert "  native fee at most  0.0005 of the native currency" in list(plan_lines(with_limit))
-    assert not any("native fee" in line for line in plan_lines(without))
-
-
 # ---- the profile ----------------------------------------------------------------------------------------------------
-
-
-def test_people_who_pin_it_read_that_the_call_takes_a_fee() -> None:
-    lines = list(profile_words(_deployed().signed))
-    assert lines == [f"call {CALL}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"]
 
 
 @pytest.mark.parametrize("word", ["", "any", "Fee", "0x1", "fee "])

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.wire.cbor import Tagged, read, write
+from airlock_shared.wire.cbor import read
 from airlock_shared.wire.strict_json import to_cbor
 from draws import repeatable
 
@@ -36,23 +36,6 @@ VALUES = st.recursive(
 @given(VALUES)
 def test_what_cbor2_writes_is_read_the_same(value: Any) -> None:
     assert repr(read(cbor2.dumps(value), max_items=1000)) == repr(value)
-
-
-@repeatable
-@given(VALUES)
-def test_what_is_written_is_read_by_cbor2(value: Any) -> None:
-    assert cbor2.loads(write(value)) == value
-
-
-def test_infinity_is_read_but_nobody_writes_it() -> None:
-    assert read(b"\xf9\x7c\x00", max_items=1) == float("inf")
-    with pytest.raises(TypeError):
-        write(float("inf"))
-
-
-def test_tags_come_back_as_they_are() -> None:
-    value = [Tagged(37, bytes(16)), {1: Tagged(304, {1: [44, True]})}]
-    assert read(write(value), max_items=20) == value
 
 
 BAD = {
@@ -107,8 +90,3 @@ def test_random_bytes_are_read_or_refused_and_nothing_else(data: bytes) -> None:
     except DocumentError:  # any other exception fails the test
         return
     assert to_cbor(value) == data, "read from another form than the one that is written"
-
-
-def test_a_document_is_read_back_as_it_was() -> None:
-    value = {"format": "airlock/x@1", "list": [1, -1, 1 << 64, "é", None, True, 0.5], "map": {"a": {}}}
-    assert read(to_cbor(value), max_items=100) == value

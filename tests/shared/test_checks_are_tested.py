@@ -21,7 +21,6 @@ from airlock_shared.checks.catalogue import ALL_CHECKS, CHECKS_BY_ID, READINGS
 from airlock_shared.checks.catalogue import RAISED as DESCRIBED
 from airlock_shared.checks.model import Check, Finding, Named
 from airlock_shared.checks.second_opinion import SIG_CHECKS
-from airlock_shared.errors import Refusal
 from shared.world import Vector, bad_request, examined_of, good, judge, vectors
 
 WORKSPACE = Path(__file__).resolve().parents[2]
@@ -151,15 +150,6 @@ def test_a_check_that_a_plan_alone_can_fail_is_foreseen() -> None:
     assert item_checks - known == set(NEEDS_A_PAYLOAD), "neither in checks/foreseen.py nor in NEEDS_A_PAYLOAD"
 
 
-@pytest.mark.parametrize("check", CHECKS_BY_ID)
-def test_a_row_of_the_table_says_what_it_refuses_protects_from_and_asks_for(check: str) -> None:
-    info = CHECKS_BY_ID[check]
-    assert info.refusal
-    assert info.refusal[0].islower() or info.refusal.split()[0] in {"encodedIntent", "signerRule", "signTimestamp"}
-    assert info.protects.endswith(".")
-    assert info.do.endswith((".", "happen."))
-
-
 def _always_passing(original: Callable[[Any], Finding | None]) -> Callable[[Any], Finding]:
     def passes(item: Any) -> Finding:
         original(item)
@@ -262,14 +252,3 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
     }  # fmt: skip
     assert set(CHECKS_BY_ID) - covered == tested_as_code | about_codes | about_the_signing_machine
-
-
-def test_a_refusal_is_read_with_its_place_what_was_got_and_what_was_expected() -> None:
-    refusal = (
-        Refusal("MSG-INT", "not an integer", got="'x'", expected="a decimal", do="ask again").at("[1]").at("values")
-    )
-    assert str(refusal) == "MSG-INT at values[1]: not an integer (got 'x', expected a decimal); ask again"
-    assert refusal.as_json() == {
-        "kind": "Refusal", "what": "not an integer", "do": "ask again", "exit_code": 3,
-        "check": "MSG-INT", "where": "values[1]", "got": "'x'", "expected": "a decimal",
-    }  # fmt: skip

@@ -9,8 +9,8 @@ import pytest
 
 from airlock_shared.checks.document import Steps, steps_are_planned
 from airlock_shared.documents.deployment import parse_deployment, read_deployment
-from airlock_shared.documents.requests import parse_requests, read_request, write_requests
-from airlock_shared.documents.signatures import parse_signatures, write_signatures
+from airlock_shared.documents.requests import read_request
+from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.strict_json import read_batch
@@ -139,21 +139,6 @@ def test_a_plan_that_is_not_utf_8_is_refused() -> None:
     with pytest.raises(PlanError) as caught:
         parse_plan(PLAN_TEXT.encode().replace(b"Every", b"\xff"))
     assert caught.value.check == "PLAN-FORM"
-
-
-def test_a_written_requests_document_reads_as_it_was() -> None:
-    header, items, seal = parse_requests(to_bytes(whole()))
-    assert parse_requests(write_requests(header, items)) == (header, items, seal)
-
-
-def test_a_written_signatures_document_reads_as_it_was() -> None:
-    header, items, seal = parse_signatures(SIGNED_TEXT.encode())
-    assert parse_signatures(write_signatures(header, items)) == (header, items, seal)
-
-
-def test_the_signatures_name_the_fingerprint_of_the_requests() -> None:
-    header, _, _ = parse_signatures(SIGNED_TEXT.encode())
-    assert header.requests == parse_requests(to_bytes(whole()))[2]
 
 
 def test_a_request_field_of_the_wrong_type_is_the_one_that_is_named() -> None:

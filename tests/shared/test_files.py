@@ -24,20 +24,9 @@ def _open_descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_a_regular_file_is_read_whole(tmp_path: Path) -> None:
-    path = tmp_path / "document.json"
-    path.write_bytes(b"x" * 100)
-    assert read_input(path, max_bytes=100) == b"x" * 100
-
-
 def test_a_symbolic_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "real").write_bytes(b"{}")
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    assert _check_of(tmp_path / "link") == "DOC-LINK"
-
-
-def test_a_symbolic_link_to_nowhere_is_refused_as_a_link(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to(tmp_path / "nothing")
     assert _check_of(tmp_path / "link") == "DOC-LINK"
 
 
@@ -141,20 +130,6 @@ def test_a_write_that_fails_leaves_nothing_half_written(tmp_path: Path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_system_without_hard_links_such_as_a_usb_sticks_can_be_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def link(*_: object, **__: object) -> None:
-        raise PermissionError(errno.EPERM, "Operation not permitted")  # what Linux says on vfat and exfat
-
-    monkeypatch.setattr(os, "link", link)
-    write_new(tmp_path / "requests.json", b"{}")
-    assert (tmp_path / "requests.json").read_bytes() == b"{}"
-    with pytest.raises(UsageError):
-        write_new(tmp_path / "requests.json", b"other")
-    assert [path.name for path in tmp_path.iterdir()] == ["requests.json"]
-
-
 def test_a_write_that_fails_without_hard_links_leaves_nothing_half_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,21 +147,6 @@ def test_a_write_that_fails_without_hard_links_leaves_nothing_half_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_missing_folder_is_a_mistake_of_the_command_line(tmp_path: Path) -> None:
-    with pytest.raises(UsageError):
-        write_new(tmp_path / "nowhere" / "x", b"")
-    with pytest.raises(UsageError):
-        append_line(tmp_path / "nowhere" / "x", b"")
-
-
-def test_lines_are_appended_to_a_private_file(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    append_line(path, b"one")
-    append_line(path, b"two")
-    assert path.read_bytes() == b"one\ntwo\n"
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-
-
 def test_lines_are_not_appended_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"")
     (tmp_path / "log").symlink_to(tmp_path / "other")
@@ -200,15 +160,6 @@ def test_the_folders_above_a_new_folder_are_private_too(tmp_path: Path) -> None:
     make_folder(tmp_path / "home" / "pins" / "old")
     found = [tmp_path, *(tmp_path / part for part in ("home", "home/pins", "home/pins/old"))]
     assert [path.stat().st_mode & 0o777 for path in found] == [0o755, 0o700, 0o700, 0o700]
-
-
-def test_a_folder_is_private(tmp_path: Path) -> None:
-    folder = make_folder(tmp_path / "state")
-    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert make_folder(folder) == folder
-    (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(UsageError):
-        make_folder(tmp_path / "file")
 
 
 def test_without_hard_links_a_file_that_appears_meanwhile_is_not_overwritten(

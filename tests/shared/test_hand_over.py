@@ -9,20 +9,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from airlock_shared.ceremony.workflow import Task, WorkflowPlace, scanning, showing
 from airlock_shared.cli.ceremony.handover import codes, scan_hand_over
 from airlock_shared.cli.qr import scanning as scanning_module
 from airlock_shared.documents.hand_over import FILES_AT_MOST, HAND_OVER_FORMAT, parse_hand_over, write_hand_over
-from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.errors import DocumentError
 from airlock_shared.qr.documents import ReceivedDocument, transfer_of
 from shared.test_roles_commands import PLAN_TEXT
 
-FILES = {"people.json": b'{"a": "\xc3\xa9"}\n', "deployment.json": b"{}"}
 GOOD = {"format": HAND_OVER_FORMAT, "ceremony": "demo", "files": {"requests.json": "{}"}}
-
-
-def test_files_come_out_as_they_went_in() -> None:
-    assert parse_hand_over(write_hand_over("demo", FILES)) == ("demo", FILES)
 
 
 @pytest.mark.parametrize(
@@ -121,21 +115,6 @@ def test_a_hand_over_of_another_ceremony_is_not_written(desk: Desk) -> None:
     assert desk.files() == []
 
 
-def test_another_document_of_the_same_name_stays(desk: Desk) -> None:
-    assert desk.scan(write_hand_over("demo", {"requests.json": b"{}"})).exit_code == 0
-    ended = desk.scan(write_hand_over("demo", {"requests.json": b"[]"}))
-    assert isinstance(ended.exception, UsageError)
-    assert (desk.folder / "requests.json").read_bytes() == b"{}"
-
-
-def test_a_camera_waits_while_the_page_before_is_still_open(desk: Desk) -> None:
-    old, new = write_hand_over("demo", {"people.json": b"{}"}), write_hand_over("demo", {"requests.json": b"{}"})
-    ended = desk.scan(old, old, new, source="camera:1")
-    assert ended.exit_code == 0, ended.exception
-    assert desk.files() == ["requests.json"]
-    assert ended.stderr.count("Waiting for requests.json.") == 1
-
-
 def test_codes_are_one_page_whose_documents_come_out_again(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "requests.json").write_bytes(b"{}")
     words = [str(tmp_path / "requests.json"), "--plan", str(desk.plan), "-o", str(tmp_path / "codes"), "--json"]
@@ -152,15 +131,3 @@ def test_codes_are_one_page_whose_documents_come_out_again(desk: Desk, tmp_path:
     page = Path(json.loads(ended.stdout)["codes"]).read_text()
     assert '"kind":"signatures-2.json, SECRET until it is submitted"' in page
     assert parse_hand_over(Path(told["file"]).read_bytes()) == ("demo", {"requests.json": b"{}"})
-
-
-def test_the_commands_of_a_task_by_qr_are_made_of_its_names_alone() -> None:
-    place, task = WorkflowPlace("/c/plan.toml", "/c/plan.ceremony"), Task("hand", (), "", False, brings=("a.json",))
-    assert showing(task, place) == (
-        *("ceremony", "codes", "/c/plan.ceremony/a.json", "--plan", "/c/plan.toml"),
-        *("-o", "/c/plan.ceremony/codes"),
-    )
-    assert scanning(task, place, "camera") == (
-        *("ceremony", "scan", "camera", "--plan", "/c/plan.toml", "--file", "a.json"),
-        *("-o", "/c/plan.ceremony"),
-    )

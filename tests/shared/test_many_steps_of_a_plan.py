@@ -34,16 +34,7 @@ def test_steps_that_are_alike_take_a_line_each() -> None:
     assert "30 steps, each signed by treasury, alike in this:" in lines
 
 
-def test_a_few_are_shown_whole() -> None:
-    assert text_of(4).count("signed by treasury") == 4
-
-
 @pytest.mark.parametrize("at", [0, 3, 7])
 def test_a_value_that_differs_in_one_step_stands_in_each_line(at: int) -> None:
     text = text_of(8, at=at, expiry="2028-03-31T00:00:00Z")
     assert (text.count("2027-03-31"), text.count("2028-03-31")) == (7, 1)
-
-
-def test_where_one_step_says_more_each_is_shown_whole() -> None:
-    text = text_of(8, at=3, more='terms_sha256 = "' + "ab" * 32 + '"\n')
-    assert (text.count("signed by treasury"), text.count("ab" * 32)) == (8, 1)

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.cli.comparison_lines import deployment_lines
-from airlock_shared.documents.deployment import parse_deployment, read_deployment
-from airlock_shared.documents.ledger_metadata import schema_hash
+from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError
 from shared.filtered_venues import (
     LIMIT,
@@ -18,13 +17,9 @@ from shared.filtered_venues import (
     RFQ,
     VENUES,
     FilteredVenue,
-    changed_set,
     deployed,
     filtered_document,
-    unfiltered_document,
 )
-from shared.token_records import DER
-from shared.world import to_bytes
 
 
 @pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
@@ -39,12 +34,6 @@ def test_a_published_set_is_read_whole(venue: FilteredVenue) -> None:
         (each["path"], each["label"], each["format"], each.get("coin_ref"), each["signature"])
         for each in published["fields"]
     ]
-
-
-@pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)
-def test_the_schema_is_what_ledger_names_it_by(venue: FilteredVenue) -> None:
-    deployment = deployed(unfiltered_document(venue))
-    assert schema_hash(deployment.structs[venue.struct]) == venue.key.split(":")[2]
 
 
 def said(venue: FilteredVenue) -> str:
@@ -66,12 +55,6 @@ def test_people_read_which_member_is_shown_under_which_label_and_how_and_what_is
     lines = said(LIMIT)
     assert 'member makingAmount is shown as "Send", an amount of the token makerAsset' in lines
     assert "member makerAsset is NOT SHOWN by the Ledger itself: its ticker stands beside the amount" in lines
-
-
-def test_a_deployment_without_filters_is_as_it_was() -> None:
-    document = unfiltered_document(PERMIT)
-    assert parse_deployment(to_bytes(document)).filters == {}
-    assert not any(line.startswith("Ledger:") for line in deployment_lines(deployed(document)))
 
 
 @pytest.mark.parametrize(
@@ -191,8 +174,3 @@ def test_filters_of_something_else_are_refused_by_both_halves(venue: FilteredVen
     with pytest.raises(DocumentError, match=what) as caught:
         deployed(document)
     assert caught.value.check == "DOC-DEPLOYMENT"
-
-
-def test_signatures_are_not_ours_to_judge() -> None:
-    document = filtered_document(PERMIT, changed_set(PERMIT, (("contractName", "signature"), DER.hex())))
-    assert deployed(document).filters["Permit"].signature == DER

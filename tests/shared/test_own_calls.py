@@ -9,15 +9,12 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
-from hypothesis import given
-from hypothesis import strategies as st
 
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.report.steps import decided_row
 from airlock_shared.venue.calls import CALLS, arguments_of, selector_of
 from airlock_shared.venue.profile import MAX_OF_EACH, NEVER, venue_of
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
@@ -92,12 +89,6 @@ def test_an_argument_that_differs_from_the_plan_is_refused(document: dict[str, A
     assert refusals(examined_of(document, _situation(WHOLE)).verdicts.all()) == {"PLAN-FIELD"}
 
 
-@pytest.mark.parametrize("path", WHOLE)
-def test_an_argument_that_the_plan_does_not_say_is_decided_by_nobody(path: str) -> None:
-    values = {name: value for name, value in WHOLE.items() if name != path}
-    assert refusals(examined_of(_document(), _situation(values)).verdicts.all()) == {"PLAN-UNDECIDED"}
-
-
 @pytest.mark.parametrize("extra", [{"more": "1"}, {"terms": "x"}, {"to": DESK}, {"nonce": "7"}, {"trader": TREASURY}])
 def test_what_the_plan_names_and_no_argument_has_is_refused(extra: dict[str, str]) -> None:
     found = examined_of(_document(), _situation(WHOLE | extra))
@@ -133,12 +124,6 @@ def test_a_shipped_call_is_not_made_by_a_custom_step(name: str) -> None:
     """Its unit, its limits and the word ``unlimited`` would be gone, and a raw number in their place."""
     with pytest.raises(PlanError, match="this call ships, and has an action of its own"):
         _situation({"spender": TREASURY, "amountUsdc": "1"}, call=name)
-
-
-def test_another_venue_does_not_have_it() -> None:
-    shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
-    found = examined_of(_document(), _situation(WHOLE)._replace(deployment=shipped))
-    assert "TX-SELECTOR" in refusals(found.verdicts.all())
 
 
 # ---- what a profile may say -----------------------------------------------------------------------------------------
@@ -235,22 +220,6 @@ def test_a_zero_that_is_not_zero_is_refused() -> None:
     assert refusals(examined_of(_document(amount=0), situation).verdicts.all()) == set()
 
 
-def test_a_kind_names_the_unit_and_the_plan_still_gives_the_raw_value() -> None:
-    kinds = _own()["depositLp"]["leaves"] | {"amount": "collateralUsdc"}
-    found = examined_of(_document(), _situation(WHOLE, _own(leaves=kinds)))
-    assert found.verdicts.blocking() == []
-    assert _deployed(_own(leaves=kinds)).calls.by_name["depositLp"].fields[0].unit.name == "USDC"
-
-
-def test_the_report_has_a_label_beside_the_raw_name() -> None:
-    leaves = _own()["depositLp"]["leaves"] | {"amount": {"kind": "raw", "label": "How much"}}
-    found = examined_of(_document(), _situation(WHOLE, _own(leaves=leaves)))
-    assert isinstance(found.case, CallCase)
-    rows = {row["field"]: row["notes"] for row in map(decided_row, found.case.decisions)}
-    assert rows["amount"] == ['the profile calls it "How much"']
-    assert [notes for field, notes in rows.items() if field != "amount"] == 4 * [[]]
-
-
 # ---- the plan -------------------------------------------------------------------------------------------------------
 
 
@@ -263,13 +232,6 @@ def test_a_custom_step_names_its_struct_or_its_call(fields: str) -> None:
     with pytest.raises(PlanError) as refused:
         parse_plan((text + step).encode())
     assert refused.value.check == "PLAN-FIELD"
-
-
-def test_a_struct_may_have_a_member_called_call() -> None:
-    text = (VECTORS / "transactions/plan.toml").read_text()
-    step = '\n[[steps]]\nid = "own"\naction = "custom"\nsigner = "treasury"\nfields = { struct = "A", call = "9" }\n'
-    made = parse_plan((text + step).encode()).steps["own"]
-    assert (made.action.primary_type, made.action.call, made.values["call"].text) == ("A", "", "9")
 
 
 # ---- what people compare when a profile changes --------------------------------------------------------------------
@@ -300,11 +262,3 @@ def test_arguments_that_exchange_their_names_are_marked_in_every_row(
     assert {mark for mark, _ in marked} == {" ", "-", "+"}
     assert [line for mark, line in marked if mark != "+"] == before
     assert [line for mark, line in marked if mark != "-"] == after
-
-
-@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
-def test_lines_are_compared_in_their_order(old: list[str], new: list[str]) -> None:
-    marked = list(changed_lines(old, new))
-    assert [line for mark, line in marked if mark != "+"] == old
-    assert [line for mark, line in marked if mark != "-"] == new
-    assert any(mark != " " for mark, _ in marked) == (old != new)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from airlock_shared.documents.requests import read_request
 from airlock_shared.errors import AirlockError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.pinned_structs import custom_intent, with_pins
-from airlock_shared.venue.profile import intent_of
 from airlock_shared.venue.structs import is_custom
 from shared.world import confirm, deployment, examined, situation
 
@@ -130,23 +128,6 @@ def test_every_leaf_of_a_pinned_struct_is_the_plans_to_decide(path: str, value: 
     assert _judge(_item(_message(situation().now_ms) | {path: value})) == {"PLAN-FIELD"}
 
 
-def test_a_leaf_that_the_plan_leaves_out_is_undecided() -> None:
-    plan = parse_plan(PLAN.replace('note = "by hand"', "").encode())
-    assert _judge(_item(_message(situation().now_ms)), _situation()._replace(plan=plan)) == {"PLAN-UNDECIDED"}
-
-
-@pytest.mark.parametrize("left_ms", [-1, 30_000, 7_200_000])
-def test_the_deadline_of_a_pinned_struct_is_judged_like_any_other(left_ms: int) -> None:
-    message = _message(situation().now_ms) | {"deadline": str(situation().now_ms + left_ms)}
-    assert _judge(_item(message)) <= {"TIME-REMAINING", "TIME-HORIZON"} != set()
-
-
-def test_a_payload_with_other_types_than_the_pin_is_refused() -> None:
-    item = _item(_message(situation().now_ms))
-    item["payload"]["types"]["Target"][1]["name"] = "place"
-    assert "TYPES-PINNED" in _judge(item)
-
-
 @pytest.mark.parametrize(
     "change",
     [
@@ -182,25 +163,6 @@ def test_a_payload_with_other_types_than_the_pin_is_refused() -> None:
 def test_a_pin_that_is_no_struct_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(AirlockError):
         custom_intent(PIN | change)
-
-
-def test_a_pin_of_a_struct_that_the_profile_describes_is_not_read() -> None:
-    of_profile, other = {"MoveReq": custom_intent(PIN)}, PIN | {"route": "core-api"}
-    assert with_pins(of_profile, [other]) == of_profile
-    assert with_pins(deployment().structs, [PIN, other])["MoveReq"].route == "core-api"
-    assert [*with_pins(deployment().structs, [PIN])] == [*deployment().structs, "MoveReq"]
-
-
-def test_a_pin_is_the_entry_of_a_profile_whose_other_leaves_are_raw() -> None:
-    others = dict.fromkeys(("to.account", "to.slot", "urgent", "tag", "note", "delta"), "raw")
-    entry = {name: PIN[name] for name in ("encode_type", "domain", "signer_rule", "route")}
-    leaves = {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"} | others
-    of_profile = intent_of("MoveReq", entry | {"leaves": leaves, "abi_order": [], "executing": ""})
-    assert custom_intent(PIN) == of_profile._replace(title="MoveReq, a struct that was pinned on this machine")
-
-
-def test_a_pin_round_trips_through_its_file_form() -> None:
-    assert custom_intent(json.loads(json.dumps(PIN))) == custom_intent(PIN)
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode_abi, encode_abi
 from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.wire.cbor import from_cbor
-from airlock_shared.wire.strict_json import fingerprint, parse_json, read_batch, to_cbor, to_json
+from airlock_shared.wire.strict_json import fingerprint, parse_json
 from draws import costly, repeatable
 from shared import make_payloads
-from shared.strategies import abi_types, abi_values, json_values, spaced, typed_data
+from shared.strategies import abi_types, abi_values, json_values, typed_data
 from shared.world import judge, to_bytes, whole
 
 # ---- hashing and encoding -------------------------------------------------------------------------------------------
@@ -97,13 +96,6 @@ def test_a_changed_byte_decodes_to_another_value_or_is_refused(case: tuple[str, 
     assert decoded == "ENC-CANONICAL" or encode_abi([kind], decoded) == encoded
 
 
-@repeatable
-@given(st.lists(abi_types(), min_size=1, max_size=3), st.binary(max_size=400))
-def test_any_bytes_decode_canonically_or_are_refused(types: list[str], data: bytes) -> None:
-    values = _decoded(types, data)
-    assert values == "ENC-CANONICAL" or encode_abi(types, values) == data
-
-
 def _decoded(types: list[str], data: bytes) -> Any:
     """Return the decoded values, or the id of the refusal."""
     try:
@@ -113,16 +105,6 @@ def _decoded(types: list[str], data: bytes) -> Any:
 
 
 # ---- documents ------------------------------------------------------------------------------------------------------
-
-
-@repeatable
-@given(json_values())
-def test_json_to_cbor_and_back_keeps_value_and_fingerprint(value: Any) -> None:
-    read = parse_json(to_json(value))
-    again = from_cbor(to_cbor(read), max_items=10_000)
-    assert again == read == value
-    assert repr(again) == repr(_sorted_like_cbor(read))
-    assert fingerprint(parse_json(to_json(again))) == fingerprint(value)
 
 
 def _sorted_like_cbor(value: Any) -> Any:
@@ -140,39 +122,10 @@ def test_the_fingerprint_is_that_of_another_encoder(value: Any) -> None:
 
 
 @repeatable
-@given(json_values(), st.data())
-def test_white_space_escapes_and_order_do_not_change_the_fingerprint(value: Any, data: st.DataObject) -> None:
-    text = spaced(value, data.draw)
-    assert fingerprint(parse_json(text.encode())) == fingerprint(value)
-
-
-@repeatable
 @given(json_values(), json_values())
 def test_two_values_have_one_fingerprint_only_when_they_are_the_same_value(one: Any, other: Any) -> None:
     same = repr(_sorted_like_cbor(one)) == repr(_sorted_like_cbor(other))
     assert (fingerprint(one) == fingerprint(other)) == same
-
-
-_ITEMS = st.lists(
-    st.dictionaries(st.text(max_size=5).filter(lambda t: t.isascii()), json_values(floats=False), max_size=4),
-    max_size=5,
-)
-
-
-@repeatable
-@given(_ITEMS, st.data())
-def test_a_batch_is_read_whatever_its_spaces(items: list[Any], data: st.DataObject) -> None:
-    header = {"count": len(items), "note": 'é😀 \\ "'}
-    text = f'{{"format":"f","header":{spaced(header, data.draw)},"requests":{spaced(items, data.draw)}}}'.encode()
-    read = read_batch(text, format_name="f", list_name="requests")
-    assert read == (header, items, fingerprint(parse_json(text)))
-
-
-def test_a_whole_plans_requests_have_the_fingerprint_of_the_whole() -> None:
-    document = whole()
-    _, items, read = read_batch(to_bytes(document), format_name=document["format"], list_name="requests")
-    assert items == document["requests"]
-    assert read == fingerprint(document) == make_payloads.fingerprint(document)
 
 
 @pytest.mark.parametrize("members", ["fields", "payload"])

@@ -11,7 +11,7 @@ from airlock_shared.cli.machine import settings_of
 from airlock_shared.errors import DocumentError, PlanError, UsageError
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.wire.strict_json import ONLY, other_form, parse_json
+from airlock_shared.wire.strict_json import ONLY, parse_json
 from airlock_shared.wire.toml import parse_toml
 
 PLAN = 'format = "airlock/plan@1"\n'
@@ -61,8 +61,3 @@ def test_a_document_in_another_form_is_refused_with_the_form_and_the_way_out(
     assert document.value.check == ("DOC-JSON" if readable else "DOC-UTF8")
     assert document.value.what == f"saved as {form}"
     assert (document.value.expected, document.value.do) == (ONLY, "save it in that form, or copy it again")
-
-
-@pytest.mark.parametrize("text", ["", "a", "ab = 1", "# \ufeff", "\u00e4 = 1", "[a]", "a\u00ef\u00bb\u00bf"])
-def test_utf_8_is_utf_8(text: str) -> None:
-    assert other_form(text.encode()) == ""

@@ -52,9 +52,3 @@ def test_an_encoding_in_the_order_of_the_type_hash_is_a_disagreement(step: str) 
     case = _examined(step)
     altered = case._replace(intent=CATALOGUE["DelegateReq"]._replace(abi_order=()))
     assert _check_of(altered) == "ENC-DISAGREE"
-
-
-def test_upper_case_hex_of_the_encoding_is_no_disagreement() -> None:
-    case = _examined("open")
-    case.request.payload["encodedIntent"] = "0x" + case.request.payload["encodedIntent"][2:].upper()
-    confirm(case)

@@ -23,13 +23,6 @@ def part(signer: str) -> dict[str, Any]:
     return document
 
 
-def test_the_parts_of_all_signers_are_the_plan_and_share_no_step() -> None:
-    parts = [part_of(plan(), signer) for signer in SIGNERS]
-    assert sorted(step for steps in parts for step in steps) == sorted(plan().steps)
-    assert part_of(plan(), "") == list(plan().steps)
-    assert part_of(plan(), "stranger") == []
-
-
 @pytest.mark.parametrize("signer", SIGNERS)
 def test_a_good_part_passes_every_check(signer: str) -> None:
     assert judge(part(signer), steps=tuple(plan().steps)) == set()
@@ -57,13 +50,6 @@ def test_a_part_under_another_name_is_refused(signer: str) -> None:
 def test_a_part_without_a_step_is_refused_even_when_nothing_is_in_it() -> None:
     found = steps_are_planned.run(Steps([], []))
     assert (found.result, found.where) == ("refused", "the plan has no step for this part")
-
-
-def test_a_document_of_the_whole_plan_has_no_such_member_and_the_fingerprint_that_it_had() -> None:
-    header, items, fingerprint = parse_requests(to_bytes(whole()))
-    assert header.signer == ""
-    assert b'"signer": ""' not in write_requests(header, items)
-    assert parse_requests(write_requests(header, items))[2] == fingerprint
 
 
 def test_the_signer_of_a_part_is_in_the_fingerprint() -> None:

@@ -45,12 +45,6 @@ def test_a_deadline_that_the_plan_fixes_keeps_the_plans_own_limit(minutes_before
     assert ("TIME-HORIZON" in judge(good("stop-twap"), earlier)) is not ok
 
 
-def test_without_a_limit_the_plans_own_deadline_stands() -> None:
-    limits = situation().plan.limits._replace(deadline_at_most_ms=None)
-    alone = situation()._replace(plan=situation().plan._replace(limits=limits))
-    assert "TIME-HORIZON" not in judge(good("stop-twap"), alone)
-
-
 @pytest.mark.parametrize("step", ["open", "close", "increase", "referral", "desk-key", "stop-twap"])
 @pytest.mark.parametrize("minutes", [13, 15, 60 * 24, 60 * 24 * 365 * 100])
 def test_a_payload_that_was_good_is_refused_when_its_time_is_over(step: str, minutes: int) -> None:
@@ -94,18 +88,6 @@ def test_a_time_in_the_other_unit_is_never_accepted(step: str, member: str, valu
     microseconds = value > 10**15
     assert refused & {"TIME-UNIT", "TIME-HORIZON"}
     assert microseconds or "TIME-UNIT" in refused
-
-
-@pytest.mark.parametrize(
-    ("step", "member", "value"),
-    [
-        ("close", "_openTimestamp", 1_789_000_000),
-        ("take-profit", "timestamp", 1),
-        ("take-profit", "signTimestamp", NOW_MS),
-    ],
-)
-def test_a_time_in_its_own_unit_is_accepted(step: str, member: str, value: int) -> None:
-    assert judge(_at(step, member, value)) == set()
 
 
 # ---- a clock that may be off ----------------------------------------------------------------------------------------

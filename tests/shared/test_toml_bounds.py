@@ -18,22 +18,6 @@ LONGER_KEY = f"{KEY}.k"
 DEEP = "[" * MAX_BRACKETS + "]" * MAX_BRACKETS
 
 
-@pytest.mark.parametrize("before", ["", PLAIN, LONG, LONG + "# a note. And [another\n"])
-@pytest.mark.parametrize(
-    "good",
-    [
-        f"{KEY} = 1\n",
-        f"x = {DEEP}\n",
-        f"x = { {'a': 1} }\n".replace("'a':", "a ="),
-        "x = 1.5",
-        f'x = """ " {"[" * 30} """\n',
-        f"x = ''' ' {'[' * 30} '''\n",
-    ],
-)
-def test_what_keeps_the_bounds_is_read(before: str, good: str) -> None:
-    assert parse_toml((before + good).encode())
-
-
 @pytest.mark.parametrize("before", ["", PLAIN, LONG])
 @pytest.mark.parametrize(
     ("bad", "why"),

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,7 +15,6 @@ from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.host.files import TranscriptFile, read_transcript
 from draws import repeatable
-from shared.strategies import json_values
 
 
 def _lines(count: int = 6) -> list[bytes]:
@@ -35,48 +32,10 @@ def _check_of(lines: list[bytes]) -> str:
     return caught.value.check
 
 
-def test_an_untouched_transcript_reads_back() -> None:
-    entries = read_entries(_lines())
-    assert [entry.seq for entry in entries] == list(range(6))
-    assert [entry.line() for entry in entries] == _lines()
-    assert read_entries([]) == []
-
-
-@pytest.mark.parametrize("position", range(6))
-@pytest.mark.parametrize("member", ["seq", "at_ms", "event", "data", "hash"])
-def test_a_changed_member_breaks_the_chain(position: int, member: str) -> None:
-    lines = _lines()
-    entry = json.loads(lines[position])
-    entry[member] = {
-        "seq": entry["seq"] + 1, "at_ms": entry["at_ms"] + 1, "event": "refused",
-        "data": {**entry["data"], "step": "other"}, "hash": "0" * 64,
-    }[member]  # fmt: skip
-    lines[position] = json.dumps(entry).encode()
-    assert _check_of(lines) == "DOC-CHAIN"
-
-
-@pytest.mark.parametrize("position", range(5))
-def test_a_dropped_line_breaks_the_chain(position: int) -> None:
-    lines = _lines()
-    del lines[position]
-    assert _check_of(lines) == "DOC-CHAIN"
-
-
-def test_a_dropped_last_line_gives_another_head() -> None:
-    assert read_entries(_lines()[:-1])[-1].hash != read_entries(_lines())[-1].hash
-
-
 @pytest.mark.parametrize(("first", "second"), [(0, 1), (2, 3), (0, 5), (4, 5)])
 def test_moved_lines_break_the_chain(first: int, second: int) -> None:
     lines = _lines()
     lines[first], lines[second] = lines[second], lines[first]
-    assert _check_of(lines) == "DOC-CHAIN"
-
-
-@pytest.mark.parametrize("position", range(6))
-def test_a_doubled_line_breaks_the_chain(position: int) -> None:
-    lines = _lines()
-    lines.insert(position, lines[position])
     assert _check_of(lines) == "DOC-CHAIN"
 
 
@@ -116,18 +75,6 @@ def test_no_changed_byte_goes_unnoticed(place: int, change: int) -> None:
     except AirlockError:
         return
     assert [entry.line() for entry in entries] == lines  # at most white space or an escape of the same text
-
-
-@repeatable
-@given(
-    st.lists(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), json_values(), max_size=3), max_size=4)
-)
-def test_any_data_is_recorded_and_read_back(records: list[dict[str, Any]]) -> None:
-    lines, last = [], None
-    for number, data in enumerate(records):
-        last = next_entry(last, number, "event", data)
-        lines.append(last.line())
-    assert [entry.data for entry in read_entries(lines)] == records
 
 
 def test_a_transcript_on_disk_goes_on_where_it_ended(tmp_path: Path) -> None:

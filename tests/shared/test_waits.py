@@ -17,22 +17,13 @@ import pytest
 from click.testing import CliRunner
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.workflow import NAMES, Facts, Task, WorkflowPlace, workflow_tasks
+from airlock_shared.ceremony.workflow import Facts, Task, WorkflowPlace, workflow_tasks
 from airlock_shared.cli.ceremony import crossing as crossing_module
 from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony import workflow as workflow_module
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.run import _do
-from airlock_shared.cli.ceremony.waits import (
-    LATE,
-    MACHINES,
-    OVER,
-    STOPPED,
-    cannot_cross,
-    leave_note,
-    names_in,
-    other_machine,
-)
+from airlock_shared.cli.ceremony.waits import LATE, MACHINES, OVER, STOPPED, leave_note, names_in, other_machine
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan
@@ -41,7 +32,6 @@ from shared.test_workflow import PLAN
 AT_MS = (10 * 60 + 32) * 60_000
 CROSSING = f"desk-2027-{'0a' * 8}"
 OTHER: dict[Half, Half] = {"online": "offline", "offline": "online"}
-SEEN_AT_MOST = 78 - len("waiting:  (12345 s)")
 
 
 def at(task: int, name: str) -> Callable[[Path, Half], None]:
@@ -49,21 +39,15 @@ def at(task: int, name: str) -> Callable[[Path, Half], None]:
     return lambda crossing, half: leave_note(crossing, OTHER[half], (task, 19), name, AT_MS)
 
 
-def another_plan(crossing: Path, _half: Half) -> None:
-    (crossing.parent / f"desk-2027-{'0b' * 8}").mkdir()
-
-
-def another_ceremony(crossing: Path, _half: Half) -> None:
-    (crossing.parent / f"desk-2026-{'0b' * 8}").mkdir()
-
-
-def nothing(_crossing: Path, _half: Half) -> None: ...
+def beside(name: str) -> Callable[[Path, Half], None]:
+    """Return what is on the stick: the folder of another ceremony, or of this one with another plan."""
+    return lambda crossing, _half: (crossing.parent / f"{name}-{'0b' * 8}").mkdir()
 
 
 SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
-    ("not begun", nothing, "start ceremony run on {other}"),
-    ("at another plan", another_plan, "another plan of this id is there; compare it with paper"),
-    ("another's stick", another_ceremony, "is it this stick? Start run on {other}"),
+    ("not begun", lambda _crossing, _half: None, "start ceremony run on {other}"),
+    ("at another plan", beside("desk-2027"), "another plan of this id is there; compare it with paper"),
+    ("another's stick", beside("desk-2026"), "is it this stick? Start run on {other}"),
     ("at a task", at(9, "address"), "{other} is at 9/19: address, 10:32"),
     ("waiting for a proof", at(10, "proof"), "{other} is at 10/19: proof of a key, 10:32"),
     ("late: still signing", at(14, "sign"), "{other} is at 14/19: signing, 10:32"),
@@ -104,21 +88,6 @@ def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) ->
     assert not outside.exists()
 
 
-def test_a_long_name_of_a_stick_is_cut_in_front(tmp_path: Path) -> None:
-    said = cannot_cross(tmp_path / ("long" * 30) / "stick", 0)
-    assert re.fullmatch(r"….*long/stick is not there: plug in the stick", said)
-    assert len(said) <= SEEN_AT_MOST
-
-
-def test_a_machine_has_one_note_and_each_stop_can_be_told(tmp_path: Path) -> None:
-    crossing = tmp_path / CROSSING
-    for number, name in enumerate((*NAMES, STOPPED, OVER, LATE), 1):
-        leave_note(crossing, "offline", (number, 40), name, AT_MS)
-        assert len(names_in(crossing)) == 1
-        assert f"{number}/40" in other_machine(crossing, "online") or name in ("take", OVER)
-        assert len(other_machine(crossing, "online")) <= SEEN_AT_MOST
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -136,13 +105,6 @@ def test_a_name_that_is_no_note_is_not_shown_and_not_removed(tmp_path: Path, nam
     assert name in names_in(crossing)
     (crossing / "offline-at-2-of-9-seal-1032").unlink()
     assert other_machine(crossing, "online") == "start ceremony run on the air-gapped machine"
-
-
-def test_without_a_stick_there_is_no_note(tmp_path: Path) -> None:
-    leave_note(tmp_path / "gone" / CROSSING, "online", (2, 9), "seal", AT_MS)
-    assert not (tmp_path / "gone").exists()
-    (tmp_path / "file").touch()
-    leave_note(tmp_path / "file" / CROSSING, "online", (2, 9), "seal", AT_MS)
 
 
 # ---- in the run -----------------------------------------------------------------------------------------------------
@@ -185,6 +147,8 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
             _do(lead, reply_members(lead), TAKE, set())
+    with pytest.raises(UsageError, match="put photos of its page into p/requests"):
+        _do(lead._replace(pictures="p"), reply_members(lead), TAKE, set())
 
 
 def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,19 +166,6 @@ def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypa
     monkeypatch.setattr(crossing_module, "sleep", bring)
     monkeypatch.setattr(Lead, "child", lambda *_: pytest.fail("nothing has come"))
     assert _do(lead, told, TAKE, set()) is False
-
-
-@pytest.mark.parametrize("name", ["preflight", "address", "sign", "seal"])
-def test_a_ledger_that_is_not_ready_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    lead, asked = lead_at(tmp_path), list[str]()
-    at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
-    monkeypatch.setattr(Lead, "child", lambda *_: 5)
-    monkeypatch.setattr(run_module, "await_outcome", lambda *_: True)
-    task = Task(name, ("signer",), "", done=False, of="first", brings=("requests.json",))
-    assert _do(lead, reply_members(lead, "offline"), task, set()) is False
-    assert len(asked) == 1
-    assert "Ledger" in asked[0]
 
 
 A_MINUTE_MS = 60_000  # so much a watch may be wrong
@@ -261,21 +212,6 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     assert pressed == []
 
 
-@pytest.mark.parametrize("seen", [*(row[2] for row in SEEN), f"put photos of its page into …{'x' * 25}"])
-def test_a_line_that_is_too_long_is_cut_before_the_time_that_is_left(
-    monkeypatch: pytest.MonkeyPatch, seen: str
-) -> None:
-    lines = list[str]()
-    at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "_progress", lines.append)
-    monkeypatch.setattr(crossing_module, "time_ns", lambda: 0)
-    said = iter([f"{seen.format(other='the air-gapped machine')} and more that says nothing", ""])
-    assert crossing_module._wait(lambda: next(said), 60 * 60_000 - 1000) is None
-    assert lines[0].endswith(" (59 min left)")
-    assert len(lines[0]) <= 78
-    assert "waiting: " + seen.format(other="the air-gapped machine")[:50] in lines[0]
-
-
 # ---- every wait of both machines ------------------------------------------------------------------------------------
 
 WAITS = [
@@ -319,76 +255,16 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     return line
 
 
-TAKES = [wait for wait in WAITS if wait[1].name == "take"]
-TAKE_IDS = [name for name in WAIT_IDS if " take " in name]
-
-
-@pytest.mark.parametrize(("half", "task"), TAKES, ids=TAKE_IDS)
-@pytest.mark.parametrize(("case", "happens", "line"), SEEN, ids=[row[0] for row in SEEN])
-def test_the_line_at_every_wait_for_the_other_machine(
-    tmp_path: Path,
-    line_of: Callable[..., str],
-    half: Half,
-    task: Task,
-    case: str,
-    happens: Callable[[Path, Half], None],
-    line: str,
-) -> None:
-    (tmp_path / "stick").mkdir()
-    happens(tmp_path / "stick" / CROSSING, half)
-    leave_note(tmp_path / "stick" / CROSSING, half, (3, 14), "take", AT_MS)  # its own note is not the other's
-    assert line_of(half, task) == f"waiting: {line.format(other=MACHINES[OTHER[half]])} (0 s)"
-    assert task.says  # what it waits for stands above
-
-
-@pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
-@pytest.mark.parametrize(("case", "told", "line"), STICKS, ids=[row[0] for row in STICKS])
-def test_the_line_at_every_wait_for_the_stick(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    line_of: Callable[..., str],
-    half: Half,
-    task: Task,
-    case: str,
-    told: dict[str, int],
-    line: str,
-) -> None:
-    at_fault(monkeypatch, tmp_path / "stick", case, told)
-    found = re.sub("waiting: [^ ]*/stick", "waiting: {stick}", line_of(half, task))
-    if task.name == "take" and case in ("read-only", "full"):  # what it waits for is read, and not written
-        line = f"start ceremony run on {MACHINES[OTHER[half]]}"
-    assert found == f"waiting: {line} (0 s)"
-
-
-@pytest.mark.parametrize(("half", "task"), TAKES, ids=TAKE_IDS)
-def test_the_line_at_every_wait_for_files_or_pictures_that_people_bring(
-    tmp_path: Path, line_of: Callable[..., str], half: Half, task: Task
-) -> None:
-    document = task.brings[0]
-    assert line_of(half, task, exchange=False) == f"waiting: bring c/{document} here (0 s)"
-    place = f"pictures/{document.partition('.')[0]}"
-    place = place if len(place) <= 26 else f"…{place[-25:]}"
-    said = f"waiting: put photos of its page into {place} (0 s)"
-    assert line_of(half, task, pictures=str(tmp_path / "pictures")) == said
-
-
-@pytest.mark.parametrize("way", ["stick", "pictures", "camera"])
+@pytest.mark.parametrize("way", ["", "camera:1"])
 @pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
 def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, task: Task, way: str
 ) -> None:
-    """A camera that is absent, busy or unreadable, pictures that are not whole, another document of this name."""
-    pictures = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
-    lead, asked = lead_at(tmp_path, pictures=pictures), list[str]()
-    places = [
-        tmp_path / "stick" / CROSSING,
-        *(Path(pictures) / task.brings[0].partition(".")[0] for _ in range(way == "pictures")),
-    ]
-    for place in places:
-        place.mkdir(parents=True)
-        (place / "1.png").touch()
+    """A camera that is absent, busy or unreadable, another document of this name."""
+    lead, asked = lead_at(tmp_path, pictures=way), list[str]()
+    (tmp_path / "stick" / CROSSING).mkdir(parents=True)
     for name in task.brings:
-        there = lead.folder / name if task.name == "hand" else places[0] / name
+        there = (lead.folder if task.name == "hand" else tmp_path / "stick" / CROSSING) / name
         there.parent.mkdir(parents=True, exist_ok=True)
         there.touch()
     at_terminals(monkeypatch)
@@ -400,92 +276,23 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     assert not (lead.folder / "handed-over").exists()
 
 
-def test_signatures_that_were_made_again_under_the_next_name_are_taken(
-    tmp_path: Path, line_of: Callable[..., str]
-) -> None:
-    crossing = tmp_path / "stick" / CROSSING
-    crossing.mkdir(parents=True)
-    assert line_of("online", SIGNATURES).startswith("waiting: ")
-    (crossing / "signatures-2.json").touch()
-    lead = lead_at(tmp_path)
-    assert _do(lead, reply_members(lead), SIGNATURES, set()) is False  # where it stands is asked anew
-    facts = Facts(brought=frozenset({"signatures-2.json"}))
-    assert ("signatures-2.json",) in [
-        task.brings for task in workflow_tasks(PLAN, "online", (), facts) if task.name == "take"
-    ]
-
-
 # ---- too late to sign -----------------------------------------------------------------------------------------------
 
 SIGN = Task("sign", ("signer",), "", done=False, brings=("requests.json",))
 NOW_MS = 1_800_000_000_000
 
 
-@pytest.fixture
-def too_late(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """Have ``sign`` find that it is too late, at a terminal; return the commands that run."""
-    ran = list[tuple[str, ...]]()
-
-    def child(_lead: Lead, words: tuple[str, ...]) -> int:
-        ran.append(words)
-        return 7 if words[0] == "sign" else 0
-
+def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_right_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lead = lead_at(tmp_path)
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: NOW_MS * 1_000_000)
-    monkeypatch.setattr(Lead, "child", child)
-    return ran
-
-
-def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_that_signs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], too_late: list[tuple[str, ...]]
-) -> None:
-    lead, lines = lead_at(tmp_path), list[str]()
-    crossing = tmp_path / "stick" / CROSSING
-    leave_note(crossing.parent / "x", "online", (1, 1), "take", AT_MS)  # no stick yet: it does no harm
-    crossing.mkdir(parents=True)
-    leave_note(crossing, "online", (8, 14), "take", AT_MS)
-
-    def prepare_again(_seconds: float) -> None:
-        assert "offline-at-2-of-2-late-0800" in names_in(crossing)
-        (crossing / "requests-2.json").touch()
-
-    monkeypatch.setattr(crossing_module, "_progress", lines.append)
-    monkeypatch.setattr(crossing_module, "sleep", prepare_again)
-    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
-    assert lines == ["waiting: press Enter on the online machine: it prepares them again (0 s)", ""]
-    assert "It is too late to sign these." in capsys.readouterr().err
-    taken = ("ceremony", "carry", f"{crossing}/requests-2.json", "-o", str(lead.folder))
-    assert [words[:2] for words in too_late] == [("sign", f"{lead.folder}/requests.json"), taken[:2]]
-    assert too_late[1] == taken
-
-
-def test_what_was_signed_in_time_goes_on(tmp_path: Path, too_late: list[tuple[str, ...]]) -> None:
-    lead = lead_at(tmp_path)
+    monkeypatch.setattr(Lead, "child", lambda *_: 7)
+    with pytest.raises(click.exceptions.Exit):
+        _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
     (lead.folder / "signatures.json").touch()
     assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
-    assert len(too_late) == 1
-
-
-def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
-    tmp_path: Path, too_late: list[tuple[str, ...]]
-) -> None:
-    lead = lead_at(tmp_path)
-    with pytest.raises(click.exceptions.Exit) as ended:
-        _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
-    assert (ended.value.exit_code, len(too_late)) == (7, 1)
-
-
-@pytest.mark.parametrize(("typed", "command"), [("", "prepare"), ("s", "ceremony")])
-def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still_come(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, too_late: list[tuple[str, ...]], typed: str, command: str
-) -> None:
-    lead, asked = lead_at(tmp_path, pictures="camera"), list[str]()
-    monkeypatch.setattr(crossing_module, "ask", answering(asked, typed))
-    assert _do(lead, reply_members(lead, "online", NOW_MS), SIGNATURES, set()) is (command == "ceremony")
-    assert [words[0] for words in too_late] == [command]
-    assert len(asked) == 1
-    assert _do(lead, reply_members(lead, "online", NOW_MS + 1), SIGNATURES, set()) is True
-    assert len(asked) == 1
 
 
 # ---- too late to submit, and the seal -------------------------------------------------------------------------------
@@ -493,35 +300,16 @@ def test_before_a_camera_waits_for_signatures_it_is_asked_whether_they_can_still
 SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
 
-@pytest.mark.parametrize("unsent", [True, False])
-def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_was_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unsent: bool
+def test_what_is_too_late_to_be_submitted_and_was_perhaps_sent_is_not_prepared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead, asked, ran, lines, now_s = lead_at(tmp_path), list[str](), list[tuple[str, ...]](), list[str](), [0]
-
-    def child(_lead: Lead, words: tuple[str, ...]) -> int:
-        ran.append(words)
-        return 7 if words[0] == "submit" else 0
-
-    monkeypatch.setattr(crossing_module, "monotonic", lambda: now_s[0])
-    monkeypatch.setattr(crossing_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 40))
-    monkeypatch.setattr(crossing_module, "_progress", lines.append)
-
+    lead = lead_at(tmp_path)
+    state = reply_members(lead, "online", NOW_MS, SUBMIT)
     at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
-    monkeypatch.setattr(Lead, "child", child)
-    told = reply_members(lead, "online", NOW_MS, SUBMIT)
-    monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(unsent=unsent))
-    if unsent:
-        assert _do(lead, told, SUBMIT, set()) is False
-        assert asked == ["Enter prepares them again: "]
-        surely = "waiting: a minute, until what was signed is surely over"  # by the other machine's watch
-        assert lines == [f"{surely} (0 s)", f"{surely} (40 s)", ""]
-        assert ran[1:] == [("prepare", "/p", "-o", f"{lead.folder}/requests-3.json")]
-    else:
-        with pytest.raises(click.exceptions.Exit):
-            _do(lead, told, SUBMIT, set())
-        assert (asked, len(ran)) == ([], 1)
+    monkeypatch.setattr(Lead, "child", lambda _lead, words: 7 if words[0] == "submit" else pytest.fail(" ".join(words)))
+    monkeypatch.setattr(Lead, "state", lambda _lead: state)
+    with pytest.raises(click.exceptions.Exit):
+        _do(lead, state, SUBMIT, set())
 
 
 SEAL = Task("seal", ("signer",), "", done=False, of="first")
@@ -556,62 +344,55 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
 
 
-AT_SEAL = [
-    *((case, {}, happens, line) for case, happens, line in SEEN),
-    *((case, told, nothing, line) for case, told, line in STICKS),
+ROWS = [*((case, {}, happens, line) for case, happens, line in SEEN), *((*each[:2], None, each[2]) for each in STICKS)]
+TABLE = [
+    (half, task, *row)
+    for half, task in (*WAITS, ("offline", SEAL._replace(by=())), ("offline", SIGN))
+    for row in ROWS
+    if task.name != "hand" or row[2] is None  # it needs the stick alone
 ]
 
 
-@pytest.mark.parametrize("task", [SEAL._replace(by=()), SIGN], ids=["seal", "requests in the place of old ones"])
-@pytest.mark.parametrize(("case", "told", "happens", "line"), AT_SEAL, ids=[row[0] for row in AT_SEAL])
-def test_the_line_at_the_waits_of_the_machine_that_signs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], case: str, told: dict[str, int],
-    happens: Callable[[Path, Half], None], line: str, task: Task,
+@pytest.mark.parametrize(("half", "task", "case", "told", "happens", "line"), TABLE)
+def test_the_line_at_every_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], half: Half, task: Task, case: str,
+    told: dict[str, int], happens: Callable[[Path, Half], None] | None, line: str,
 ) -> None:  # fmt: skip
-    if "{stick}" in line:
+    """At sign it is the wait for requests in the place of those that are too old."""
+    if happens is None:
         at_fault(monkeypatch, tmp_path / "stick", case, told)
-        absent = READ if task.name == "seal" else line
-        line = absent if case in ("absent", "unreadable") else "start ceremony run on {other}"
+        if case in ("read-only", "full") and task.name != "hand":  # nothing is written there
+            line = "start ceremony run on {other}"
+        elif task.name == "seal":
+            line = READ
     else:
         (tmp_path / "stick").mkdir()
-        happens(tmp_path / "stick" / CROSSING, "offline")
+        happens(tmp_path / "stick" / CROSSING, half)
+        leave_note(tmp_path / "stick" / CROSSING, half, (3, 14), "take", AT_MS)  # its own note is not the other's
     if (case, task.name) == ("waiting too", "sign"):
         line = "press Enter on the online machine: it prepares them again"
+    if task.name == "sign":
+        monkeypatch.setattr(run_module, "is_past", lambda _ms: True)
+        monkeypatch.setattr(Lead, "child", lambda *_: 7)
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
-    monkeypatch.setattr(run_module, "is_past", lambda _ms: True)
-    monkeypatch.setattr(Lead, "child", lambda *_: 7)
-    found = re.sub("waiting: [^ ]*/stick ", "waiting: STICK ", line_of("offline", task))
-    wanted = line.format(other=MACHINES["online"], stick="STICK")
+    found = re.sub("waiting: [^ ]*/stick ", "waiting: STICK ", line_of(half, task))
+    wanted = line.format(other=MACHINES[OTHER[half]], stick="STICK")
     assert found == f"waiting: {wanted}{'; Enter seals' if task.name == 'seal' else ' (0 s)'}"
 
 
-@pytest.mark.parametrize("place", ["stick", "pictures", "folder"])
+@pytest.mark.parametrize("place", [f"stick/{CROSSING}/requests.json", "pictures/requests/1.png"])
 def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], place: str
 ) -> None:
-    new = {
-        "stick": tmp_path / "stick" / CROSSING / "requests.json",
-        "pictures": tmp_path / "pictures/requests/1.png",
-        "folder": tmp_path / "c/requests.json",
-    }[place]
-    new.parent.mkdir(parents=True, exist_ok=True)
-    pictures = str(tmp_path / "pictures") if place == "pictures" else ""
+    (tmp_path / place).parent.mkdir(parents=True)
+    pictures = str(tmp_path / "pictures") if place.endswith("png") else ""
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
-    before = line_of("offline", seal, exchange=place == "stick", pictures=pictures)
-    assert ("codes/now.html (signatures)" in before) is (place == "pictures")
-    assert 0 < len(before) <= 78
-    new.touch()
+    before = line_of("offline", seal, pictures=pictures)
+    assert ("codes/now.html (signatures)" in before) is bool(pictures)
+    (tmp_path / place).touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
-    if place != "folder":
-        assert line_of("offline", seal, exchange=place == "stick", pictures=pictures) == said
-
-
-def test_a_folder_for_pictures_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
-    (tmp_path / "plan.toml").touch()
-    ended = CliRunner().invoke(run_module.run_command(), [str(tmp_path / "plan.toml"), "--qr", str(tmp_path / "nope")])
-    assert isinstance(ended.exception, UsageError)
-    assert f"{tmp_path}/nope is not there" in str(ended.exception)
+    assert line_of("offline", seal, pictures=pictures) == said
 
 
 # ---- beside it ------------------------------------------------------------------------------------------------------
@@ -631,3 +412,5 @@ def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, mon
     assert "another terminal leads this ceremony" in str(ended.exception)
     assert CliRunner().invoke(run_module.run_command(), words).exit_code == 0
     assert led == [folder]
+    ended = CliRunner().invoke(run_module.run_command(), [*words, "--qr", str(tmp_path / "nope")])
+    assert f"{tmp_path}/nope is not there" in str(ended.exception)

@@ -23,29 +23,22 @@ def answered(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     return asked
 
 
-SLIPS = dict.fromkeys(
-    ["", " ", "yes", "YES", " Yes", "Yes ", "yes.", '"Yes"', "Yes!", "yEs"], "Only the whole word Yes"
+@pytest.mark.parametrize(
+    "slip", ["", " ", "yes", "YES", " Yes", "yes.", '"Yes"', "Yes!", "yEs", "Zes", "Нуы", "Ｙｅｓ"]
 )
-SLIPS |= {"Нуы": "not Latin letters", "Ｙｅｓ": "not Latin letters", "Zes": "the keys Y and Z"}
-
-
-@pytest.mark.parametrize(("slip", "said"), SLIPS.items())
 def test_a_slip_is_asked_again_and_then_counts_for_nothing(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str, said: str
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str
 ) -> None:
     assert len(answered(monkeypatch, slip, "Yes")) == 2
-    assert [said in (told := capsys.readouterr().err), "Only" in told] == [True, said.startswith("Only")]
+    said = {"zes": "keys Y and Z", "нуы": "not Latin", "ｙｅｓ": "not Latin"}.get(
+        slip.casefold(), "Only the whole word Yes"
+    )
+    assert said in capsys.readouterr().err
     with pytest.raises(Declined):
         answered(monkeypatch, slip, "no")
-    with pytest.raises(Declined):
-        answered(monkeypatch, *[slip] * 5, "Yes")
 
 
 @pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1"])
 def test_anything_else_stops_at_once(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     with pytest.raises(Declined, match="the answer was not Yes"):
         answered(monkeypatch, answer, "Yes")
-
-
-def test_the_word_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(answered(monkeypatch, "Yes")) == 1

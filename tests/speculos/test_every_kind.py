@@ -18,7 +18,7 @@ from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data import fields_flow
-from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.venue.calls import selectors
 from airlock_shared.venue.structs import CATALOGUE, types_of
@@ -73,7 +73,7 @@ def test_every_struct_of_the_catalogue_is_shown_as_listed_and_signed(real_app: R
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
         signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
     assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == coming_screens(typed_data, hashes, real_app.file.built, by_hashes=False)
+    assert person.pages == typed_data_pages(typed_data, hashes, real_app.file.built, by_hashes=False)
 
 
 @pytest.mark.parametrize("selector", sorted(selectors()), ids=lambda known: selectors()[known])
@@ -115,7 +115,7 @@ def test_an_unsigned_integer_of_any_width_is_shown_as_listed_and_signed(real_app
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
         signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
     assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == coming_screens(typed_data, hashes, real_app.file.built, by_hashes=False)
+    assert person.pages == typed_data_pages(typed_data, hashes, real_app.file.built, by_hashes=False)
 
 
 @pytest.mark.parametrize("bits", [24, 96, 248])

@@ -16,7 +16,7 @@ from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status import SignedOtherwise
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data import faults_of
-from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.ethereum.eip712 import read_typed_data
 from offline.recordings import SIGNER, Scripted, recovered
 from speculos.app_file import AppFile
@@ -52,4 +52,4 @@ def test_the_pages_are_those_that_were_listed(
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
         signature = EthereumApp(transport).sign_typed_data(PATH, typed_data)
     assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == coming_screens(typed_data, hashes, real_app.file.built, by_hashes=False)
+    assert person.pages == typed_data_pages(typed_data, hashes, real_app.file.built, by_hashes=False)

@@ -16,7 +16,7 @@ from airlock_offline.ledger.apdu import Apdu, Ins, ethereum_apdu
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.status_words import FiltersMissing
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import Page, coming_screens
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_software_ledger.answers import AppSettings
@@ -99,7 +99,7 @@ def test_with_raw_messages_on_every_member_is_shown_and_the_signature_is_the_sam
     with closing(LoopbackTransport(real_app.port)) as transport, Person(real_app) as person:
         signature = EthereumApp(transport).sign_typed_data(PATH, typed_data, told_of(PERMIT))
     assert recovered(signature, hashes.digest) == SIGNER
-    assert person.pages == coming_screens(typed_data, hashes, real_app.file.built, by_hashes=False)
+    assert person.pages == typed_data_pages(typed_data, hashes, real_app.file.built, by_hashes=False)
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)

@@ -19,7 +19,7 @@ from airlock_offline.ledger.models import Buttons, screen_of
 from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongAnswer
 from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.transport import LoopbackTransport
-from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.errors import AirlockError
 from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address
@@ -78,7 +78,7 @@ def ids(recordings: list[Recording]) -> pytest.MarkDecorator:
 def screens_to_come(recording: Recording) -> list[list[str]]:
     """What the review would have listed beforehand."""
     typed_data, hashes = recording.typed_data()
-    return coming_screens(typed_data, hashes, APP.built, by_hashes=recording.operation == "eip712-hashes")
+    return typed_data_pages(typed_data, hashes, APP.built, by_hashes=recording.operation == "eip712-hashes")
 
 
 def pages_of(recording: Recording) -> list[list[str]]:

@@ -228,7 +228,7 @@ def meanings() -> str:
         "| meaning | known without a file | what a word of the file says by it, and what follows |",
         "|---|---|---|",
     ]
-    own = {meaning: ", ".join(f"`{word}`" for word in KNOWN if KNOWN[word] == meaning) for meaning in WORD_MEANINGS}
+    own = {meaning: ", ".join(f"`{word}`" for word in KNOWN if word == meaning) for meaning in WORD_MEANINGS}
     lines += [f"| `{meaning}` | {own[meaning]} | {text} |" for meaning, text in WORD_MEANINGS.items()]
     return "\n".join(lines) + "\n"
 
@@ -256,10 +256,10 @@ def labels() -> str:
 
 
 def differences() -> str:
-    """Return where the gate and the rehearsal's contracts judge otherwise, for ``docs/reference/chain.md``."""
-    lines = ["| the gate refuses, the contract accepts | why |", "|---|---|"]
+    """Return where the checks and the rehearsal's contracts judge otherwise, for ``docs/reference/chain.md``."""
+    lines = ["| the checks refuse, the contract accepts | why |", "|---|---|"]
     lines += [f"| {kind} | {why} |" for kind, why in GATE_IS_STRICTER.items()]
-    lines += ["", "| the contract rejects, the gate lets pass | why |", "|---|---|"]
+    lines += ["", "| the contract rejects, the checks let pass | why |", "|---|---|"]
     lines += [f"| {kind} | {why} |" for kind, why in CONTRACT_IS_STRICTER.items()]
     return "\n".join(lines) + "\n"
 

@@ -49,11 +49,6 @@ def test_every_test_that_the_table_names_is_there() -> None:
     assert [row.path for row in ENDPOINTS if "::test_" not in row.test] == []
 
 
-def test_no_endpoint_is_in_the_table_twice() -> None:
-    keys = [(row.service, row.method, row.path) for row in ENDPOINTS]
-    assert len(keys) == len(set(keys))
-
-
 def test_what_is_not_done_is_reached_by_call() -> None:
     assert {row.state for row in ENDPOINTS} <= {DONE, GENERIC}
     assert {row.service for row in ENDPOINTS} == set(SERVICES)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 import importlib
 import re
-from pathlib import Path
 
 import click
 import pytest
@@ -15,12 +13,10 @@ from airlock_online.cli import main as online
 from workspace.house import (
     DISTRIBUTIONS,
     ROOT,
-    Module,
     circles,
     classes,
     defined,
     docstrings,
-    imported,
     imports,
     inside,
     is_rehearsal,
@@ -31,7 +27,7 @@ from workspace.house import (
 )
 
 MODULES_IN_A_FOLDER_AT_MOST = 16
-TEST_LINES_AT_MOST = 79_500  # it may only sink, to 48,000
+TEST_LINES_AT_MOST = 65_700  # it may only sink, to 48,000
 MODULES_TODAY: dict[str, int] = {}
 CHAIN_AT_MOST = {"airlock_shared": 10, "airlock_online": 10, "airlock_offline": 10, "airlock_rehearsal": 9}
 COMMAND_FOLDERS = {"airlock_offline.cli": offline, "airlock_online.cli": online}
@@ -153,38 +149,3 @@ def test_no_word_that_the_glossary_forbids_is_in_the_code() -> None:
     said = " ".join(docstring for module in product for docstring in docstrings(module))
     words = [word for word in FORBIDDEN if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", said)]
     assert words + [word for word in FORBIDDEN if word.removesuffix("()") in used] == []
-
-
-# ---- the measures themselves ----------------------------------------------------------------------------------------
-
-SMALL = {"a": frozenset({"b", "c"}), "b": frozenset({"c"}), "c": frozenset[str]()}
-
-
-def test_a_circle_is_found_straight_and_round_about() -> None:
-    assert circles(SMALL) == []
-    assert circles(SMALL | {"c": frozenset({"a"})}) == [["a", "b", "c"]]
-    assert circles(SMALL | {"c": frozenset({"b"})}) == [["b", "c"]]
-
-
-def test_the_longest_chain_is_counted_in_modules() -> None:
-    assert longest_chain(SMALL) == ["a", "b", "c"]
-
-
-SOURCE = """
-import a.one
-from a import two, something
-from a.three import Thing
-from .four import Thing
-from . import five
-import json
-if TYPE_CHECKING:
-    from a.six import Thing
-def later():
-    from a import seven
-"""
-
-
-def test_imports_inside_functions_count_and_those_for_type_checking_do_not() -> None:
-    known = dict.fromkeys(["a", *(f"a.{n}" for n in "one two three four five six seven".split())])
-    module = Module("a.here", "a", Path("a/here.py"), ast.parse(SOURCE))
-    assert imported(module, known) == {"a", "a.one", "a.two", "a.three", "a.four", "a.five", "a.seven"}

@@ -195,7 +195,8 @@ class Device:
     def _require_model(self, found: str) -> None:
         """Keep the model that was found. Raises ``WrongModel`` for another than was looked at, or than was named.
 
-        One that USB does not name may be the one that a person names, and never the one that was looked at and named.
+        Before a look, a model that USB does not name passes for the one of ``--model``. After a look it does not pass for
+        the one that was seen then, whose pages are listed.
         """
         named = found and self._named_model and found != self._named_model
         if found != self._seen if self.listed else named:

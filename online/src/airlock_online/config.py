@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import UsageError
@@ -110,13 +110,19 @@ def read_config(path: Path) -> OnlineConfig:
     return config
 
 
+def http_address(url: str) -> SplitResult | None:
+    """Return the parts of a plain http(s) address with a host; None for what is none, or has a blank or an odd sign."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return None
+    return parts if good and url.isascii() and url.isprintable() and " " not in url else None
+
+
 def require_proxy(proxy: str) -> None:
     """Refuse a proxy's address that is not ``http://host:port``. Raises ``UsageError``."""
-    try:
-        parts = urlsplit(proxy)
-        good = parts.scheme == "http" and bool(parts.hostname) and (parts.port or 0) > 0
-        bare = parts.path in ("", "/") and not (parts.query or parts.fragment or "@" in parts.netloc)
-    except ValueError:
-        good = bare = False
-    if not good or not bare or not proxy.isascii() or not proxy.isprintable() or " " in proxy:
+    parts = http_address(proxy)
+    plain = parts is not None and parts.scheme == "http" and parts.port and parts.path in ("", "/")
+    if parts is None or not plain or parts.query or parts.fragment or "@" in parts.netloc:
         raise UsageError("[http] proxy is not of the form http://host:port", do="correct config.toml")

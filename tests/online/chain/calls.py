@@ -4,25 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from eth_account import Account
-
 from airlock_rehearsal.chain.deploy import Sender
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, USDC
 from airlock_shared.venue.calldata import encode_call as our_calldata
 from airlock_shared.venue.calls import CALLS
-from online.chain.ground import (
-    EXPIRY_S,
-    ONE,
-    TREASURY_SENDER,
-    USDC_ONE,
-    Ground,
-    code,
-    trade,
-)
+from online.chain.ground import EXPIRY_S, ONE, TREASURY_SENDER, USDC_ONE, Ground, code, trade
 from shared.make_payloads import OTHER, TREASURY
 
 CONTRACTS = {"usdc": USDC, "tradingRouter": ROUTER, "referral": REFERRAL}
-OTHER_SENDER = Sender(str(Account.from_key("0x" + "5d" * 32).address), b"\x5d" * 32)
 
 
 def word(text: str) -> bytes:

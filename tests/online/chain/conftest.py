@@ -1,4 +1,4 @@
-"""A venue on each backend, set up once; every test begins from that state and that time."""
+"""A venue, set up once; every test begins from that state and that time."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from online.chain.ground import BACKENDS, NOW_S, Clock, Ground, chain, set_up
+from online.chain.ground import NOW_S, Clock, EmbeddedEvm, Ground, set_up
 
 
-@pytest.fixture(scope="session", params=BACKENDS)
-def venue_ground(request: pytest.FixtureRequest) -> Iterator[Ground]:
+@pytest.fixture(scope="session")
+def venue_ground() -> Ground:
     """A chain with the venue on it."""
     clock = Clock()
-    with chain(request.param, clock) as evm:
-        yield set_up(evm, clock, request.param)
+    return set_up(EmbeddedEvm(clock), clock)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""What the tests of the chain share: two backends, a venue with something in it, and the good payloads made for it.
+"""What the tests of the chain share: a chain with marks, a venue with something in it, and the good payloads made for it.
 
 Payloads, digests and encodings are made by eth-account and eth-abi (``shared.make_payloads``), the plan is the one that has
 a step for every struct, and the deployment is the good one under the rehearsal's chain id and contracts.
@@ -7,33 +7,24 @@ a step for every struct, and the deployment is the good one under the rehearsal'
 from __future__ import annotations
 
 import json
-import os
-import re
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
-from threading import Thread
 from typing import Any, NamedTuple, cast
 
-import pytest
 from eth_account import Account
 
-from airlock_online.clients.http import Http
+from airlock_rehearsal.chain import embedded
 from airlock_rehearsal.chain.deploy import Sender, signed, transact
 from airlock_rehearsal.chain.evm import CHAIN_ID, EvmCall, EvmReceipt
 from airlock_rehearsal.chain.interface import ROUTER, STORAGE, USDC, encode_call
 from airlock_rehearsal.chain.venue import ChainVenue, OperatorCall
 from airlock_shared.checks.model import Situation
 from airlock_shared.documents.deployment import parse_deployment
-from online.chain.marks import EmbeddedEvm, Evm, NodeEvm
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, seal
 from shared.world import DEPLOYMENT_TEXT, good, plan, to_bytes
 
 ROOT = Path(__file__).resolve().parents[3]
 NODE_MODULES = ROOT / ".tools/node/node_modules"
-ANVIL = NODE_MODULES / "@foundry-rs/anvil-linux-amd64/bin/anvil"
-BACKENDS = ("pyevm", "anvil")
 NOW_S = NOW_MS // 1000
 EXPIRY_S = 1_806_451_200  # of the desk's delegation, as in the vectors
 ONE, USDC_ONE = 10**10, 10**6
@@ -52,16 +43,34 @@ class Clock:
         return self.now_s
 
 
+class _Mark(NamedTuple):
+    header: Any
+    blocks: int
+    mined: dict[str, Any]
+
+
+class EmbeddedEvm(embedded.EmbeddedEvm):
+    """The rehearsal's chain with marks: a test begins where another began."""
+
+    def snapshot(self) -> _Mark:
+        """Return a mark to go back to."""
+        return _Mark(self._chain.header, len(self._blocks), dict(self._mined))
+
+    def go_back(self, mark: _Mark) -> None:
+        """Forget everything since the mark was made."""
+        self._chain.header, self._mined = mark.header, mark.mined
+        del self._blocks[mark.blocks :]
+
+
 class Ground(NamedTuple):
     """A venue on a chain, and the clock that both follow."""
 
     venue: ChainVenue
     clock: Clock
-    backend: str
 
     @property
     def evm(self) -> EmbeddedEvm:
-        return cast(EmbeddedEvm, self.venue.evm)  # or anvil, which has the same methods
+        return cast(EmbeddedEvm, self.venue.evm)
 
     def send(self, sender: Sender, contract: str, function: str, *arguments: Any) -> EvmReceipt:
         """Send a transaction of a person's, once its simulation has gone through."""
@@ -72,36 +81,10 @@ class Ground(NamedTuple):
         return signed(self.evm, sender, EvmCall(self.venue.address(contract), data, gas))
 
 
-@contextmanager
-def chain(backend: str, clock: Callable[[], int]) -> Iterator[Evm]:
-    """A new chain of a backend; an anvil is started on a free port of loopback and ended."""
-    if backend == "pyevm":
-        yield EmbeddedEvm(clock)
-        return
-    if not ANVIL.exists():
-        pytest.skip("anvil is not here: it comes with Node, when the tests are set up")
-    command = [str(ANVIL), "--host", "127.0.0.1", "--port", "0", "--chain-id", str(CHAIN_ID), "--hardfork", "cancun"]
-    command += ["--timestamp", str(clock() - 1)]
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "NO_COLOR": "1"}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process, Http() as http:
-        try:
-            assert process.stdout is not None
-            port = next(m[1] for line in process.stdout if (m := re.search(r"Listening on 127\.0\.0\.1:(\d+)", line)))
-            Thread(
-                target=process.stdout.read, daemon=True
-            ).start()  # it tells of every request, and would wait on a full pipe
-            yield NodeEvm(f"http://127.0.0.1:{port}", http, clock)
-        finally:
-            process.terminate()
-            process.wait()
-
-
-def set_up(evm: Evm, clock: Clock, backend: str) -> Ground:
+def set_up(evm: EmbeddedEvm, clock: Clock) -> Ground:
     """Deploy the venue with pairs, positions and money, and make the desk a delegate of the treasury."""
-    venue = ChainVenue.deployed(
-        cast(EmbeddedEvm, evm), trading_name="ExchangeTrading", referral_name="ExchangeReferral"
-    )
-    ground = Ground(venue, clock, backend)
+    venue = ChainVenue.deployed(evm, trading_name="ExchangeTrading", referral_name="ExchangeReferral")
+    ground = Ground(venue, clock)
     for account in (TREASURY, DESK, OTHER, STRANGER.address):
         evm.fund(account, 10**18)
     venue.act_together([OperatorCall(*row) for row in _start(venue)])

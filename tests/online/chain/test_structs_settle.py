@@ -18,18 +18,7 @@ from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger
-from online.chain.ground import (
-    EXPIRY_S,
-    ONE,
-    OPENED_S,
-    STRANGER,
-    USDC_ONE,
-    Ground,
-    code,
-    document,
-    signer_of,
-    situation,
-)
+from online.chain.ground import EXPIRY_S, ONE, STRANGER, USDC_ONE, Ground, code, document, signer_of, situation
 from online.delivering_machine import unsent
 from shared.make_payloads import DESK, OTHER, TREASURY
 from shared.world import STEPS, request_of
@@ -189,8 +178,3 @@ def _documents() -> list[dict[str, Any]]:
     from shared.world import good
 
     return [good(step) for step in STEPS]
-
-
-def test_the_positions_that_the_steps_close_are_the_seeded_ones(ground: Ground) -> None:
-    found = {(t["pairIndex"], t["index"]): t["timestamp"] for t in ground.venue.trades_of(TREASURY)}
-    assert found == OPENED_S

@@ -6,10 +6,7 @@ import pytest
 
 from airlock_rehearsal.chain.evm import Reverted
 from online.chain.bench import intent_of
-from online.chain.ground import (
-    NOW_S,
-    Ground,
-)
+from online.chain.ground import NOW_S, Ground
 from shared.make_payloads import NOW_MS
 
 

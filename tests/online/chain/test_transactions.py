@@ -9,12 +9,7 @@ import pytest
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, selector
 from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, selectors
 from online.chain.calls import CONTRACTS, GOOD, sent
-from online.chain.ground import (
-    EXPIRY_S,
-    ONE,
-    Ground,
-    code,
-)
+from online.chain.ground import EXPIRY_S, ONE, Ground, code
 from shared.make_payloads import OTHER, TREASURY
 from shared.make_transactions import NOT_SIGNED, SELECTORS
 

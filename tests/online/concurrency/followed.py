@@ -13,9 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
 
+from sqlalchemy import insert
+
+from airlock_online.delivery.routes.context import Delivery
+from airlock_online.journal.engine import open_engine
+from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.schema import EVENTS, SUBMISSIONS, Record
 from online.concurrency.many import orders
-from online.concurrency.test_many_orders import accept
+from online.crash.venue import EVENTS as LIFE
 from online.crash.venue import tracking_id
+from online.delivering_machine import NOW
 
 VENUE = Path(__file__).with_name("planned_venue.py")
 TICK = os.sysconf("SC_CLK_TCK")
@@ -65,11 +72,12 @@ class Line(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """The command at a moment: seconds of the monotonic clock, its CPU time in seconds, its threads, the venue's count."""
+    """The command at a moment (monotonic clock): its CPU time in seconds, its threads, its memory, the venue's count."""
 
     at_s: float
     cpu_s: float
     threads: int
+    mib: float
     counted: Counted
 
 
@@ -81,6 +89,25 @@ class Followed(NamedTuple):
     samples: list[Sample]
     cpu_s: float
     counted: Counted
+
+
+def accept(journal: Path | str, deliveries: list[Delivery]) -> None:
+    """Write orders down as accepted, with their first event, as a submission would have left them."""
+    submissions, events = [], []
+    for delivery in deliveries:
+        own = {name: value for name, value in delivery._asdict().items() if name in Record._fields}
+        record = Record(**own | {"trader": delivery.signer}, url=delivery.base_url, body_sha256="00" * 32)
+        known = {"state": OrderState.ACCEPTED.value, "created_ms": NOW, "updated_ms": NOW, "last_seq": 0}
+        order = tracking_id(delivery.encoded_intent)
+        submissions.append({**record._asdict(), **known, "tracking_id": order})
+        payload = json.dumps({"trackingId": order}, separators=(",", ":"))
+        event = {"digest": delivery.digest, "ordinal": 0, "kind": "event", "seq": 0, "type": LIFE[0][1]}
+        events.append({**event, "payload": payload, "at_ms": None, "received_ms": NOW})
+    engine, _ = open_engine(str(journal), make=True)
+    with engine.begin() as connection:
+        connection.execute(insert(SUBMISSIONS), submissions)
+        connection.execute(insert(EVENTS), events)
+    engine.dispose()
 
 
 def order_name(number: int) -> str:
@@ -140,4 +167,10 @@ def _sample(number: int, venue: VenueProcess) -> Sample | None:
     fields = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()
     if fields[0] == "Z":
         return None
-    return Sample(time.monotonic(), (int(fields[11]) + int(fields[12])) / TICK, int(fields[17]), venue.count())
+    return Sample(
+        time.monotonic(),
+        (int(fields[11]) + int(fields[12])) / TICK,
+        int(fields[17]),
+        int(fields[21]) / 256,
+        venue.count(),
+    )

@@ -8,13 +8,15 @@ from statistics import median
 
 import pytest
 
+from draws import draws
 from online.concurrency.followed import Followed, follow_planned, order_name
 
-ORDERS = 300
-HANGING = 60
+ORDERS = 200
+HANGING = 40
 THREADS_AT_MOST = ORDERS + 32  # the command's own beside them
 OPEN_AT_MOST = ORDERS // 2  # those that are asked at one moment: 87 were seen where the machine had much else to do
 MEDIAN_S_AT_MOST = 8  # one held by a service that hangs takes 10; 1 s is usual, 5 s were seen where eight programs ran
+MIB_AT_MOST = 200  # for one order it is 53: decision 48
 ENDS = 3  # events that come while an order is followed
 
 
@@ -46,7 +48,7 @@ def delays_s(found: Followed, moments: dict[str, list[float]]) -> list[float]:
     return delays
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"][: draws(1, 2)])
 def test_a_thread_each_tells_every_order_in_time_on_few_connections(
     tmp_path: Path, database: str, request: pytest.FixtureRequest
 ) -> None:
@@ -59,13 +61,14 @@ def test_a_thread_each_tells_every_order_in_time_on_few_connections(
     print(f"{median(delays):.2f} s in the median, {max(delays):.2f} s at most; {found.counted}")
     assert median(delays) < MEDIAN_S_AT_MOST
     assert max(sample.threads for sample in found.samples) < THREADS_AT_MOST
+    assert max(sample.mib for sample in found.samples) < MIB_AT_MOST
     assert found.counted.most_open < OPEN_AT_MOST
     assert found.counted.connections < found.counted.answered / 5, "connections are kept"
 
 
 def test_orders_whose_service_hangs_hold_none_of_the_others(tmp_path: Path) -> None:
     """A fifth is never answered: each is asked again and again, and every other one is told in time."""
-    found, moments = follow(tmp_path, hanging=HANGING, patience_s=45)
+    found, moments = follow(tmp_path, hanging=HANGING, patience_s=40)
     outcomes = Counter(line.document["state"] for line in found.lines if "state" in line.document)
     assert outcomes == {"FILLED": ORDERS - HANGING, "ACCEPTED": HANGING}
     delays = delays_s(found, moments)

@@ -12,10 +12,11 @@ from typing import Any
 
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderState
+from draws import draws
 from online.crash.venue import EVENTS, Venue
 from online.delivering_machine import NOW
 
-SIGNATURES = 200
+SIGNATURES = draws(60, 200)
 
 
 def start(where: str, base_url: str) -> subprocess.Popen[str]:

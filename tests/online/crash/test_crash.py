@@ -115,7 +115,7 @@ def test_a_service_that_dies_at_any_step_gets_the_order_once_and_is_asked_again_
             assert place.run("submit").error == ""
             recover(place, lives[way].events)
 
-    at_once(launchers, every_nth(range(1, lives[way].steps + 1), 2), check)
+    at_once(launchers, every_nth(range(1, lives[way].steps + 1), 4), check)
 
 
 @each_way

@@ -35,7 +35,7 @@ def film(path: Path, codec: str) -> None:
     writer.release()
 
 
-@pytest.mark.parametrize(("name", "codec"), [("film.avi", "MJPG"), ("film.mp4", "mp4v"), ("film.mkv", "mp4v")])
+@pytest.mark.parametrize(("name", "codec"), [("film.avi", "MJPG"), ("film.mp4", "mp4v")])
 def test_a_film_of_the_screen_carries_a_document(tmp_path: Path, name: str, codec: str) -> None:
     film(tmp_path / name, codec)
     frames = file_frames(tmp_path / name, on_skipped=unexpected)
@@ -50,7 +50,7 @@ def test_a_file_that_is_no_film_is_refused(tmp_path: Path, data: bytes) -> None:
 
 
 def test_a_link_to_a_film_is_refused(tmp_path: Path) -> None:
-    film(tmp_path / "film.avi", "MJPG")
+    (tmp_path / "film.avi").write_bytes(b"RIFF")
     (tmp_path / "link.avi").symlink_to(tmp_path / "film.avi")
     with pytest.raises(DocumentError, match="DOC-LINK"):
         list(file_frames(tmp_path / "link.avi", on_skipped=unexpected))

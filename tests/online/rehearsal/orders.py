@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from online.rehearsal.services_client import (
-    START_MS,
-    TRADER,
-    Json,
-    ServicesClient,
-    handmade,
-)
+from online.rehearsal.services_client import START_MS, TRADER, Json, ServicesClient, handmade
 
 T = TRADER.address
 ONE = 10**10

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import httpx
 from eth_account import Account
-from eth_account.messages import encode_typed_data
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services.faults import Faults
@@ -133,12 +132,6 @@ class ServicesClient:
 def document(payload: Json) -> Json:
     """Return a payload's EIP-712 document."""
     return {name: payload[name] for name in ("types", "primaryType", "domain", "message")}
-
-
-def digest_in(payload: Json) -> str:
-    """Return the digest of a payload, recomputed."""
-    signable = encode_typed_data(full_message=document(payload))
-    return "0x" + keccak(b"\x19\x01" + signable.header + signable.body).hex()
 
 
 def signature(payload: Json, key: Any = TRADER) -> str:

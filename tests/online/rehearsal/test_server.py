@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import json
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -13,18 +12,14 @@ from pathlib import Path
 
 import httpx
 import pytest
-from eth_utils.address import to_checksum_address
-from eth_utils.crypto import keccak
 
 from airlock_rehearsal import services as package
-from airlock_rehearsal.services import runtime as settings
-from airlock_rehearsal.services.runtime import REHEARSAL_CHAINS, RehearsalSettings
+from airlock_rehearsal.services.runtime import REHEARSAL_CHAINS
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents import deployment
-from airlock_shared.errors import ServiceError, UsageError
 from commands import run_command
 from online.rehearsal.conftest import OpenClient
-from online.rehearsal.services_client import PROMPT, TRADER, Clock
+from online.rehearsal.services_client import PROMPT, TRADER
 
 
 def thread_names() -> list[str]:
@@ -43,21 +38,6 @@ def test_services_start_on_loopback_and_leave_no_thread() -> None:
     services.stop()
 
 
-def test_each_service_has_its_prefix() -> None:
-    with RehearsalServices() as services:
-        assert services.urls == {
-            "builder": services.builder_url, "batched": services.batched_url, "relayer": services.relayer_url,
-            "twap": services.twap_url, "core": services.core_url, "rpc": services.rpc_url,
-        }  # fmt: skip
-        assert services.batched_url == services.url + "/batched"
-
-
-def test_two_rehearsals_do_not_meet() -> None:
-    with RehearsalServices() as first, RehearsalServices() as second:
-        assert first.url != second.url
-        assert first.state is not second.state
-
-
 def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(pacing_s=60))
     body = desk.order(1, desk.close_payload())
@@ -65,53 +45,6 @@ def test_a_rehearsal_stops_while_a_stream_is_open(open_desk: OpenClient) -> None
         assert next(reply.iter_raw()).startswith(b": open")
         desk.services.stop()
         assert thread_names() == []
-
-
-def test_a_rehearsal_stops_while_it_owes_an_answer(open_desk: OpenClient) -> None:
-    desk = open_desk(PROMPT)
-    desk.faults("silent")
-    answers: list[int] = []
-    url = desk.services.relayer_url + "/intents"
-    asking = threading.Thread(target=lambda: answers.append(httpx.post(url, json={}, timeout=10).status_code))
-    asking.start()
-    for _ in range(10_000):
-        if desk.http.get(desk.services.url + "/rehearsal/counters").json()["posts"]:
-            break
-    desk.services.stop()
-    asking.join(10)
-    assert answers == [503]
-    assert thread_names() == []
-
-
-def test_a_port_that_is_taken_is_said_to_be() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        with pytest.raises(ServiceError, match="is taken by another program"):
-            RehearsalServices().start(taken.getsockname()[1])
-
-
-@pytest.mark.parametrize("trader", ["", "0x", "me", "0x" + "1" * 39])
-def test_a_trader_who_is_no_address_is_refused(trader: str) -> None:
-    with pytest.raises(UsageError, match="is not an address"):
-        RehearsalServices(trader=trader)
-
-
-def test_an_unknown_mode_is_refused() -> None:
-    with pytest.raises(UsageError, match="no execution mode"):
-        RehearsalServices(settings=RehearsalSettings(execution="eip1559"))
-
-
-def test_the_contracts_are_where_the_chain_has_put_them_and_the_stranger_is_nobody() -> None:
-    contracts = RehearsalServices(settings=PROMPT).state.venue.contracts
-    assert contracts == (settings.USDC, settings.TRADING_STORAGE, settings.REFERRAL, settings.TRADING_ROUTER)
-    assert to_checksum_address(keccak(b"airlock rehearsal stranger")[-20:]) == settings.STRANGER
-
-
-def test_the_world_depends_on_seed_and_clock_alone() -> None:
-    first, second = (RehearsalServices(settings=PROMPT, now_ms=Clock()).state for _ in range(2))
-    assert first.positions_of(first.trader) == second.positions_of(second.trader) != []
-    assert [first.draw_id("x") for _ in range(3)] == [second.draw_id("x") for _ in range(3)]
 
 
 def test_its_chains_are_those_that_the_gate_takes_for_a_rehearsals_own() -> None:
@@ -128,29 +61,12 @@ def test_nothing_of_the_gate_is_imported() -> None:
             assert shared <= allowed, path.name
 
 
-def test_a_rate_limit_of_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="rate limit of 0"):
-        RehearsalServices(settings=RehearsalSettings(rate_limit=0))
-
-
 UNSHARED = ("sh", str(Path(__file__).parents[2] / "unshared.sh"))
 SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.Signals) -> None:
-    words = [
-        *SERVE,
-        "--port",
-        "0",
-        "--trader",
-        TRADER.address,
-        "--fault",
-        "http-503@builder",
-        "--eip7702",
-        "--rate-limit",
-        "7",
-    ]
+def test_the_command_says_where_it_serves_and_stops_on_a_signal() -> None:
+    words = [*SERVE, "--port", "0", "--trader", TRADER.address, "--fault", "http-503@builder", "--eip7702"]
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -158,7 +74,7 @@ def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.S
         assert (ready["simulator"], ready["trader"]) == (True, TRADER.address)
         assert httpx.get(ready["services"]["builder"] + "/ready").status_code == 503
         assert httpx.get(ready["url"] + "/rehearsal/faults").json()["in_force"] == ["http-503@builder"]
-        process.send_signal(number)
+        process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=20)
     finally:
         process.kill()
@@ -169,16 +85,15 @@ def test_the_command_says_where_it_serves_and_stops_on_a_signal(number: signal.S
     assert f"deployment fetch --name rehearsal --builder {ready['services']['builder']} " in err
 
 
-def test_it_keeps_its_port_and_says_when_that_is_taken() -> None:
+def test_it_says_when_its_port_is_taken() -> None:
     """In a network of its own, where nobody else can have the port."""
     script = (
         "import json, subprocess, sys\n"
-        "for _ in range(2):\n"
-        "    with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as first:\n"
-        "        print(json.loads(first.stdout.readline())['url'])\n"
-        "        again = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
-        "        print(again.returncode, again.stdout, again.stderr[again.stderr.index('port'):])\n"
-        "        first.terminate()\n"
+        "with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as first:\n"
+        "    print(json.loads(first.stdout.readline())['url'])\n"
+        "    again = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
+        "    print(again.returncode, again.stdout, again.stderr[again.stderr.index('port'):])\n"
+        "    first.terminate()\n"
     )
     ended = subprocess.run(
         [*UNSHARED, sys.executable, "-c", script, *SERVE], capture_output=True, text=True, timeout=60, check=True
@@ -187,13 +102,11 @@ def test_it_keeps_its_port_and_says_when_that_is_taken() -> None:
         "http://127.0.0.1:8787\n8  port 8787 of this machine (127.0.0.1) is taken by another program\n"
         "  do:       end it if it is another `rehearse serve`, or add: --port 8788\n\n"
     )
-    assert ended.stdout == one * 2
+    assert ended.stdout == one
 
 
 @pytest.mark.parametrize(("words", "said"), [
-    (["--fault", "nope"], "no fault is called 'nope'"), (["--fault", "slow@moon"], "cannot be at 'moon'"),
-    (["--fault", "attempts-fail"], "has another form"), (["--trader", "me"], "is not an address"),
-    (["--rate-limit", "0"], "Invalid value"), (["--port", "70000"], "Invalid value"), (["--force"], "No such option"),
+    (["--fault", "nope"], "no fault is called 'nope'"), (["--trader", "me"], "is not an address"),
 ])  # fmt: skip
 def test_the_command_refuses_what_it_does_not_know(words: list[str], said: str) -> None:
     ended = run_command(Path(sys.executable).parent / "airlock-online", "rehearse", "serve", *words)

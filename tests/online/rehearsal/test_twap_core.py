@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from online.rehearsal.services_client import START_MS, STRANGER, TRADER, Json, ServicesClient, handmade, signature
+from online.rehearsal.services_client import START_MS, STRANGER, TRADER, Json, ServicesClient, signature
 
 T = TRADER.address
 
@@ -69,10 +69,6 @@ def test_a_twap_is_cancelled_once(desk: ServicesClient) -> None:
     assert cancel(desk, cancel_body(cancel_payload(desk, twapId=42))).status_code == 201
 
 
-def test_a_twap_of_nobody_is_not_found(shared_desk: ServicesClient) -> None:
-    assert cancel(shared_desk, cancel_body(cancel_payload(shared_desk, twapId=5))).status_code == 404
-
-
 @pytest.mark.parametrize("change", [
     {"trader": T.lower()}, {"trader": STRANGER.address}, {"trader": None}, {"twapId": 42}, {"twapId": "x"}, {"twapId": -1},
     {"nonce": "1"}, {"nonce": None}, {"deadline": str(START_MS + 1)}, {"deadline": 1.5}, {"signature": "0x"},
@@ -124,12 +120,9 @@ def test_the_nonce_of_a_trigger_is_held_and_not_spent(desk: ServicesClient) -> N
 
 
 BAD_TRIGGERS: list[Json] = [
-    {"pairIndex": "0"}, {"pairIndex": True}, {"pairIndex": 9}, {"index": 4}, {"index": -1}, {"triggerType": 2},
-    {"triggerType": 1}, {"orderType": 1}, {"orderType": 5}, {"coinSize": 500}, {"coinSize": "0"}, {"coinSize": "x"},
-    {"price": "0"}, {"price": 700}, {"percentage": "1"}, {"percentage": "--1"}, {"percentage": 0}, {"nonce": 5},
-    {"nonce": "5"}, {"buy": False}, {"buy": "true"}, {"timestamp": 5}, {"signTimestamp": START_MS + 1},
-    {"signTimestamp": START_MS - 600_001}, {"trader": STRANGER.address}, {"signedMessage": "0x00"}, {"signedMessage": 1},
-    {"colour": "red"},
+    {"pairIndex": 9}, {"index": 4}, {"triggerType": 1}, {"orderType": 5}, {"coinSize": 500}, {"price": "0"},
+    {"percentage": "1"}, {"nonce": "5"}, {"buy": False}, {"timestamp": 5}, {"signTimestamp": START_MS + 1},
+    {"signTimestamp": START_MS - 600_001}, {"trader": STRANGER.address}, {"colour": "red"},
 ]  # fmt: skip
 
 
@@ -138,19 +131,3 @@ def test_a_trigger_that_was_not_signed_is_refused(shared_desk: ServicesClient, c
     reply = arm(shared_desk, trigger_body(trigger_payload(shared_desk)) | change)
     assert (reply.status_code, reply.json()["error"]) == (400, "Bad Request")
     assert shared_desk.state.triggers == {}
-
-
-@pytest.mark.parametrize("change", [
-    {"coinSize": str(10**18)}, {"percentage": "5"}, {"price": "0"}, {"orderType": "1"}, {"timestamp": "5"},
-    {"signTimestamp": str(START_MS + 1)}, {"percentage": "-" + str(1 << 255), "price": "0", "triggerType": "1"},
-])  # fmt: skip
-def test_a_signed_trigger_that_cannot_be_is_refused(shared_desk: ServicesClient, change: Json) -> None:
-    message = trigger_payload(shared_desk)["message"] | change
-    payload = handmade(shared_desk, "TpSlReq", message)
-    assert arm(shared_desk, trigger_body(payload)).status_code == 400
-
-
-@pytest.mark.parametrize("body", [[], None, 5, {}])
-def test_a_body_of_another_shape_is_refused(shared_desk: ServicesClient, body: Any) -> None:
-    assert arm(shared_desk, body).status_code == 400
-    assert cancel(shared_desk, body).status_code == 400

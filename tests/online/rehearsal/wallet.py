@@ -76,11 +76,6 @@ def outcome(desk: ServicesClient, transaction_hash: str) -> Json:
     raise AssertionError("the transaction stayed pending")
 
 
-def built_and_relayed(desk: ServicesClient, path: str, key: Any = TRADER, **fields: Any) -> Json:
-    """Build, sign, relay, and return what became of it."""
-    return relayed(desk, signed(desk, unsigned(desk, path, **fields), key))
-
-
 def waited(desk: ServicesClient) -> None:
     """Poll until the keeper has executed every stored order."""
     for _ in range(500):

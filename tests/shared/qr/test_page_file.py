@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 
 import pytest
 
-from airlock_shared.errors import UsageError
-from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
 from airlock_shared.qr.pictures import qr_page
-from airlock_shared.text.words import grouped, spoken
-from shared.qr.transfers import batch, one_intent, whole_plan
+from shared.qr.transfers import one_intent
 
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')
 DATA = re.compile(r'<script id="transfer" type="application/json">(.*?)</script>', re.DOTALL)
@@ -41,39 +37,6 @@ def test_the_policy_allows_its_own_script_and_style_and_nothing_else() -> None:
     ]
 
 
-def test_it_names_no_address_and_no_other_file() -> None:
-    made = qr_page(one_intent()).decode()
-    assert not re.search(r"https?:|//[a-z]|\bsrc\s*=|\bhref\s*=|@import|url\(|import\(|fetch\(|XMLHttp|WebSocket", made)
-
-
-@pytest.mark.parametrize(
-    "word", ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("]
-)
-def test_its_script_makes_no_markup_and_no_code_of_texts(word: str) -> None:
-    assert word not in parts(qr_page(one_intent()).decode())[1]
-
-
-def test_it_holds_the_texts_of_every_density_and_the_names_to_compare() -> None:
-    (data,) = DATA.findall(qr_page(whole_plan()).decode())
-    value = json.loads(data)
-    assert {each["version"]: each["texts"] for each in value["densities"]} == {
-        version: cycle_texts(whole_plan(), version) for version in (10, 15, 20, 27)
-    }
-    assert value["densities"][value["density"]]["version"] == 20
-    assert value["pause_ms"] == 200
-    assert value["words"] == spoken(whole_plan().fingerprint)
-    assert value["fingerprint"] == grouped(whole_plan().fingerprint)
-
-
-def test_a_still_code_is_there_once() -> None:
-    (data,) = DATA.findall(qr_page(batch(1)[1]).decode())
-    value = json.loads(data)
-    offered = [(each["version"], len(each["texts"])) for each in value["densities"]]
-    assert offered == [(version, len(cycle_texts(batch(1)[1], version))) for version in densities_of(batch(1)[1])]
-    assert [count for _, count in offered].count(1) == 1
-    assert offered[value["density"]][1] == 1
-
-
 @pytest.mark.parametrize(
     "text", ["</script>", "<!--", "\u2028\u2029", "a & b", "\x00\x1b[31m", "@SCRIPT@", "@TRANSFER@"]
 )
@@ -82,8 +45,3 @@ def test_a_name_cannot_leave_its_element(text: str) -> None:
     (data,) = DATA.findall(made)
     assert not set("<>&\u2028\u2029\x00\x1b") & set(data)
     assert parts(made) == parts(qr_page(one_intent()).decode())
-
-
-def test_a_message_too_long_for_codes_has_no_page() -> None:
-    with pytest.raises(UsageError, match="too many for codes"):
-        qr_page(Transfer("bytes", bytes((2 << 20) + 1), "x", "y", "00" * 32))

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import struct
-import sys
-import time
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,9 +12,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.errors import DocumentError
 from airlock_shared.host import picture_sources
-from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, PICTURES, camera_frames, file_frames
+from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, file_frames
 from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.pictures import picture, write_gif
 from airlock_shared.qr.scan import texts_in
@@ -70,26 +67,11 @@ def png_of(width: int, height: int) -> bytes:
 # ---- good ones --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", PICTURES)
-def test_every_kind_of_picture_is_read(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"code{suffix}"
-    code().save(path)
-    assert read(path) == [TEXTS[0]]
-
-
 @pytest.mark.parametrize("suffix", [".gif", ".tiff", ".webp", ".png"])
 def test_every_frame_of_an_animation_is_read_in_its_order(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"codes{suffix}"
     code(0).save(path, save_all=True, append_images=[code(1), code(2)], lossless=True)
     assert read(path) == TEXTS[:3]
-
-
-def test_a_folder_is_read_in_the_order_of_its_names_and_other_files_are_left_alone(tmp_path: Path) -> None:
-    for name, position in (("b.png", 1), ("a.JPG", 0), ("c.gif", 2)):
-        code(position).save(tmp_path / name)
-    (tmp_path / "notes.txt").write_text("not a picture")
-    (tmp_path / "deeper").mkdir()
-    assert read(tmp_path) == TEXTS[:3]
 
 
 def test_a_damaged_picture_in_a_folder_is_named_and_left_out(tmp_path: Path) -> None:
@@ -110,13 +92,6 @@ def test_a_pdf_whose_pages_are_jpegs_is_read(tmp_path: Path) -> None:
     assert read(path) == TEXTS[:2]
 
 
-def test_a_telephones_ordinary_picture_is_read(tmp_path: Path) -> None:
-    photograph = Image.new("RGB", (4032, 3024), (90, 120, 90))
-    photograph.paste(code().resize((1800, 1800)), (900, 500))
-    photograph.save(tmp_path / "photograph.jpg", quality=80)
-    assert read(tmp_path / "photograph.jpg") == [TEXTS[0]]
-
-
 # ---- bad ones ---------------------------------------------------------------------------------------------------------
 
 
@@ -129,51 +104,6 @@ def test_a_picture_too_large_is_refused_before_it_is_unpacked(tmp_path: Path, wi
     error = refusal(path)
     assert error.check == "QR-LIMIT"
     assert error.expected == f"<= {MAX_PIXELS} pixels"
-
-
-def test_a_later_frame_too_large_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "grows.tiff"
-    large = Image.new("1", (3536, 3536))
-    code().convert("1").save(path, save_all=True, append_images=[large], compression="group4")
-    assert refusal(path).check == "QR-LIMIT"
-
-
-def animation(path: Path, sizes: list[tuple[int, int]]) -> Path:
-    first, *more = [Image.new("1", size, number % 2) for number, size in enumerate(sizes)]
-    first.save(path, save_all=True, append_images=more)
-    return path
-
-
-def test_an_animation_of_too_many_frames_is_refused_and_not_counted_to_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = animation(tmp_path / "many.gif", [(8, 8)] * 30)
-    monkeypatch.setattr(picture_sources, "MAX_FRAMES", 30)
-    assert len(list(file_frames(path, on_skipped=unexpected))) == 30
-    monkeypatch.setattr(picture_sources, "MAX_FRAMES", 29)
-    error = refusal(path)
-    assert (error.check, "too many pictures" in error.what) == ("QR-LIMIT", True)
-
-
-@pytest.mark.parametrize("suffix", [".gif", ".tiff", ".webp", ".png"])
-def test_frames_that_are_too_many_pixels_together_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
-) -> None:
-    path = animation(tmp_path / f"large{suffix}", [(100, 100)] * 5)
-    monkeypatch.setattr(picture_sources, "MAX_FILE_PIXELS", 50_000)
-    assert len(list(file_frames(path, on_skipped=unexpected))) == 5
-    monkeypatch.setattr(picture_sources, "MAX_FILE_PIXELS", 49_999)
-    assert refusal(path).check == "QR-LIMIT"
-
-
-def test_a_gif_of_millions_of_frames_is_given_up_in_seconds(tmp_path: Path) -> None:
-    head = b"GIF89a\x01\x00\x01\x00\x80\x00\x00\x00\x00\x00\xff\xff\xff"
-    frame = b"\x2c\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02\x44\x01\x00"
-    path = tmp_path / "endless.gif"
-    path.write_bytes(head + frame * 2_000_000 + b"\x3b")
-    begun = time.monotonic()
-    assert refusal(path).check == "QR-LIMIT"
-    assert time.monotonic() - begun < 20
 
 
 def test_a_pdf_of_too_many_pages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +157,7 @@ def test_any_cut_of_a_gif_yields_frames_or_is_refused_by_name(tmp_path: Path) ->
     write_gif(whole_plan(), whole, 15, pause_ms=200)
     data = whole.read_bytes()
     frames: list[int] = []
-    for length in range(0, len(data), len(data) // 40):
+    for length in range(0, len(data), len(data) // 12):
         path = tmp_path / f"cut-{length}.gif"
         path.write_bytes(data[:length])
         modes: list[str] = []
@@ -243,52 +173,3 @@ def test_a_link_is_refused(tmp_path: Path) -> None:
     code().save(tmp_path / "code.png")
     (tmp_path / "link.png").symlink_to(tmp_path / "code.png")
     assert refusal(tmp_path / "link.png").check == "DOC-LINK"
-
-
-def test_a_pipe_is_refused(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.png")
-    assert refusal(tmp_path / "pipe.png").check == "DOC-FILE"
-
-
-def test_a_file_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(picture_sources, "MAX_PICTURE_BYTES", 100)
-    code().save(tmp_path / "code.png")
-    assert refusal(tmp_path / "code.png").check == "DOC-SIZE"
-
-
-@pytest.mark.parametrize("name", ["code.txt", "code", "code.svg", "code.eps", "list.m3u8"])
-def test_a_kind_that_is_not_read_is_a_mistake_that_names_those_that_are(tmp_path: Path, name: str) -> None:
-    (tmp_path / name).write_bytes(b"x")
-    with pytest.raises(UsageError, match=r"\.png, .*\.pdf, \.mp4"):
-        list(file_frames(tmp_path / name, on_skipped=unexpected))
-
-
-def test_a_path_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot be opened"):
-        list(file_frames(tmp_path / "nothing.png", on_skipped=unexpected))
-
-
-def test_a_folder_without_pictures_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no pictures"):
-        list(file_frames(tmp_path, on_skipped=unexpected))
-
-
-# ---- without OpenCV ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def without_opencv(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "cv2", None)
-    for name in ("OPENCV_FFMPEG_CAPTURE_OPTIONS", "OPENCV_LOG_LEVEL"):
-        monkeypatch.setenv(name, "")  # put back at the end
-
-
-def test_a_camera_without_opencv_names_the_extra(without_opencv: None) -> None:
-    with pytest.raises(UsageError, match=r"airlock-shared\[camera\]"):
-        next(camera_frames())
-
-
-def test_a_video_without_opencv_names_the_extra(without_opencv: None, tmp_path: Path) -> None:
-    (tmp_path / "film.mp4").write_bytes(b"x")
-    with pytest.raises(UsageError, match=r"airlock-shared\[camera\]"):
-        list(file_frames(tmp_path / "film.mp4", on_skipped=unexpected))

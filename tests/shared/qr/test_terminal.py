@@ -12,7 +12,7 @@ from airlock_shared.qr.documents import cycle_texts
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.ur.decode import Decoder
-from shared.qr.transfers import batch, one_intent
+from shared.qr.transfers import one_intent
 
 LINE = re.compile(r"\x1b\[38;5;16;48;5;231m([ ▀▄█]+)\x1b\[0m")
 HALVES = {" ": (255, 255), "▀": (0, 255), "▄": (255, 0), "█": (0, 0)}
@@ -47,25 +47,6 @@ def test_a_document_is_carried_by_a_terminal_of_the_usual_size() -> None:
         decoder.receive(read)
     assert decoder.result is not None
     assert decoder.result.cbor == one_intent().cbor
-
-
-@pytest.mark.parametrize(
-    ("rows", "columns", "fits"),
-    [(24, 80, True), (34, 65, True), (50, 200, True), (23, 200, False), (1000, 45, True), (30, 57, True)],
-)
-def test_what_is_drawn_fits_with_a_line_left(rows: int, columns: int, fits: bool) -> None:
-    version = version_that_fits(rows, columns)
-    assert (version is not None) == fits
-    assert version is None or version >= 5
-    for text in cycle_texts(batch(1)[1], version)[:3] if version else []:
-        lines = draw(matrix(text, version_at_most=version or 0)).split("\n")
-        assert len(lines) < rows
-        assert all(len(found[1]) <= columns for line in lines if (found := LINE.fullmatch(line)))
-
-
-@pytest.mark.parametrize(("rows", "columns", "version"), [(34, 65, 10), (33, 65, 9), (34, 64, 9), (999, 999, 10)])
-def test_it_takes_the_largest_version_that_fits_and_none_above_ten(rows: int, columns: int, version: int) -> None:
-    assert version_that_fits(rows, columns) == version
 
 
 @pytest.mark.parametrize(("rows", "columns"), [(23, 80), (24, 44), (0, 0), (10, 300)])

@@ -69,10 +69,3 @@ def test_what_replaced_it_ends_it_once_that_has_spent_the_nonce(kind: str) -> No
 def test_another_nonce_ends_nothing(other: dict[str, Any]) -> None:
     apart = INTENT._replace(digest="0x02", **other)
     assert alive(INTENT, apart, states={"0x02": "CONFIRMED"}) == {"0x01"}
-
-
-def test_nothing_known_is_alive_and_says_so() -> None:
-    [standing] = standings([TRIGGER], {}, NOW_MS)
-    assert (standing.over, standing.known) == ("", "this machine does not know its outcome")
-    [standing] = standings([TRIGGER], {"0x01": "CONFIRMED"}, NOW_MS)
-    assert (standing.over, standing.known) == ("", "the venue has stored it")

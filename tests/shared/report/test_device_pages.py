@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from html import unescape
-
-from airlock_shared.report.page.html import drawn, screens_of_fields, without_buttons
-from airlock_shared.report.page.page import report_page
+from airlock_shared.report.page.html import screens_of_fields, without_buttons
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import report_of_artefacts
-from shared.report.day import HIDDEN, HOSTILE, PLAYED, digests, offline_files, played
+from shared.report.day import PLAYED
 
 PAUSE = ["Press right button to ", "continue message or ", "press both to skip"]
 DELEGATE = {path.name: path.read_bytes() for path in (PLAYED.parent / "delegate-key").iterdir()}
@@ -45,38 +41,6 @@ def test_every_screen_of_a_nano_stands_beside_its_field() -> None:
     ]
 
 
-def test_a_touch_screen_stands_beside_all_fields_that_begin_on_it() -> None:
-    step = step_of(played())
-    assert step["device"]["model"] == "flex"
-    told = [
-        [row["field"] for row in rows]
-        for _, rows in screens_of_fields(step["device"]["pages"], step["request"]["decided"])
-    ]
-    assert told == [
-        [],
-        ["_trader", "_pairIndex", "_index"],
-        ["_openTimestamp", "_amount", "_wantedPrice", "_deadline"],
-        ["_nonce"],
-    ]
-
-
-def test_the_buttons_are_left_out_and_every_other_line_stays() -> None:
-    for files, pauses in ((DELEGATE, 11), (played(), 0)):
-        pages = step_of(files)["device"]["pages"]
-        shown = without_buttons(pages)
-        assert len(pages) - len(shown) == pauses
-        buttons = re.compile(r"Skip|Reject|Hold to sign|Back to safety|Accept risk and continue|\d of \d")
-        left_out = [line for page in pages if page != PAUSE for line in page if buttons.fullmatch(line)]
-        assert sum(map(len, pages)) - 3 * pauses - len(left_out) == sum(map(len, shown))
-        assert not any(buttons.fullmatch(line) for page in shown for line in page)
-    assert ["Review typed message", "Blind signing required."] in without_buttons(played_pages())
-
-
-def played_pages() -> list[list[str]]:
-    pages: list[list[str]] = step_of(played())["device"]["pages"]
-    return pages
-
-
 def test_a_value_cannot_take_the_place_of_a_button() -> None:
     value = ["tnc (1/1)", "Reject", "2 of 7"]
     assert without_buttons([value, ["tnc", *PAUSE], ["Sign message"]]) == [value, ["tnc", *PAUSE], ["Sign message"]]
@@ -101,26 +65,3 @@ def test_no_field_is_lost_whatever_the_pages_say() -> None:
         ([["pairIndex"]], ["_t.trader", "_t.pairIndex"]),
         ([], ["_t.open"]),
     ]
-
-
-def test_what_a_screen_says_is_text() -> None:
-    html = drawn([[HOSTILE, HIDDEN]])
-    assert "<script" not in html
-    assert HIDDEN not in html
-    shown = unescape(re.sub(r"</?div[^>]*>", "", html)).split("<br>")
-    assert shown == [HOSTILE, "a\\u{202e}b\\u{200b}c\\u{1b}[31m"]
-    whole = report_page(report_of_artefacts(offline_files(), judge).value).decode()
-    assert whole.count('<div class="screen">&lt;script&gt;') == len(digests())
-
-
-def test_without_pages_it_says_where_they_are() -> None:
-    files = {name: data for name, data in DELEGATE.items() if name != "screens.json"}
-    html = report_of_artefacts(files, judge).html.decode()
-    assert "the Ledger&#x27;s pages are in the report of the offline machine" in html
-    assert 'class="screen"' not in html
-    value = report_of_artefacts(DELEGATE, judge).value
-    value["steps"][0]["device"] = None
-    assert "nothing of a Ledger is on record" in report_page(value).decode()
-    value["steps"][0]["device"] = {"shown": "by another wallet", "app": "", "model": "", "pages": []}
-    html = report_page(value).decode()
-    assert ("signed by another wallet<" in html, "report of the offline machine</caption>" in html) == (True, False)

@@ -12,27 +12,20 @@ import pytest
 
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.report import model
-from airlock_shared.report.evidence.timeline import ROW_KINDS
 from airlock_shared.report.page.front import is_of_chain, outcome_transaction
-from airlock_shared.report.page.html import text
-from airlock_shared.report.page.labels import LABELS, label
+from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped, spoken
-from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.structs import CATALOGUE
 from shared.make_payloads import KEYS
 from shared.report.day import (
-    HOSTILE,
     chain,
     digests,
     offline_files,
     online_events,
     online_files,
-    part_files,
     played,
     sealed,
     timeline_bytes,
@@ -106,16 +99,6 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
     assert places == sorted(places)
 
 
-def test_nothing_of_the_evidence_is_on_it_and_nothing_of_it_after_the_evidence() -> None:
-    html = report_page(close()).decode()
-    before, _, after = html.partition(EVIDENCE)
-    assert "<svg" not in before
-    assert "\N{CHECK MARK}" not in after
-    seal = close()["transcripts"][0]["seals"][-1]["head"]
-    assert shown(after).replace(" ", "").count(seal) == 1  # where its people confirmed it
-    assert html.count(EVIDENCE) == 1
-
-
 def test_account_and_deadline_are_read_off_what_is_signed() -> None:
     by_step = {item["step"]: item["payload"] for item in whole()["requests"]}
     steps = report_of_artefacts(offline_files(), judge).value["steps"]
@@ -131,26 +114,12 @@ def test_account_and_deadline_are_read_off_what_is_signed() -> None:
     assert without == ["tpsl-partial", "tpsl-partial"]
 
 
-def test_what_has_no_deadline_may_be_used_at_any_time() -> None:
-    told = first_page(report_of_artefacts(offline_files(), judge).value)
-    assert told.count("may be used at any time: it has no deadline") == 2
-    assert told.count("may be used until ") == STEPS - 2
-
-
 def test_what_cannot_be_read_is_not_known_and_never_without_a_deadline() -> None:
     value = close()
     value["steps"][0]["request"] |= {"account": "", "until": None}
     told = first_page(value)
     assert told.count("not known: what came back cannot be read") == 2
     assert "it has no deadline" not in told
-
-
-def test_without_requests_the_account_is_the_plans_and_the_deadline_is_not_known() -> None:
-    value = close()
-    value["steps"][0] |= {"request": None, "device": None, "signature": None}
-    told = first_page(value)
-    assert f"for the account {TRADER} may be used not known: nothing came back" in told
-    assert "no signature was given" in told
 
 
 def test_what_was_not_read_is_not_read() -> None:
@@ -174,22 +143,6 @@ def test_only_what_a_node_of_ones_own_told_is_the_chains_word() -> None:
     assert [is_of_chain(each) for each in outcome["read_back"]] == [False, True]
 
 
-def test_the_offline_machine_says_that_it_read_no_chain() -> None:
-    told = first_page(report_of_artefacts(offline_files(), judge).value)
-    assert told.count("the chain says not read: the offline machine reads no chain") == STEPS
-    assert "FILLED" not in told
-
-
-def test_a_transaction_that_a_service_told_is_said_to_be_told() -> None:
-    event = {"payload": [{"name": "transactionHash", "value": "0x" + "ab" * 32}]}
-    outcome: Row = {"transaction_hash": "", "events": [event]}
-    assert outcome_transaction(outcome) == "0x" + "ab" * 32 + ", as the service told it"
-    assert outcome_transaction(outcome | {"transaction_hash": "0x" + "cd" * 32}) == "0x" + "cd" * 32
-    for other in ("0x" + "ab" * 31, HOSTILE, ""):
-        changed = {"payload": [{"name": "transactionHash", "value": other}]}
-        assert outcome_transaction(outcome | {"events": [changed]}) == ""
-
-
 def test_there_is_one_seal_on_it_which_is_the_last() -> None:
     files = offline_files() | {"offline-transcript.jsonl": sealed(TREASURY)}
     value = report_of_artefacts(files, judge).value
@@ -202,27 +155,6 @@ def test_there_is_one_seal_on_it_which_is_the_last() -> None:
         report_page(value).decode().partition(EVIDENCE)[0].count('class="hex"') == 2
     )  # this report's own, and the seal's
     assert "eeee" in report_page(value).decode().partition(EVIDENCE)[2]
-
-
-@pytest.mark.parametrize(
-    ("row", "said"),
-    [({"machine": "offline", "given": True, "seals": []}, "sealed by nobody"),
-     ({"machine": "offline", "given": False}, "sealed by not known: the offline machine's transcript was not given")],
-)  # fmt: skip
-def test_no_seal_is_said(row: Row, said: str) -> None:
-    value = close()
-    value["transcripts"][0] |= {"entries": 0, "head": "", "words": ""} | row
-    assert said in first_page(value)
-
-
-def test_who_confirmed_nothing_is_told_and_so_is_who_is_nobody() -> None:
-    value = close()
-    for row in value["people"]:
-        row["names"] = [each for each in row["names"] if each["name"] != "witness"]
-        for station in row["stations"]:
-            station["by"] = [role for role in station["by"] if role != "witness"]
-    assert "witness: nobody" in first_page(value)
-    assert {cells[-1] for what, cells in answers(value).items() if what != "what was compared"} == {""}
 
 
 def test_a_confirmation_whose_record_changed_since_does_not_count() -> None:
@@ -262,32 +194,6 @@ def test_what_was_sent_after_the_seal_is_to_be_looked_at(monkeypatch: pytest.Mon
     assert bool(looked) is (after_ms > 0)
 
 
-def test_the_fingerprint_stands_above_what_may_need_a_second_sheet() -> None:
-    page = first_page(close())
-    assert page.index("What this page stands on") < page.index("date, signature") < page.index("What was asked")
-
-
-def test_steps_of_another_part_are_named_and_not_shown_as_asked() -> None:
-    value = report_of_artefacts(part_files("desk"), judge).value
-    told = first_page(value)
-    for step in value["steps"]:
-        assert (f"({step['id']})" in told) is step["in_part"]
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "said"),
-    [("expiry", "1806451200", "2027-03-31 00:00:00 UTC (1806451200)"),
-     ("deadlineMs", "1806451200000", "2027-03-31 00:00:00 UTC (1806451200000)"),
-     ("expiry", "2027-03-31T00:00:00+00:00", "2027-03-31T00:00:00+00:00"),
-     ("expiry", "\u0661", "\\u{661}"), ("expiry", "9" * 15, None), ("expiry", "9" * 40, "9" * 40),
-     ("coinExposure", "1806451200", "1806451200")],
-)  # fmt: skip
-def test_a_time_that_the_plan_has_as_a_number_is_a_date(name: str, value: str, said: str | None) -> None:
-    report = close()
-    report["steps"][0]["planned"] = [{"name": name, "value": value}]
-    assert f"asked {label(name)}: {said if said else ''}" in first_page(report)
-
-
 # ---- the time line and the answers -----------------------------------------------------------------------------------
 
 
@@ -305,17 +211,6 @@ def test_the_time_line_has_each_time_by_its_record_in_their_order() -> None:
     assert [stage.split()[0] for stage in time_line(value)] == ["prepared", "signed", "sealed", "sent", "confirmed"]
 
 
-def test_what_is_not_on_record_has_no_time_and_stands_last() -> None:
-    assert time_line(report_of_artefacts(part_files("desk"), judge).value)[1:] == [
-        f"{name} not on record here" for name in ("signed", "sent", "confirmed", "sealed")
-    ]
-    value = report_of_artefacts(offline_files(), judge).value
-    assert time_line(value)[2:] == [f"{name} not on record here" for name in ("sent", "confirmed", "sealed")]
-    for step in value["steps"]:
-        step["signature"]["at"] = None
-    assert f"signed {STEPS} of {STEPS}: at a time that is not on record here" in time_line(value)
-
-
 def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_does_not_count() -> None:
     events = online_events(timeline_bytes())
     sending = [("sending", {"digest": each}) for each in digests()[:3]]
@@ -327,20 +222,6 @@ def test_of_several_steps_their_number_is_told_and_what_was_perhaps_not_sent_doe
     assert told["sent"].startswith(f"sent 2 of {STEPS}: 20")
     assert told["confirmed"].startswith(f"confirmed 1 of {STEPS}: 20")
     assert " to " in told["signed"]
-
-
-def test_an_answer_has_its_tick_with_what_it_was_compared() -> None:
-    value = close()
-    (station,) = [each for each in value["people"][0]["stations"] if each["station"] == "plan"]
-    for how, said in (("paper", "\N{CHECK MARK} own paper"), ("words", "\N{CHECK MARK} other screen"),
-                      ("no-paper", "not compared with paper"), (HOSTILE, f'answered by "{HOSTILE}"')):  # fmt: skip
-        station["how"] = how
-        assert answers(value)["plan"][0] == " ".join(f"{said}, offline".split())
-        assert answers(value)["plan"][1] == "\N{CHECK MARK} Yes, online"
-    assert set(answers(value)) == {
-        "what was compared", "plan", "deployment", "preflight page", "address, with the Ledger", "requests",
-        "review, with plan and Ledger", "signatures", "outcome, as it was read back", "seal, with the Ledger",
-    }  # fmt: skip
 
 
 # ---- labels ---------------------------------------------------------------------------------------------------------
@@ -358,20 +239,6 @@ def _keys(value: Row) -> set[str]:
     return keys
 
 
-def test_every_key_that_the_catalogue_knows_has_its_label() -> None:
-    keys = {name for action in ACTIONS.values() for p in action.parameters for name in (p.name, p.sent) if name}
-    keys |= {field.path for intent in CATALOGUE.values() for field in intent.fields}
-    keys |= {field.path for call in CALLS.values() for field in call.fields}
-    assert len(keys) > 60
-    assert sorted(key for key in keys if not is_known(key)) == []
-
-
-def test_every_key_of_a_rehearsed_ceremony_has_its_label() -> None:
-    keys = _keys(close())
-    assert len(keys) > 50
-    assert sorted(key for key in keys if not is_known(key)) == []
-
-
 @pytest.mark.parametrize(
     "made", [close, lambda: report_of_artefacts(online_files(), judge).value], ids=["close", "everything"]
 )
@@ -387,32 +254,7 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     assert sorted(words & raw) == []
 
 
-def test_every_kind_of_event_and_every_fact_of_an_outcome_has_its_label() -> None:
-    facts = ("route", "method", "tracking_id", "transaction_hash", "entity_id", "code", "note")
-    assert [key for key in (*ROW_KINDS[1:], *facts) if not is_known(key)] == []
-
-
-def test_a_key_that_nobody_knows_stands_in_quotation_marks() -> None:
-    assert label("usdcSentToTrader") == label("usdc_sent_to_trader") == "paid to the account"
-    assert label("_t.pairIndex") == label("pairIndex") == "pair, by its number"
-    assert (label("code"), label("code", "event")) == ("referral code", "code of the service")
-    assert label("pins[3].name") == "pinned deployment"
-    assert label("nameOfTheirs") == '"nameOfTheirs"'
-    assert label(HOSTILE) == f'"{HOSTILE}"'
-
-
-def test_the_table_has_its_keys_as_they_are_looked_up() -> None:
-    keys = list(LABELS)
-    assert all(key == re.sub("_", "", key).lower() for key in keys)
-    assert all(value for value in LABELS.values())
-
-
 # ---- addresses ------------------------------------------------------------------------------------------------------
-
-
-def grouped_in_spans(word: str) -> str:
-    groups = [word[at : at + 4] for at in range(2, len(word), 4)]
-    return "0x" + "".join([groups[0], *(f"<span>{group}</span>" for group in groups[1:])])
 
 
 def test_every_address_is_held_together() -> None:
@@ -421,22 +263,6 @@ def test_every_address_is_held_together() -> None:
         outside = re.sub(r'<span class="address">(<span>|</span>|<wbr>|\w)*</span>', "", html)
         assert html.count('<span class="address">') > 10
         assert ADDRESS.findall(outside) == []
-
-
-def test_an_address_stands_in_groups_of_four_and_its_text_is_one_word() -> None:
-    drawn = text(f"to {TRADER}.")
-    assert drawn == f'to <span class="address">{grouped_in_spans(TRADER)}</span>.'
-    assert re.sub(r"<[^>]*>", "", drawn) == f"to {TRADER}."
-    for other in (TRADER + "0", TRADER[:-1], "0x" + "ab" * 200, TRADER + "z"):
-        assert text(other) == other
-
-
-def test_a_hash_may_break_in_its_middle_alone() -> None:
-    digest = "0x" + "ab" * 32
-    drawn = text(digest)
-    before, _, after = drawn.partition("<wbr>")
-    assert (before.count("abab"), after.count("abab"), drawn.count("<wbr>")) == (8, 8, 1)
-    assert re.sub(r"<[^>]*>", "", drawn) == digest
 
 
 # ---- what people sign ----------------------------------------------------------------------------------------------
@@ -450,13 +276,6 @@ def test_the_page_that_people_sign_has_the_reports_own_fingerprint_in_hex_and_wo
     assert spoken(mark) in told
 
 
-def test_it_has_another_fingerprint_for_another_report() -> None:
-    value = close()
-    before = first_page(value)
-    value["artefacts"][0]["sha256"] = "0" * 64
-    assert first_page(value) != before
-
-
 def test_a_value_that_was_not_kept_and_one_who_is_not_the_account_are_on_it() -> None:
     value = copy.deepcopy(close())
     row = value["steps"][0]["request"]["decided"][4]
@@ -466,11 +285,3 @@ def test_a_value_that_was_not_kept_and_one_who_is_not_the_account_are_on_it() ->
     assert "amount: 900 USDC (plan: 100) NOT KEPT" in told
     assert f"account: {TRADER}" in told
     assert "for the account 0x1111" in told
-
-
-def test_terms_of_the_venue_are_counted_on_it_and_not_copied() -> None:
-    value = close()
-    value["steps"][0]["request"]["decided"][4]["value"] = "z" * 5000
-    told = first_page(value)
-    assert "amount: 5000 characters, which are in the evidence" in told
-    assert "zzz" not in told

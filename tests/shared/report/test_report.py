@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -15,19 +14,16 @@ import pytest
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
-from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.report.evidence.artefacts import FILES
-from airlock_shared.report.evidence.redaction import parse_withheld, withheld_steps, withhold
+from airlock_shared.report.evidence.redaction import parse_withheld, withhold
 from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
 from airlock_shared.report.model import report_of
 from airlock_shared.report.reexamined import judge
-from airlock_shared.report.verify import Difference, first_difference, read_evidence, report_of_artefacts, verify_report
+from airlock_shared.report.verify import read_evidence, report_of_artefacts, verify_report
 from draws import every_nth
 from shared.make_payloads import KEYS
 from shared.report.day import (
     HIDDEN,
-    HOSTILE,
-    Event,
     chain,
     digests,
     offline_events,
@@ -42,7 +38,7 @@ from shared.report.day import (
     signatures_bytes,
     timeline_bytes,
 )
-from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, deployment, plan, to_bytes, whole
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, plan, to_bytes, whole
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
@@ -56,40 +52,10 @@ def _refused(files: dict[str, bytes]) -> Refusal:
 # ---- what is in it --------------------------------------------------------------------------------------------------
 
 
-def test_a_test_network_is_the_first_thing_to_look_at() -> None:
-    evidence = read_evidence(online_files())
-    named = evidence._replace(deployment=evidence.deployment._replace(test_network="fork"))
-    told = report_of(named, judge(evidence))
-    assert told["look"][0] == "TEST NETWORK fork: signed by the software Ledger alone"
-    assert told["look"][1:] == report_of(evidence, judge(evidence))["look"]
-
-
 def test_the_same_artefacts_give_the_same_bytes() -> None:
     for files in (offline_files(), online_files()):
         one, other = report_of_artefacts(files, judge), report_of_artefacts(dict(reversed(files.items())), judge)
         assert (one.json, one.html) == (other.json, other.html)
-
-
-def test_every_step_is_decoded_with_every_field_decided_and_its_hashes_computed() -> None:
-    steps = report_of_artefacts(offline_files(), judge).value["steps"]
-    assert len(steps) == len(digests()) == len(plan().steps)
-    for step, digest in zip(steps, digests(), strict=True):
-        request = step["request"]
-        assert {row["by"] for row in request["decided"]} <= {"plan", "fixed", "builder"}
-        assert all(row["ok"] for row in request["decided"])
-        assert (request["checks"]["refused"], request["checks"]["not_reached"]) == ([], 0)
-        assert ("0x" + request["hashes"][-1]["value"], request["hashes"][-1]["name"]) == (digest, "digest")
-        assert step["signature"]["digest"] == digest
-
-
-def test_the_checks_run_at_the_time_of_the_entry_before_the_signature() -> None:
-    report = report_of_artefacts(offline_files(), judge).value
-    events = offline_events()
-    before = next(n for n, (event, _) in enumerate(events) if event == "signed") - 1
-    entry = json.loads(offline_files()[OFFLINE].splitlines()[before])
-    assert report["steps"][0]["request"]["judged_at"]["ms"] == entry["at_ms"]
-    late = [json.loads(line) for line in offline_files()[OFFLINE].splitlines()]
-    assert all(line["at_ms"] <= late[-1]["at_ms"] for line in late)
 
 
 def test_what_has_not_ended_has_no_signature_in_any_file() -> None:
@@ -127,15 +93,6 @@ def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -
     assert "no preflight is on record before the signing" in found
 
 
-def test_what_is_done_and_not_as_hoped_is_on_the_first_page() -> None:
-    report = report_of_artefacts(online_files(), judge)
-    look = report.value["look"]
-    assert "step open-coin ended as FAILED: it is so" in look
-    assert f"step open: {HOSTILE} is not what was promised: that" in look
-    (at,) = [each["at"]["utc"] for row in report.value["people"] for each in row["exceptions"]]
-    assert f"exception on the offline machine, said by the witness at {at}: {HOSTILE}" in look
-
-
 def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
     html = report_of_artefacts(online_files(), judge).html.decode()
     assert HIDDEN not in html
@@ -144,12 +101,6 @@ def test_hostile_texts_are_neither_markup_nor_hidden_on_the_page() -> None:
     assert "&lt;script&gt;document.title=&quot;owned&quot;&lt;/script&gt;" in html
     assert html.isprintable() is False  # line breaks alone
     assert {c for c in html if not c.isprintable()} == {"\n"}
-
-
-def test_a_text_that_pretends_to_be_an_escape_is_told_apart() -> None:
-    events = [(e, d | {"reason": "a\\u{202e}"} if e == "exception" else d) for e, d in offline_events()]
-    html = report_of_artefacts(offline_files() | {OFFLINE: chain(events)}, judge).html.decode()
-    assert re.search(r"<li>exception on the offline machine, [^<]*: a\\\\u\{202e\}</li>", html)
 
 
 def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
@@ -172,13 +123,6 @@ def test_one_signers_part_of_a_plan_says_which_steps_are_not_in_it() -> None:
     assert _refused(files | {"requests.json": to_bytes(document)}).check == "PLAN-STEPS"
 
 
-def test_the_whole_plan_is_no_part_and_every_step_is_in_it() -> None:
-    report = report_of_artefacts(online_files(), judge)
-    assert report.value["part"] is None
-    assert all(step["in_part"] for step in report.value["steps"])
-    assert b"PART OF THE PLAN" not in report.html
-
-
 def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> None:
     before, heading, fields = PLAN_TEXTS["requests"].partition('id = "desk-key"')
     waived = before + heading + fields.replace("[steps.fields]", '[steps.fields]\npossession = "waived"', 1)
@@ -190,32 +134,6 @@ def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> 
     assert b"waives the proof" not in report_of_artefacts(online_files(), judge).html
 
 
-def test_a_proof_is_at_its_step_with_who_when_and_over_which_challenge() -> None:
-    steps = {step["id"]: step for step in report_of_artefacts(offline_files(), judge).value["steps"]}
-    for step in registrations(plan()):
-        challenge = challenge_of(plan(), deployment(), step)
-        (proof,) = steps[step.id]["proofs"]
-        assert (proof["delegate"], proof["challenge"]) == (challenge.delegate, challenge.sha256())
-        assert proof["at"]["ms"] < steps[step.id]["signature"]["at"]["ms"]
-    assert [step["id"] for step in steps.values() if step["proofs"]] == [s.id for s in registrations(plan())]
-
-
-def test_what_was_read_of_a_code_is_at_its_step_and_what_is_in_the_way_on_the_first_page() -> None:
-    report = report_of_artefacts(online_files(), judge)
-    steps = {step["id"]: step for step in report.value["steps"]}
-    (read,) = steps["own-code"]["reads"]
-    assert [step for step, row in steps.items() if row["reads"]] == ["own-code"]
-    assert read["code"] == "DESK"
-    assert read["seen"][0] == {"source": "the builder", "owner": "nobody", "pending": "not told", "private": "no",
-                               "adopted": "no code", "trouble": ""}  # fmt: skip
-    assert (read["seen"][1]["owner"], read["seen"][1]["adopted"]) == (HOSTILE, "DESK")
-    assert "step own-code, read before it was prepared: somebody else owns the code" in report.value["look"]
-    assert f"step own-code, read before it was prepared: the sources disagree on the owner: {HOSTILE}" in report.value[
-        "look"
-    ]  # fmt: skip
-    assert b'<p class="bad">somebody else owns the code</p>' in report.html
-
-
 @pytest.mark.parametrize("member", ["ceremony", "plan", "step"])
 def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
     timeline = timeline_bytes()
@@ -225,20 +143,6 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
     report = report_of_artefacts(online_files() | {ONLINE: chain(events)}, judge).value
     assert not any(step["reads"] for step in report["steps"])
     assert not any("read before" in sentence for sentence in report["look"])
-
-
-def test_a_later_read_takes_the_warnings_from_the_first_page_and_both_stay_at_the_step() -> None:
-    events = online_events(timeline_bytes())
-    later = referral_read(disagreements=[], warnings=[])
-    report = report_of_artefacts(online_files() | {ONLINE: chain([*events[:2], later, *events[2:]])}, judge).value
-    assert [len(step["reads"]) for step in report["steps"] if step["reads"]] == [2]
-    assert not any("read before" in sentence for sentence in report["look"])
-
-
-@pytest.mark.parametrize("member", ["code", "seen", "disagreements", "warnings"])
-def test_a_read_of_another_form_is_refused(member: str) -> None:
-    events = [referral_read(**{member: 7}), *online_events(timeline_bytes())]
-    assert _refused(online_files() | {ONLINE: chain(events)}).check == "DOC-FIELD"
 
 
 @pytest.mark.parametrize(("told", "expected"), [("nanosp", "holds"), (None, "not on record"), ("flex", ""), (7, "")])
@@ -286,22 +190,6 @@ def test_what_another_wallet_signed_needs_no_offline_transcript() -> None:
     assert "the offline machine's transcript was not given" not in report["missing"]
 
 
-def test_a_resumed_signing_is_judged_as_when_each_step_was_signed() -> None:
-    events = offline_events()
-    begun = next(each for each in events if each[0] == "sign-begun")
-    later = chain([*events, begun, events[-1]])
-    one = report_of_artefacts(offline_files(), judge).value["steps"][0]
-    other = report_of_artefacts(offline_files() | {OFFLINE: later}, judge).value["steps"][0]
-    assert one["request"]["checks"] == other["request"]["checks"]
-    assert other["signature"]["at"] is not None
-
-
-def test_the_signing_of_other_requests_does_not_count_for_these() -> None:
-    others = [(e, d | {"requests": "f" * 64} if e == "sign-begun" else d) for e, d in offline_events()]
-    begun = next(each for each in offline_events() if each[0] == "sign-begun")
-    assert _refused(offline_files() | {OFFLINE: chain([*others, begun])}).check == "REPORT-MATCH"
-
-
 def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
     some = {n: d for n, d in offline_files().items() if n in ("plan.toml", "deployment.json")}
     report = report_of_artefacts(some, judge)
@@ -324,22 +212,6 @@ def test_a_file_that_is_no_artefact_is_refused() -> None:
     assert len(FILES) == 8
 
 
-def _without(events: list[Event], name: str) -> bytes:
-    return chain([(event, data) for event, data in events if event != name])
-
-
-@pytest.mark.parametrize("event", ["deployment-pinned", "sign-begun", "signed", "signatures-written"])
-def test_an_offline_transcript_of_another_ceremony_is_refused(event: str) -> None:
-    files = offline_files()
-    assert _refused(files | {OFFLINE: _without(offline_events(), event)}).check == "REPORT-MATCH"
-
-
-@pytest.mark.parametrize("event", ["prepared", "submit-begun", "timeline-exported"])
-def test_an_online_transcript_of_another_ceremony_is_refused(event: str) -> None:
-    files = online_files()
-    assert _refused(files | {ONLINE: _without(online_events(timeline_bytes()), event)}).check == "REPORT-MATCH"
-
-
 @pytest.mark.parametrize(
     ("event", "member"),
     [
@@ -359,19 +231,7 @@ def test_an_entry_that_names_something_else_is_refused(event: str, member: str) 
     pytest.fail("no such event")
 
 
-def test_a_changed_transcript_breaks_its_chain() -> None:
-    files = offline_files()
-    assert _refused(files | {OFFLINE: files[OFFLINE].replace(b"Mary", b"Mara")}).check == "DOC-CHAIN"
-
-
 TREASURY, STRANGER = next(iter(KEYS)), "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
-
-
-def test_a_seal_by_a_signer_of_the_plan_holds_and_is_shown() -> None:
-    report = report_of_artefacts(offline_files() | {OFFLINE: sealed(TREASURY)}, judge).value
-    (seal,) = report["transcripts"][0]["seals"]
-    assert (seal["by"], seal["entries"]) == (TREASURY, report["transcripts"][0]["entries"] - 1)
-    assert not any("sealed" in sentence for sentence in report["missing"])
 
 
 def test_a_seal_by_another_key_is_refused() -> None:
@@ -390,10 +250,6 @@ def test_a_seal_by_another_key_is_refused() -> None:
 )  # fmt: skip
 def test_a_seal_that_does_not_hold_is_refused(altered: dict[str, Any]) -> None:
     assert _refused(offline_files() | {OFFLINE: sealed(TREASURY, **altered)}).check in ("DOC-SEAL", "DOC-FIELD")
-
-
-def test_a_seal_over_fewer_entries_than_are_before_it_is_refused() -> None:
-    assert _refused(offline_files() | {OFFLINE: sealed(TREASURY, over=3)}).check == "DOC-SEAL"
 
 
 def test_a_seal_of_another_ceremony_is_not_this_ones() -> None:
@@ -487,7 +343,7 @@ def test_no_changed_entry_makes_the_report_fall(name: str) -> None:
     for number, (event, data) in enumerate(events):
         if event == "signed" and number > first:
             continue
-        for changed in every_nth([*_altered(data)], 7):
+        for changed in every_nth([*_altered(data)], 11):
             settled[_settles(files | {name: chain([*events[:number], (event, changed), *events[number + 1 :]])})] += 1
     assert settled["report"] > 20, settled
     assert settled.total() - settled["report"] > 20, settled
@@ -508,20 +364,6 @@ def test_no_changed_document_of_a_report_makes_it_fall(name: str) -> None:
 def _short(document: dict[str, Any]) -> dict[str, Any]:
     last = list(document)[-1]
     return document | {last: document[last][:2]}
-
-
-@pytest.mark.parametrize("line", [b"7", b'{"seq":0}', b'{"seq":"0","at_ms":0,"event":"x","data":[],"hash":""}'])
-def test_lines_that_are_no_entries_are_refused(line: bytes) -> None:
-    assert _refused(offline_files() | {OFFLINE: line}).check == "DOC-CHAIN"
-
-
-@pytest.mark.parametrize(
-    ("at_ms", "event", "data"),
-    [(1.5, "x", {}), (True, "x", {}), (0, 7, {}), (0, "x", []), (0, "outcome", {"digest": 1})],
-)
-def test_entries_of_the_wrong_types_are_refused_although_their_chain_holds(at_ms: Any, event: Any, data: Any) -> None:
-    line = next_entry(None, at_ms, event, data).line()
-    assert _refused(offline_files() | {OFFLINE: line}).check == "DOC-FIELD"
 
 
 # ---- the verification --------------------------------------------------------------------------------------------------
@@ -578,31 +420,7 @@ def test_every_signature_is_recovered_again_with_the_whole_document() -> None:
         verify_report(made.json, made.html, files, judge, signatures=json.dumps(document).encode())
 
 
-@pytest.mark.parametrize(
-    ("got", "expected", "where"),
-    [
-        ({"a": 1}, {"a": True}, "a"), ({"a": 1}, {"a": 1.0}, "a"), ({"a": None}, {}, "a"), ({}, {"a": None}, "a"),
-        ({"a": [1, 2]}, {"a": [1]}, "a[1]"), ({"a": [1]}, {"a": [1, 2]}, "a[1]"),
-        ({"a": {"b": ["x"]}}, {"a": {"b": ["y"]}}, "a.b[0]"),
-        ([], {}, ""), ("a", "b", ""),
-    ],
-)  # fmt: skip
-def test_the_place_of_the_first_difference_is_named(got: Any, expected: Any, where: str) -> None:
-    found = first_difference(got, expected)
-    assert isinstance(found, Difference)
-    assert found.where == where
-    assert first_difference(got, copy.deepcopy(got)) is None
-
-
 # ---- the documents of a report -----------------------------------------------------------------------------------------
-
-
-def test_withheld_signatures_are_read_back_as_they_were_written() -> None:
-    answers = parse_withheld(withhold(signatures_bytes(), {digests()[0]}))
-    assert [bool(a.item.signature) for a in answers.items] == [True, *[False] * (len(digests()) - 1)]
-    assert withheld_steps(answers) == [a.item.step for a in answers.items[1:]]
-    whole = parse_withheld(withhold(signatures_bytes(), digests()))
-    assert (withheld_steps(whole), whole.fingerprint) == ([], parse_signatures(signatures_bytes())[2])
 
 
 def test_a_whole_document_must_have_the_fingerprint_that_it_names() -> None:
@@ -668,14 +486,3 @@ def test_malformed_screens_are_refused(change: Any) -> None:
     change(document)
     with pytest.raises(DocumentError):
         parse_screens(json.dumps(document).encode())
-
-
-def test_screens_of_other_requests_are_refused() -> None:
-    document = json.loads(screens_bytes())
-    document["requests"] = "f" * 64
-    assert _refused(offline_files() | {"screens.json": json.dumps(document).encode()}).check == "REPORT-MATCH"
-
-
-def test_the_half_that_made_it_is_the_one_with_a_timeline() -> None:
-    assert read_evidence(offline_files()).half == "offline"
-    assert read_evidence(online_files()).half == "online"

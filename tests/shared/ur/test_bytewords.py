@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.text.words import BYTEWORDS
 from airlock_shared.ur.fountain import checksum, decode_bytewords, encode_bytewords
 from draws import repeatable
 from shared.ur.messages import vectors
@@ -35,16 +34,6 @@ def test_words_that_are_not_right_are_refused(case: dict[str, str]) -> None:
     with pytest.raises(DocumentError) as caught:
         decode_bytewords(case["text"])
     assert caught.value.check == case["refusal"]
-
-
-def test_the_first_and_last_letter_of_a_word_say_which_it_is() -> None:
-    assert len({word[0] + word[-1] for word in BYTEWORDS}) == 256
-
-
-@repeatable
-@given(st.binary(min_size=1, max_size=300))
-def test_any_bytes_come_back(data: bytes) -> None:
-    assert decode_bytewords(encode_bytewords(data)) == data
 
 
 @repeatable

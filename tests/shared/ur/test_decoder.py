@@ -19,7 +19,6 @@ from shared.ur.messages import bytes_payload
 CBOR = bytes_payload(1000)
 OTHER = bytes_payload(1000, "Fox")
 FRAMES = list(islice(frames("bytes", CBOR, fragment_bytes=100), 200))
-STRANGERS = ("", "https://example.org", "WIFI:S:cafe;;", "0x" + "00" * 20, "u", "ur", "bytes/aeadaolazmjendeoti")
 
 
 def received(texts: list[str], decoder: Decoder | None = None) -> Decoder:
@@ -27,68 +26,6 @@ def received(texts: list[str], decoder: Decoder | None = None) -> Decoder:
     for text in texts:
         decoder.receive(text)
     return decoder
-
-
-def test_nothing_is_expected_before_the_first_frame() -> None:
-    decoder = Decoder()
-    assert decoder.progress == Progress(0, 0, 0, 0, 0, 0, 0)
-    assert decoder.result is None
-
-
-def test_a_still_code_is_a_whole_message() -> None:
-    (text,) = frames("eth-signature", CBOR, fragment_bytes=2000)
-    decoder = Decoder()
-    assert decoder.receive(text.upper()) is Taken.USEFUL
-    assert decoder.result == Message("eth-signature", CBOR)
-    assert decoder.progress == Progress(1, 0, 0, 0, 0, 1, 100)
-    assert decoder.receive(text) is Taken.REPEATED
-
-
-def test_the_first_frames_are_enough_and_every_one_of_them_is_useful() -> None:
-    decoder, count = Decoder(), frame_count(CBOR, 100)
-    assert [decoder.receive(text) for text in FRAMES[:count]] == [Taken.USEFUL] * count
-    assert decoder.result == Message("bytes", CBOR)
-
-
-def test_the_percentage_is_never_a_hundred_before_the_end() -> None:
-    decoder = Decoder()
-    seen = [(decoder.receive(text), decoder.progress.percent)[1] for text in FRAMES[:11]]
-    assert seen == [9, 18, 27, 36, 45, 54, 63, 72, 81, 90, 100]
-
-
-def test_a_frame_seen_twice_is_repeated() -> None:
-    decoder = received(FRAMES[:2] + FRAMES[:2])
-    assert decoder.progress == Progress(2, 2, 0, 0, 0, 11, 18)
-
-
-def test_a_mixed_frame_that_says_nothing_new_is_repeated() -> None:
-    decoder = received(FRAMES[:10] + FRAMES[11:60])
-    assert decoder.progress.useful == 11
-    assert decoder.progress.repeated == 48
-
-
-def test_other_codes_are_foreign_and_change_nothing() -> None:
-    decoder = received([*FRAMES[:5], *STRANGERS, *FRAMES[5:11]])
-    assert decoder.progress == Progress(11, 0, len(STRANGERS), 0, 0, 11, 100)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        next(frames("bytes", OTHER, fragment_bytes=100)),
-        next(frames("bytes", CBOR, fragment_bytes=90)),
-        next(frames("crypto-psbt", CBOR, fragment_bytes=100)),
-        next(frames("bytes", CBOR, fragment_bytes=2000)),
-        next(frames("bytes", bytes_payload(20), fragment_bytes=100)),
-    ],
-    ids=["another message", "another density", "another type", "as a still code", "another still code"],
-)
-def test_a_frame_of_another_message_is_named_and_ignored(text: str) -> None:
-    decoder = received(FRAMES[:5])
-    assert decoder.receive(text) is Taken.MIXED
-    assert decoder.reason.startswith("QR-MIXED: a frame of another message")
-    assert received(FRAMES[5:11], decoder).result == Message("bytes", CBOR)
-    assert decoder.receive(text) is Taken.MIXED
 
 
 def test_a_message_that_changes_midway_is_received_after_a_restart() -> None:
@@ -100,27 +37,12 @@ def test_a_message_that_changes_midway_is_received_after_a_restart() -> None:
     assert received(others, decoder).result == Message("bytes", OTHER)
 
 
-@pytest.mark.parametrize("moment", range(13))
-def test_a_restart_is_possible_at_any_moment(moment: int) -> None:
-    decoder = received(FRAMES[:moment])
-    decoder.restart()
-    assert decoder.result is None
-    assert received(FRAMES[20:80], decoder).result == Message("bytes", CBOR)
-
-
 @pytest.mark.parametrize("damage", ["ur:bytes/1-11/", "ur:bytes/aeadaolazojendeowf", FRAMES[0][:-2], FRAMES[3] + "ae"])
 def test_a_damaged_frame_is_named_and_ignored(damage: str) -> None:
     decoder = received(FRAMES[:5])
     assert decoder.receive(damage) is Taken.BAD
     assert decoder.reason.startswith("QR-")
     assert received(FRAMES[5:11], decoder).result == Message("bytes", CBOR)
-
-
-def test_a_reason_is_forgotten_with_the_next_good_frame() -> None:
-    decoder = received(["ur:nonsense"])
-    assert decoder.reason.startswith("QR-FORM")
-    decoder.receive(FRAMES[0])
-    assert decoder.reason == ""
 
 
 def test_frames_whose_two_numbers_differ_are_bad() -> None:

@@ -18,7 +18,7 @@ from airlock_offline.device_connection import device_options, opened
 from airlock_offline.home import OfflineHome
 from airlock_offline.installation import examine_installation, examine_kit, read_installation_fingerprint
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
-from airlock_offline.ledger.typed_data_screens import coming_screens
+from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_offline.preflight.ledger import PROOF, device_report, not_ready, raw_messages_options, udev_rule
 from airlock_offline.preflight.page import (
     Kit,
@@ -96,7 +96,7 @@ def _pages(model: str) -> list[list[str]]:
     if model not in shown_models():
         say("The pages of this model are not known: the record holds its USB ids and versions alone.")
         return []
-    pages = [list(page) for page in coming_screens(*read_typed_data(PROOF), model, by_hashes=False)]
+    pages = [list(page) for page in typed_data_pages(*read_typed_data(PROOF), model, by_hashes=False)]
     for line in ("", *screen_lines(pages, model)):
         say(line)
     say("Compare each page with this list while the Ledger shows it. You will be asked about each.")
@@ -152,8 +152,7 @@ def _digits(release: str) -> str:
 
 # ---- stated time ----------------------------------------------------------------------------------------------------
 # The time as a person states it from a watch: the only thing that can vouch for the clock of a machine without
-# network.
-# For how long it vouches is in :mod:`airlock_shared.checks.times`, which judges by it.
+# network. For how long it vouches is in :mod:`airlock_shared.checks.times`, which judges by it.
 
 
 UNCERTAINTY_AT_MOST_S = 300
@@ -239,8 +238,8 @@ def preflight(
     the time from a watch, stated in the last 24 hours. State it, and how many seconds it may be wrong.
 
     Production refuses an interface or a radio that is on, a route, and a kernel that allows sockets (exit code 3). A file
-    that is not as the kit lists it is always refused. Everything is production, except rehearsal deployments with the
-    software Ledger. Exit code 7: the clock differs from the watch. Exit code 5: the Ledger is not ready.
+    that is not as the kit lists it is always refused. Everything is production, except a rehearsal or a test network
+    with the software Ledger. Exit code 7: the clock differs from the watch. Exit code 5: the Ledger is not ready.
 
     --hardware-record lists the pages of a harmless message, has the Ledger sign it, and asks of each page whether it was
     shown so. The file has USB ids, versions and answers, and no address, path or serial number.

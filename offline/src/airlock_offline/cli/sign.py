@@ -256,7 +256,7 @@ def _desk(
     on_screen: ReviewPages | None,
 ) -> SigningDesk:
     """Return what signing needs of the world: this machine with its entries, this terminal, and this Ledger."""
-    told: list[str] = []
+    said: list[str] = []
     read: list[dict[str, Any]] = []
     used = nonces_of(entries)
 
@@ -264,8 +264,8 @@ def _desk(
         need = need_of(case)
         device.look(app, need)
         setting = _RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
-        if setting and setting not in told[-1:]:
-            told.append(setting)
+        if setting and setting not in said[-1:]:
+            said.append(setting)
             say(setting)
 
     def list_pages(examined: Examined) -> None:
@@ -358,8 +358,10 @@ def _listed_pages(case: Case | None, model: str) -> tuple[list[list[str]], list[
     pages = device_pages(case, model, by_hashes=by_hashes)
     if by_hashes or not isinstance(case, IntentCase):
         return pages, []  # the review's own notes say so
-    told = filtered_message(case)
-    return pages, told.notes(typed_data_of(case), model) if told else not_shown_in_full(typed_data_of(case), model)
+    filtered = filtered_message(case)
+    return pages, filtered.notes(typed_data_of(case), model) if filtered else not_shown_in_full(
+        typed_data_of(case), model
+    )
 
 
 def sections_of(

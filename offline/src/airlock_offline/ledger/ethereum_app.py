@@ -190,7 +190,7 @@ class EthereumApp:
         return self.sign_in_pieces(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
     def sign_authorization(self, path: str, authorization: bytes) -> DeviceSignature:
-        """Sign an EIP-7702 authorization, given as ``catalogue.authorizations`` writes it."""
+        """Sign an EIP-7702 authorization, given as ``venue.calldata.for_ledger`` writes it."""
         payload, doing = encode_path(path) + authorization, "sign the authorization"
         return self.sign_in_pieces(Ins.SIGN_AUTHORIZATION, payload, 0, doing, P1_AUTHORIZATION_FIRST)
 

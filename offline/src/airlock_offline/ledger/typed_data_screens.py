@@ -61,7 +61,7 @@ HASHES = Review(*_TYPED_FRAMES, skippable=True)
 FILTERED = Review(_TYPED_FRAMES[0], Frame(("Review typed message",), ("Sign typed message?",)), blind=False)
 
 
-def coming_screens(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
+def typed_data_pages(typed_data: TypedData, hashes: Hashes, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages for typed data, signed field by field or by its two hashes, up to the one that signs.
 
     ``model`` is one of ``shown_models()``. Field by field needs the setting Raw messages.

@@ -35,8 +35,7 @@ from airlock_shared.host.files import locked, open_lock
 
 # ---- usb lock -------------------------------------------------------------------------------------------------------
 # Where a Ledger is plugged in, as Linux sees it: its device file, its plug-in number, who holds it, and Airlock's
-# lock.
-# hidapi says "open failed" and no more. What the operating system shows in ``/sys`` and ``/proc`` tells apart a
+# lock. hidapi says "open failed" and no more. What the operating system shows in ``/sys`` and ``/proc`` tells apart a
 # device that is gone, one that this account may not open, and one that another program holds. Elsewhere than on Linux
 # nothing is known and the general message stays. Sources: Linux' sysfs-bus-usb ABI document, proc(5), flock(2).
 

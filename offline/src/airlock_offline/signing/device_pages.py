@@ -9,7 +9,7 @@ from airlock_offline.ledger.transaction_screens import (
     shown_transaction,
     transaction_pages,
 )
-from airlock_offline.ledger.typed_data_screens import Page, coming_screens
+from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_offline.ledger.uploads import FilteredMessage
 from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
 from airlock_shared.checks.model import CallCase, Case, IntentCase
@@ -51,9 +51,9 @@ def need_of(case: Case) -> Need:
 def device_pages(case: Case, model: str, *, by_hashes: bool) -> list[Page]:
     """Return the pages of a model, up to the one that signs."""
     if isinstance(case, IntentCase):
-        if told := filtered_message(case):
-            return told.pages(typed_data_of(case), model)
-        return coming_screens(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
+        if filtered := filtered_message(case):
+            return filtered.pages(typed_data_of(case), model)
+        return typed_data_pages(typed_data_of(case), case.hashes, model, by_hashes=by_hashes)
     if case.request.transaction is None:
         return authorization_pages(case.request.payload, case.step.signer.address, model)
     return transaction_pages(_shown(case), model)

@@ -114,8 +114,7 @@ def mark_of(decision: Decision) -> str:
 
 # ---- delegate rows --------------------------------------------------------------------------------------------------
 # What a delegate key can and cannot do, for the review screen: read off the catalogue, which is what the checks keep
-# to.
-# That a delegate never withdraws, approves USDC or names delegates is the venue's promise (specification,
+# to. That a delegate never withdraws, approves USDC or names delegates is the venue's promise (specification,
 # "Authentication", 4); which structs and calls it may sign is our own table, and nothing else of it is ever signed
 # here.
 
@@ -265,11 +264,11 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
         return
     if case.call.call.is_own:
         yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
-    told = case.token_for_device
-    if not told:
+    token = case.token_for_device
+    if not token:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."
     if case.call.call.name == "approve":
-        if told:
+        if token:
             yield "The Ledger is told of the token and shows spender and amount: leave Blind signing off."
         else:
             yield "The Ledger shows neither spender nor amount of an approval of an unknown token: read them here."

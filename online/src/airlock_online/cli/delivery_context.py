@@ -35,7 +35,7 @@ from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
-from airlock_online.readback.expectations import Expectation, expectation_lines, untold
+from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
 from airlock_online.speech.sections import STATUS
@@ -66,13 +66,13 @@ class OutcomeSummary(NamedTuple):
     code: ExitCode
 
 
-def tally_lines(told: Sequence[OutcomeSummary]) -> Iterator[str]:
+def tally_lines(outcomes: Sequence[OutcomeSummary]) -> Iterator[str]:
     """Yield how many ended how, and each that needs a person; nothing for one order, which stands just above."""
-    if len(told) < 2:
+    if len(outcomes) < 2:
         return
-    counts = Counter(each.state or "stopped by an error" for each in told)
-    yield f"{len(told)} orders: {', '.join(f'{count} {state}' for state, count in sorted(counts.items()))}."
-    odd = [each for each in told if each.anomalies or each.code is not ExitCode.DONE]
+    counts = Counter(each.state or "stopped by an error" for each in outcomes)
+    yield f"{len(outcomes)} orders: {', '.join(f'{count} {state}' for state, count in sorted(counts.items()))}."
+    odd = [each for each in outcomes if each.anomalies or each.code is not ExitCode.DONE]
     if not odd:
         return
     yield f"{len(odd)} need{'s' if len(odd) == 1 else ''} a person: airlock-online resolve says what is known of each."
@@ -303,9 +303,9 @@ class Desk:
         twap = partial(TWAPS.status, record, context=self._context) if has_twaps else None
         events, structs = self.journal.events(digest), deployment.structs
         contradiction = self.journal.contradiction(digest)
-        doubt = [untold("what the services told", "the signed order", contradiction)] if contradiction else []
+        doubt = [not_known("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(
-            request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap
+            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap)
         )
 
     def _requests_of(self, record: Record) -> dict[str, Request]:

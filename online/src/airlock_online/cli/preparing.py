@@ -114,7 +114,7 @@ def _until_ms(item: Prepared, situation: Situation) -> int | None:
 
 
 def _require_in_time(patience: Patience) -> None:
-    if patience.until_ms is not None and patience.until_ms < now_ms():
+    if patience.until_ms < now_ms():
         raise Expired(
             "the first payload's deadline came too near while the others were built",
             do="run it again: only what is too near is asked for again; or prepare fewer steps at once",

@@ -35,7 +35,7 @@ from airlock_online.clients.builder_reads import (
 )
 from airlock_online.clients.connection import is_hash
 from airlock_online.clients.pages import read_pairs
-from airlock_online.clients.reply_values import delegation_read, hashes_named, reply_names, require_named, status_word
+from airlock_online.clients.reply_values import delegation_read, hash_named, reply_names, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig
@@ -152,9 +152,9 @@ def _compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[s
         say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
 
 
-def show_rows(told: Iterable[ReadValue]) -> None:
+def show_rows(values: Iterable[ReadValue]) -> None:
     """Show what was read, a row a line, untrusted text escaped."""
-    for row in told:
+    for row in values:
         for line in rows(f"  {row.label:<24} ", row.text):
             show(line)
 
@@ -402,7 +402,7 @@ def relay(at: VenueRead, tx_hash: str) -> None:
     reply = at.ask("relay-status", asked=asked)
     speech, members = at.config.speech, reply if type(reply) is dict else {}
     places = speech.replies["relay"]
-    about = {"hash": next(iter(hashes_named(members, places["transaction"])), None), **members}
+    about = {"hash": hash_named(members, places["transaction"]), **members}
     _compare("relay's read", about, {"hash": asked})
     at.show_one(f"transaction {asked}", reply, relayed(places), reply)
     told = status_word(members, speech.words, places["status"])

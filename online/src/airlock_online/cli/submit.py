@@ -107,11 +107,11 @@ def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
         with ExitStack() as until_answered:
             until_answered.enter_context(working(f"    {request.step}: waiting for the answer to what was sent"))
 
-            def told() -> None:
+            def show_answered() -> None:
                 until_answered.close()
                 answered()
 
-            context = desk.context(request.step, delivery.digest, told)
+            context = desk.context(request.step, delivery.digest, show_answered)
             return desk.run(request.step, delivery.digest, lambda: deliver(delivery, context))
 
     return job

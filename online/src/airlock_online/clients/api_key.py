@@ -11,18 +11,15 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
-from urllib.parse import urlsplit
+from typing import NamedTuple
 
 from airlock_online.clients.connection import is_loopback
 from airlock_online.clients.reply_values import shown_address
+from airlock_online.config import ApiKeySettings, http_address
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import open_input
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret, redact
-
-if TYPE_CHECKING:
-    from airlock_online.config import ApiKeySettings
 
 _MAX_BYTES = 4096
 _RUN = r"[0-9A-Za-z+/=_-]{16,1024}"  # what the redactor can keep: a shorter piece it cannot
@@ -32,7 +29,6 @@ _OURS = frozenset(
     "accept accept-encoding connection content-encoding content-length content-type cookie expect host keep-alive te "
     "trailer transfer-encoding upgrade user-agent".split()
 )
-DEFAULT_PORTS = {"http": 80, "https": 443}
 
 Origin = tuple[str, str, int]
 
@@ -51,16 +47,6 @@ class ApiKey(NamedTuple):
     def headers_for(self, origin: Origin) -> list[tuple[bytes, bytes]]:
         """Return the header for an origin, none for one that it is not for."""
         return [(self.header.encode(), self.value.encode())] if origin in self.origins else []
-
-
-def origin_of(url: str) -> Origin | None:
-    """Return the scheme, host and port of an address; None for one that has none."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port or DEFAULT_PORTS.get(parts.scheme, 0)
-    except ValueError:
-        return None
-    return (parts.scheme, parts.hostname.lower(), port) if parts.hostname and port else None
 
 
 def read_api_key(settings: ApiKeySettings, from_environment: str) -> ApiKey | None:
@@ -91,22 +77,13 @@ def read_api_key(settings: ApiKeySettings, from_environment: str) -> ApiKey | No
 
 
 def _origin(address: str) -> Origin:
-    origin = origin_of(address)
-    if (
-        origin is None
-        or origin[0] not in DEFAULT_PORTS
-        or urlsplit(address).path.strip("/")
-        or set(address) & set("?#@")
-    ):
-        raise _wrong(
-            f"{safe(shown_address(address), limit=120)!r} is not an origin", 'addresses = "https://venue.example"'
-        )
-    if origin[0] == "http" and not is_loopback(origin[1]):
-        raise _wrong(
-            f"{safe(shown_address(address), limit=120)} is plain http: the key could be read on its way",
-            "its https address",
-        )
-    return origin
+    shown, parts = safe(shown_address(address), limit=120), http_address(address)
+    if parts is None or parts.path.strip("/") or set(address) & set("?#@"):
+        raise _wrong(f"{shown!r} is not an origin", 'addresses = "https://venue.example"')
+    host = str(parts.hostname)
+    if parts.scheme == "http" and not is_loopback(host):
+        raise _wrong(f"{shown} is plain http: the key could be read on its way", "its https address")
+    return parts.scheme, host, parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _from_file(name: str) -> str:

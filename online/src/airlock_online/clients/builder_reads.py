@@ -106,9 +106,9 @@ def values_read(source: object, columns: Iterable[Column]) -> list[ReadValue]:
     return [ReadValue(column.label, *_read(value_at(source, column.path), column.unit)) for column in columns]
 
 
-def as_json(told: Iterable[ReadValue]) -> dict[str, object]:
+def as_json(values: Iterable[ReadValue]) -> dict[str, object]:
     """Return what was told by label, each value with its text."""
-    return {row.label: {"raw": row.raw, "text": row.text} for row in told}
+    return {row.label: {"raw": row.raw, "text": row.text} for row in values}
 
 
 def entries(source: object, name: str) -> list[Any] | None:
@@ -139,7 +139,7 @@ def _read(value: object, unit: Unit) -> tuple[str | bool | None, str]:
 
 def _digits(value: object) -> str:
     """Return an integer, told as a number or as a text, in decimal digits; empty when it is none."""
-    text = str(value) if type(value) in (int, str) else ""
+    text = str(value)
     return text if _INTEGER.fullmatch(text) else ""
 
 
@@ -244,5 +244,5 @@ def nonce_flag(reply: object, places: Mapping[str, str]) -> bool | None:
     place = places["used"].removeprefix("not ")
     said = value_at(reply, place)
     told = [not said if type(said) is bool and place != places["used"] else said, value_at(reply, _NONCE["used"])]
-    flags = [flag for flag in (True, False) if any(each is flag for each in told)]
-    return flags[0] if len(flags) == 1 else None
+    flags = {flag for flag in told if type(flag) is bool}
+    return flags.pop() if len(flags) == 1 else None

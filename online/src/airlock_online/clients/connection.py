@@ -286,19 +286,19 @@ def json_of(reply: Reply, url: str) -> Any:
         ) from error
 
 
-def unexpected(reply: Reply, told: str, do: str = "") -> ServiceError:
-    """Return the error of a reply that is not the one that was asked for: what is ``told`` of it, and why it came.
+def unexpected(reply: Reply, what: str, do: str = "") -> ServiceError:
+    """Return the error of a reply that is not the one that was asked for: ``what`` says how, and the reply why.
 
     A redirect is never followed, so that nobody else is asked and nothing is sent twice; its body only says so again.
     """
     do = f"wait {reply.retry_after_s} s, then run it again" if reply.retry_after_s else do
     if reply.location:
-        told = f"{told}, a redirect to {reply.location}, which Airlock does not follow"
+        what = f"{what}, a redirect to {reply.location}, which Airlock does not follow"
         do = "if the service has moved there, give it that address"
     else:
         wait = f", asking to wait {reply.retry_after_s} s" if reply.retry_after_s else ""
-        told = f"{told}{wait}: {reason_text(reply.body)}"
-    error = ServiceError(told, status=reply.status, do=do)
+        what = f"{what}{wait}: {reason_text(reply.body)}"
+    error = ServiceError(what, status=reply.status, do=do)
     error.retry_after_s = reply.retry_after_s
     return error
 

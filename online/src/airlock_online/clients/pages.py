@@ -88,13 +88,13 @@ def read_pairs(builder: BuilderClient, speech: Speech = SHIPPED) -> list[Any]:
     return entries
 
 
-def _pairs_in(told: Any, path: str, number: str) -> list[Any]:
+def _pairs_in(reply: Any, path: str, number: str) -> list[Any]:
     """Return the entries of an object that has each pair under its index, or of one with one list in it.
 
     Raises ``ServiceError`` for an entry that has another index of its own, and for an object with no list or several.
     """
-    members = list(told.values()) if type(told) is dict else []
-    for held in [told, *members]:
+    members = list(reply.values()) if type(reply) is dict else []
+    for held in [reply, *members]:
         if type(held) is dict and held and all(k.isdecimal() and type(v) is dict for k, v in held.items()):
             if wrong := next((key for key, entry in held.items() if str(entry.get(number, key)) != key), None):
                 raise ServiceError(

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
 from airlock_online.clients.connection import value_at
+from airlock_online.config import http_address
 from airlock_online.speech.sections import KNOWN, REPLIES
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
@@ -61,35 +61,31 @@ def whole(value: object) -> int | None:
     return None
 
 
-def flag_of(entry: Mapping[str, Any], place: str) -> object:
-    """Return a flag, told as true and false or as 1 and 0; with ``?`` behind its place, one that is not there is false."""
-    value = value_at(entry, place.removesuffix("?"))
-    if value is None and place.endswith("?"):
-        return False
-    return bool(value) if type(value) is int and value in (0, 1) else value
-
-
 def pnl_of(entry: Mapping[str, Any], place: str) -> object:
     """Return a flag for PnL orders: as it is told, but :data:`PNL_ALLOWED` for one that says only that they may be made.
 
-    A place says that by its name, such as ``isPnlTypeAllowed``.
+    A place says that by its name, such as ``isPnlTypeAllowed``. A flag is told as true and false or as 1 and 0; with ``?``
+    behind its place, one that is not there is false.
     """
-    flag = flag_of(entry, place)
+    value = value_at(entry, place.removesuffix("?"))
+    if value is None and place.endswith("?"):
+        value = False
+    flag = bool(value) if type(value) is int and value in (0, 1) else value
     return PNL_ALLOWED if flag is True and _MAY_BE.search(place.rpartition(".")[2].lower()) else flag
 
 
-def hashes_named(data: Mapping[str, Any], place: str = "") -> list[Any]:
+def hashes_named(data: Mapping[str, Any], place: str) -> list[Any]:
     """Return every transaction hash that a reply names, as it came; ``place`` is where the venue has it, first."""
-    places = dict.fromkeys([*([place] if place else []), *HASH_NAMES])
+    places = dict.fromkeys((place, *HASH_NAMES))
     return [found for found in (value_at(data, each) for each in places) if found is not None]
 
 
-def status_word(
-    data: Mapping[str, Any],
-    words: Mapping[str, str] = MappingProxyType({}),
-    place: str = _STATUS,
-    within: str = "data.",
-) -> StatusWord:
+def hash_named(data: Mapping[str, Any], place: str) -> Any:
+    """Return the first transaction hash that a reply names, as it came; None without one."""
+    return next(iter(hashes_named(data, place)), None)
+
+
+def status_word(data: Mapping[str, Any], words: Mapping[str, str], place: str, within: str = "data.") -> StatusWord:
     """Return what a reply says at the ``place`` of its status; ``words`` are those that a services file explains.
 
     A word at the usual place that means something else contradicts it: then nothing is decided.
@@ -121,27 +117,21 @@ def delegation_read(reply: Any, places: Mapping[str, str]) -> Any:
 def _unix_s(value: object, form: str) -> object:
     """Return a time in unix seconds; None for one in another form, or of a part of a second."""
     if form == "iso":
-        return _iso_s(value)
+        try:
+            moment = datetime.fromisoformat(str(value))
+        except ValueError:
+            return None
+        return None if moment.tzinfo is None or moment.microsecond else int(moment.timestamp())
     if form == "unix-s":
         return value
     number = whole(value)
     return None if number is None or number >= 10**16 or number % 1000 else number // 1000
 
 
-def _iso_s(value: object) -> int | None:
-    try:
-        moment = datetime.fromisoformat(value) if type(value) is str else None
-    except ValueError:
-        return None
-    if moment is None or moment.tzinfo is None or moment.microsecond:
-        return None
-    return int(moment.timestamp())
-
-
 def _word_at(data: Mapping[str, Any], words: Mapping[str, str], place: str, within: str) -> StatusWord:
     value, where = value_at(data, place), f"{within}{place}"
     if type(value) is str and value in KNOWN:
-        return StatusWord(KNOWN[value], value, False)
+        return StatusWord(value, value, False)
     if type(value) is str and value in words:
         told = f"the reply says {safe(value, limit=100)!r} at {where}, which the services file calls {words[value]}"
         return StatusWord(words[value], told, False, value)
@@ -179,12 +169,12 @@ def require_named(what: str, reply: object, **asked: str) -> None:
             )
 
 
-def _same(told: object, asked: str) -> bool:
-    if type(told) is int:
-        return str(told) == asked
-    if type(told) is not str or len(told) > max(_DIGITS_AT_MOST, len(asked)):
+def _same(value: object, asked: str) -> bool:
+    if type(value) is int:
+        return str(value) == asked
+    if type(value) is not str or len(value) > max(_DIGITS_AT_MOST, len(asked)):
         return False
-    return told.casefold() == asked.casefold()
+    return value.casefold() == asked.casefold()
 
 
 # ---- urls -----------------------------------------------------------------------------------------------------------
@@ -197,12 +187,7 @@ def join_address(base_url: str, path: str) -> str:
     Raises ``UsageError`` for a base that is no plain http(s) address or carries credentials, or for a path that is not
     one: it begins with ``/``, and has no query, no fragment, no empty or dotted segment.
     """
-    try:
-        base = urlsplit(base_url)
-        named = base.scheme in ("http", "https") and bool(base.hostname) and (base.port is None or base.port > 0)
-    except ValueError:
-        named = False
-    if not named or not base_url.isascii() or not base_url.isprintable() or " " in base_url:
+    if (base := http_address(base_url)) is None:
         what = f"{safe(shown_address(base_url), limit=200)!r} is not an http(s) address"
         raise UsageError(what, do="correct it; of what was given no more than scheme and host is shown")
     if base.username is not None or base.password is not None or base.query or base.fragment:

@@ -11,9 +11,9 @@ import itertools
 import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlsplit
 
 from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
+from airlock_online.config import http_address
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
@@ -275,12 +275,8 @@ def node_name(url: str) -> str:
 
     A name and password before the host are refused: they would be sent as a credential and end in logs.
     """
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        good = False
-    if not good or not url.isascii() or not url.isprintable() or " " in url or "@" in parts.netloc or parts.fragment:
+    parts = http_address(url)
+    if parts is None or "@" in parts.netloc or parts.fragment:
         raise UsageError(
             "the node's address is not a plain http(s) address",
             do="give it as [rpc] url in config.toml, in AIRLOCK_RPC or with --rpc, such as http://127.0.0.1:8545",

@@ -31,8 +31,7 @@ from airlock_shared.text.safe import safe
 
 # ---- cutter ---------------------------------------------------------------------------------------------------------
 # An end for every transaction with a database server: one thread that cuts the connections of those that last too
-# long.
-# A server that was stopped answers nothing, and breaks no time-out of its own.
+# long. A server that was stopped answers nothing, and breaks no time-out of its own.
 
 
 class TransactionWatchdog:

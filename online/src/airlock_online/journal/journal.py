@@ -293,7 +293,7 @@ class Journal:
         kind: str,
         ids: dict[str, str],
         path: Sequence[OrderState],
-        told: dict[str, str],
+        members: dict[str, str],
         access: str,
     ) -> bool:
         for _ in range(_APPEND_ATTEMPTS):  # another process may take the same ordinal, where writers do not queue
@@ -306,7 +306,7 @@ class Journal:
                     if fresh and event.seq is not None:
                         raise_last_seq(connection, digest, event.seq)
                     for state in path:
-                        self._move(connection, digest, state, told)
+                        self._move(connection, digest, state, members)
                     return fresh
             except JournalError as error:
                 if not isinstance(error.__cause__, IntegrityError):

@@ -203,10 +203,9 @@ def submission_of(row: RowMapping) -> Submission:
 
 # ---- claims ---------------------------------------------------------------------------------------------------------
 # Whose claim it is: a token that nobody else knows, a holder for a person to read, and a lease by the database's
-# clock.
-# The lease decides between machines. On one machine a holder that is gone is noticed at once: a process is known by
-# this start of the machine, its namespace, its number and its own start. That only shortens the waiting; what is
-# presumed of a claim takes nothing from its holder, who still writes down what it learned.
+# clock. The lease decides between machines. On one machine a holder that is gone is noticed at once: a process is
+# known by this start of the machine, its namespace, its number and its own start. That only shortens the waiting; what
+# is presumed of a claim takes nothing from its holder, who still writes down what it learned.
 
 
 LEASE_MS = 600_000

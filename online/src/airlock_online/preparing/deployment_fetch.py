@@ -5,17 +5,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, whole
 from airlock_online.preparing.meta_forms import checksummed, enums_of, missing, named_contracts, one_spelling
-from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
+from airlock_shared.documents.deployment import CONTRACT_OF_DOMAIN, DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.profile_words import shipped
 
-_Part = TypeVar("_Part")
 Replies = Mapping[str, Mapping[str, Any]]
 
 
@@ -23,7 +22,7 @@ def deployment_document(
     name: str,
     meta: dict[str, Any],
     meta_bytes: bytes,
-    pairs: Any,
+    pairs: list[Any],
     urls: Mapping[str, str],
     fetched_at: str,
     replies: Replies,
@@ -34,38 +33,31 @@ def deployment_document(
     A slippage default is there when the venue tells one: the specification names none, and none is assumed.
     Raises ``ServiceError`` that names every value which is not where the configuration says, and where one of its kind is.
     """
-    told = _VenueParts(meta, replies, {})
+    told = _VenueParts(meta, replies, {}, "meta", meta)
     document: dict[str, Any] = {
         "format": DEPLOYMENT_FORMAT,
         "name": name,
-        "rehearsal": (chain_id := told.part("chain_id", _integer, meta)) in REHEARSAL_CHAINS,
+        "rehearsal": (chain_id := told.part("chain_id", _integer)) in REHEARSAL_CHAINS,
         **({} if test_network is None else {"test_network": test_network}),
         "chain_id": chain_id,
-        "domains": {
-            "trading": told.part("trading_domain", _domain, meta),
-            "referral": told.part("referral_domain", _domain, meta),
-        },
-        "contracts": told.part("contracts", lambda table: named_contracts(_table(table)), meta),
-        "enums": told.part("enums", lambda table: enums_of(_table(table), replies["meta"]["enum_first"]), meta),
-        "units": told.part("units", lambda table: one_spelling(_table(table)), meta),
+        "domains": {of: told.part(f"{of}_domain", _domain) for of in CONTRACT_OF_DOMAIN},
+        "contracts": told.part("contracts", _table, named_contracts),
+        "enums": told.part("enums", _table, lambda table: enums_of(table, replies["meta"]["enum_first"])),
+        "units": told.part("units", _table, one_spelling),
         "defaults": {
-            "intentDeadlineMs": told.part("intent_deadline_ms", _integer, meta),
-            **(told.part("slippage_percent", _slippage, meta, find=_optional) or {}),
+            "intentDeadlineMs": told.part("intent_deadline_ms", _integer),
+            **(told.part("slippage_percent", _slippage, find=_optional) or {}),
         },
-        "pairs": _pairs(pairs, told),
+        "pairs": [_pair(pair, told) for pair in pairs],
         "base_urls": dict(urls),
         "meta_sha256": hashlib.sha256(meta_bytes).hexdigest(),
         "fetched_at": fetched_at,
         "signed": shipped(),
     }
     told.require_all()
-    for of, contract in _OF_DOMAINS.items():  # specification, rule 1 of "Signable intent payload"
+    for of, contract in CONTRACT_OF_DOMAIN.items():  # specification, rule 1 of "Signable intent payload"
         document["contracts"].setdefault(contract, document["domains"][of]["verifyingContract"])
     return document
-
-
-_OF_DOMAINS = {"trading": "tradingRouter", "referral": "referral"}
-"""The contract that verifies under each domain, where the venue does not name it among its contracts."""
 
 
 def _at(document: Any, path: str) -> Any:
@@ -75,30 +67,30 @@ def _at(document: Any, path: str) -> Any:
 
 
 class _VenueParts(NamedTuple):
-    """What a venue told, read part by part; what is not where the configuration says is kept, and told at once."""
+    """What a venue told, read part by part; what is not where the configuration says is kept, and told at once.
+
+    ``document`` is what is read: the meta document, or an entry of the catalogue, and ``reply`` its name in the
+    services file.
+    """
 
     meta: dict[str, Any]
     replies: Replies
     faults: dict[tuple[str, str], str]
+    reply: str
+    document: Any
 
-    def part(
-        self,
-        setting: str,
-        read: Callable[[Any], _Part],
-        document: Any,
-        reply: str = "meta",
-        find: Callable[[Any, str], Any] = _at,
-    ) -> _Part | None:
-        """Return what is read of the value at a place of a reply's document; None when it is not there."""
+    def part(self, setting: str, *read: Callable[[Any], Any], find: Callable[[Any, str], Any] = _at) -> Any:
+        """Return what is read of the value at a setting's place; None when it is not there."""
         try:
-            return read(find(document, self.replies[reply][setting]))
+            value = find(self.document, self.replies[self.reply][setting])
+            for each in read:
+                value = each(value)
         except ServiceError as error:
-            self.faults.setdefault((reply, setting), error.what + self._elsewhere(setting))
+            found = [safe(path, limit=80) for path, each in _below(self.meta) if _looks_like(setting, each)]
+            elsewhere = f"; such a value is at {' and '.join(found[:4])}" if found else ""
+            self.faults.setdefault((self.reply, setting), error.what + elsewhere)
             return None
-
-    def _elsewhere(self, setting: str) -> str:
-        found = [path for path, value in _below(self.meta) if setting in _LOOKS and _LOOKS[setting](value)]
-        return f"; such a value is at {' and '.join(safe(path, limit=80) for path in found[:4])}" if found else ""
+        return value
 
     def require_all(self) -> None:
         """Raise ``ServiceError`` with a line for each setting whose value is not there."""
@@ -121,21 +113,16 @@ def _below(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
         yield from _below(member, f"{path}{name}.")
 
 
-def _looks_like_domain(value: Any) -> bool:
-    return type(value) is dict and {"name", "version", "chainId", "verifyingContract"} <= value.keys()
-
-
-def _looks_like_contracts(value: Any) -> bool:
-    return type(value) is dict and len(value) > 1 and all(_ADDRESS.fullmatch(str(text)) for text in value.values())
+def _looks_like(setting: str, value: Any) -> bool:
+    """Tell how a value looks whose place is asked for. What it means is for people to say: nothing is taken from there."""
+    if type(value) is not dict:
+        return False
+    if setting.endswith("_domain"):
+        return _DOMAIN.keys() <= value.keys()
+    return setting == "contracts" and len(value) > 1 and all(_ADDRESS.fullmatch(str(text)) for text in value.values())
 
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
-_LOOKS: dict[str, Callable[[Any], bool]] = {
-    "trading_domain": _looks_like_domain,
-    "referral_domain": _looks_like_domain,
-    "contracts": _looks_like_contracts,
-}
-"""How a value looks whose place is asked for. What it means is for people to say: nothing is taken from there by itself."""
 
 
 class MetaDifference(NamedTuple):
@@ -154,18 +141,16 @@ def decisive_differences(meta: dict[str, Any], pinned: Deployment, replies: Repl
     now = deployment_document(pinned.name, meta, b"", [], {}, "", replies)
     differences = []
     for part in _DECISIVE:
-        old, new = _flat(pinned.document, part), _flat(now, part)
-        if part == "defaults":  # a deployment may hold more of them than are read from the venue
-            old = {where: value for where, value in old.items() if where in new}
-        for where in sorted(old.keys() | new.keys()):
+        old, new = (
+            {path: leaf for path, leaf in _below({part: each[part]}) if type(leaf) is not dict}
+            for each in (pinned.document, now)
+        )
+        # a deployment may hold more defaults than are read from the venue
+        for where in sorted(new.keys() if part == "defaults" else old.keys() | new.keys()):
             if old.get(where) != new.get(where):
-                told = [safe(str(each.get(where, "nothing")), limit=80) for each in (new, old)]
-                differences.append(MetaDifference(safe(where, limit=80), *told))
+                told = [where, *(str(each.get(where, "nothing")) for each in (new, old))]
+                differences.append(MetaDifference(*(safe(each, limit=80) for each in told)))
     return differences
-
-
-def _flat(document: Mapping[str, Any], part: str) -> dict[str, Any]:
-    return {path: leaf for path, leaf in _below({part: document[part]}) if type(leaf) is not dict}
 
 
 def _integer(value: Any) -> int:
@@ -196,25 +181,18 @@ def _slippage(found: Any) -> dict[str, str]:
 
 
 def _domain(value: Any) -> dict[str, Any]:
-    return {
-        "name": str(_at(value, "name")),
-        "version": str(_at(value, "version")),
-        "chainId": _integer(_at(value, "chainId")),
-        "verifyingContract": checksummed(_at(value, "verifyingContract")),
-    }
+    return {name: read(_at(value, name)) for name, read in _DOMAIN.items()}
 
 
-def _pairs(pairs: Any, told: _VenueParts) -> list[dict[str, Any]]:
-    """Return the pair catalogue; a pair that does not say whether it is a PnL pair is asked about, and not guessed."""
-    if type(pairs) is not list:
-        told.part("id", _integer, None, "pairs")
-        return []
-    return [_pair(pair, told) for pair in pairs]
+_DOMAIN: dict[str, Callable[[Any], Any]] = {
+    "name": str, "version": str, "chainId": _integer, "verifyingContract": checksummed,
+}  # fmt: skip
 
 
 def _pair(pair: Any, told: _VenueParts) -> dict[str, Any]:
-    index, name = told.part("id", _integer, pair, "pairs"), told.part("name", str, pair, "pairs")
-    pnl = told.part("pnl", lambda flag: flag, pair, "pairs", _flag)
+    """Return an entry of the catalogue; one that does not say whether it is a PnL pair is asked about, and not guessed."""
+    told = told._replace(reply="pairs", document=pair)
+    index, name, pnl = told.part("id", _integer), told.part("name", str), told.part("pnl", find=_flag)
     return {"index": index, "name": name, **({} if pnl is None else {"pnl": pnl})}
 
 

@@ -8,7 +8,6 @@ A file of message filters is a JSON object (``eip712_v2.json`` of the same packa
 from __future__ import annotations
 
 import base64
-import binascii
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -81,7 +80,10 @@ def add_device_metadata(document: dict[str, Any], *files: bytes) -> dict[str, An
 
     Raises ``UsageError`` when a file is of neither kind, or has nothing for this deployment.
     """
-    read = [_parsed(data) for data in files]
+    try:
+        read = [parse_json(data, max_bytes=MAX_LIST_BYTES) for data in files]
+    except DocumentError as error:
+        raise _not_records(error.what) from None
     for published in sorted(read, key=lambda it: isinstance(it, dict)):  # filters may need the token's record
         read_in: Any = message_filters if isinstance(published, dict) else _token
         document = document | {"device_metadata": document.get("device_metadata", {}) | read_in(document, published)}
@@ -106,13 +108,6 @@ def _token(document: dict[str, Any], published: Any) -> dict[str, Any]:
     )
 
 
-def _parsed(data: bytes) -> Any:
-    try:
-        return parse_json(data, max_bytes=MAX_LIST_BYTES)
-    except DocumentError as error:
-        raise _not_records(error.what) from None
-
-
 def _records(text: Any) -> Iterator[bytes]:
     if type(text) is not str:
         raise _not_records("not one text")
@@ -121,13 +116,13 @@ def _records(text: Any) -> Iterator[bytes]:
         return
     try:
         rest = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
+    except ValueError:
         raise _not_records("neither base64 nor hex") from None
     at = 0
     while at < len(rest):
         start = at + 4
         at = start + int.from_bytes(rest[at:start], "big")
-        if start > len(rest) or at > len(rest):
+        if at > len(rest):
             raise _not_records("a record is cut off")
         yield rest[start:at]
 

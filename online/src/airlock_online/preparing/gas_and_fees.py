@@ -7,8 +7,8 @@ compared with the pinned one before anything is asked of anybody else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any, NamedTuple, cast
 
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import Fees, RpcCall, RpcClient, RpcError
@@ -42,32 +42,25 @@ _PANICS = {  # Solidity's list of panic codes
 }
 
 
-REFERRAL_ERRORS = {
+_REHEARSED = {
     "EmptyCode": "the code is empty",
     "CodeTaken": "the code is registered already",
     "CodeIsPrivate": "the code is private, and its owner has not let this account in",
     "NotCodeOwner": "the caller does not own the code",
     "NotPendingOwner": "the caller is not nominated as the code's next owner",
     "NoRequest": "nobody asked for access to the private code",
-}
-"""The errors of the rehearsal's Referral contract, in no specification, and what each means."""
-
-DELEGATE_ERRORS = {
     "NotDelegate": "this key is not, or is no longer, a delegate of the account",
     "NotAllowedForDelegate": "a delegate may not make this call",
     "InvalidDelegate": "an account cannot be its own delegate, and the zero address has no owner",
     "InvalidExpiry": "the delegate's expiry is past",
 }
-"""Those of the rehearsal's TradingRouter about delegates."""
-
-_REHEARSED = REFERRAL_ERRORS | DELEGATE_ERRORS
+"""The errors of the rehearsal's contracts about codes and delegates, in no specification, and what each means."""
 
 
 @cache
 def _known() -> dict[bytes, str]:
     """Return the contracts' errors by the selector of their form without arguments."""
-    names = [entry.code for entry in ERROR_CODES.values() if entry.where == "contract"]
-    names += [name for name in _REHEARSED if name not in names]
+    names = [*(entry.code for entry in ERROR_CODES.values() if entry.where == "contract"), *_REHEARSED]
     return {keccak256(f"{name}()".encode())[:4]: name for name in names}
 
 
@@ -91,9 +84,11 @@ def reason(data: str) -> str:
             return f"panic {code:#x}: {_PANICS.get(code, 'a code that Solidity does not list')}"
     except Refusal:
         return f"a reason that cannot be read: {data[:202]}"
-    if name := error_name(data):
-        meaning = _REHEARSED.get(name) or ERROR_CODES[name].meaning
-        return f"{name} (0x{selector.hex()}): {meaning}" if name in _REHEARSED else f"{name}: {meaning}"
+    name = error_name(data)
+    if name in _REHEARSED:
+        return f"{name} (0x{selector.hex()}): {_REHEARSED[name]}"
+    if name:
+        return f"{name}: {ERROR_CODES[name].meaning}"
     return f"an error that Airlock does not know, selector 0x{selector.hex()}, data {data[:202]}"
 
 
@@ -124,13 +119,15 @@ class ByHand(NamedTuple):
 
 
 class GasAndFees:
-    """Fills the transactions of one ceremony: consecutive nonces for each signer, the same fees for all."""
+    """Fills the transactions of one ceremony: consecutive nonces for each signer, the same fees for all.
+
+    ``node`` is None where everything is given by hand.
+    """
 
     def __init__(self, by_hand: ByHand, node: RpcClient | None) -> None:
         self._by_hand = by_hand
-        self._node = node
+        self._node = cast("RpcClient", node)  # where there is none, everything is by hand
         self._next: dict[str, int] = {}
-        self._fees: Fees | None = None
 
     def fill(self, payload: dict[str, Any], signer: str, step: str, passes: Examine) -> Transaction:
         """Return what is filled in for a transaction that ``signer`` sends.
@@ -138,8 +135,8 @@ class GasAndFees:
         Gas is estimated once ``passes`` has said yes to everything else; where it says no, the least gas stands in.
         Raises ``ServiceError`` when the node fails, or when the transaction would revert.
         """
-        nonce, fees = self._nonce(signer), self._fees_now()
-        filled = Transaction(nonce, LEAST_GAS, fees.max_fee_per_gas_wei, fees.max_priority_fee_per_gas_wei)
+        nonce = self._nonce(signer)
+        filled = Transaction(nonce, LEAST_GAS, *self._fees)
         if passes(filled):
             filled = filled._replace(gas=self._gas(payload, step))
         self._next[signer] = nonce + 1
@@ -149,7 +146,7 @@ class GasAndFees:
         if signer in self._next:
             return self._next[signer]
         if self._by_hand.nonce is None:
-            return self._required().transaction_count(signer)
+            return self._node.transaction_count(signer)
         if self._next:
             raise UsageError(
                 "a nonce by hand is for one account, but this plan's transactions have several signers",
@@ -157,28 +154,30 @@ class GasAndFees:
             )
         return self._by_hand.nonce
 
-    def _fees_now(self) -> Fees:
+    @cached_property
+    def _fees(self) -> Fees:
         most, priority = self._by_hand.max_fee_wei, self._by_hand.priority_fee_wei
         if most is not None and priority is not None:
             return Fees(most, priority)
-        if self._fees is None:
-            self._fees = self._required().fees(most, priority)
-        return self._fees
+        return self._node.fees(most, priority)
 
     def _gas(self, payload: dict[str, Any], step: str) -> int:
         if self._by_hand.gas is not None:
             return self._by_hand.gas
         try:
             call = RpcCall(payload["from"], payload["to"], payload["data"], value_wei(payload) or 0)
-            estimate = self._required().estimate_gas(call)
+            estimate = self._node.estimate_gas(call)
         except RpcError as error:
-            raise _would_revert(step, error) from error
+            if not error.data and "revert" not in error.message.lower():
+                raise  # the node failed, or the account cannot pay: its own words say which
+            why = reason(error.data) if error.data else error.what
+            raise ServiceError(
+                f"step {step}: the transaction would revert; {why}",
+                code=error_name(error.data) or error.code,
+                do="nothing was written. Remove the cause and prepare again. If a step needs an earlier step of this plan "
+                "on the chain first, prepare it after that (another signer's step: with --signer), or in a later ceremony",
+            ) from error
         return estimate + -(-estimate * GAS_MARGIN_PERCENT // 100)
-
-    def _required(self) -> RpcClient:
-        if self._node is None:
-            raise _nobody_to_ask()
-        return self._node
 
 
 LEAST_GAS = 21_000  # of any transaction (Ethereum yellow paper, G_transaction)
@@ -193,7 +192,11 @@ def gas_and_fees_of(deployment: Deployment, by_hand: ByHand, url: str, http: Htt
     if None not in by_hand:
         return GasAndFees(by_hand, None)
     if not url:
-        raise _nobody_to_ask()
+        raise UsageError(
+            "a transaction needs a nonce, gas and fees, but no node is configured to read them from",
+            do="give --rpc URL, set AIRLOCK_RPC or [rpc] url in config.toml; "
+            "or give all of --nonce --gas --max-fee-gwei --priority-fee-gwei",
+        )
     node = RpcClient(url, http)
     require_pinned_chain(node, deployment)
     return GasAndFees(by_hand, node)
@@ -210,23 +213,3 @@ def require_pinned_chain(node: RpcClient, deployment: Deployment) -> None:
             expected=f"chain id {expected}",
             do="give the address of a node of the pinned chain, or check which deployment was meant",
         )
-
-
-def _nobody_to_ask() -> UsageError:
-    return UsageError(
-        "a transaction needs a nonce, gas and fees, but no node is configured to read them from",
-        do="give --rpc URL, set AIRLOCK_RPC or [rpc] url in config.toml; "
-        "or give all of --nonce --gas --max-fee-gwei --priority-fee-gwei",
-    )
-
-
-def _would_revert(step: str, error: RpcError) -> ServiceError:
-    if not error.data and "revert" not in error.message.lower():
-        return error  # the node failed, or the account cannot pay: its own words say which
-    why = reason(error.data) if error.data else error.what
-    return ServiceError(
-        f"step {step}: the transaction would revert; {why}",
-        code=error_name(error.data) or error.code,
-        do="nothing was written. Remove the cause and prepare again. If a step needs an earlier step of this plan on "
-        "the chain first, prepare it after that (another signer's step: with --signer), or in a later ceremony",
-    )

@@ -23,14 +23,9 @@ from airlock_shared.venue.calldata import payload_hash
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.venue.services import AUTHORIZATION
 from airlock_shared.venue.structs import Intent
-from airlock_shared.wire.members import read_members
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_json
 
 _FORMAT = "airlock/kept-payload@1"
-_ENTRY = {
-    "format": str, "plan": str, "deployment": str, "step": str, "method": str, "path": str, "fields": dict,
-    "payload": dict, "built_ms": int, "seal": str,
-}  # fmt: skip
 
 
 class KeptPayload(NamedTuple):
@@ -66,10 +61,8 @@ class KeptPayloads:
         if not path.exists():
             return None
         entry = parse_json(read_input(path))
-        read_members(entry, "kept payload", _ENTRY)
-        seal = entry.pop("seal")
-        names = {**self._names, "step": step}
-        if fingerprint(entry) != seal or not names.items() <= entry.items():
+        sealed = type(entry) is dict and entry.pop("seal", None) == fingerprint(entry)
+        if not sealed or not {**self._names, "step": step}.items() <= entry.items():
             raise DocumentError("DOC-FIELD", f"{path.name} is not as it was written")
         asked = BuildRequest(entry["path"], entry["fields"], entry["method"])
         return KeptPayload(asked, entry["payload"], entry["built_ms"])
@@ -108,39 +101,32 @@ def replaced_lines(home: OnlineHome, step: Step, new: Request, structs: _Structs
     """Yield the old beside the new, and what may execute; nothing for a step that replaces nothing."""
     if not step.replaced_digest:
         return
+    kept = ((header, request) for header, requests in home.kept_requests() for request in requests)
+    earlier = (
+        f"step {request.step} of ceremony {header.ceremony}{nonce}"
+        for header, request in kept
+        for digest, nonce in [_signed(request, structs)]
+        if digest == step.replaced_digest
+    )
+    digest, nonce = _signed(new, structs)
     yield "REPLACES an earlier signature"
     yield f"  old {step.replaced_digest}"
-    yield f"      {_found(home, step.replaced_digest, structs)}"
-    yield f"  new {_digest_of(new)}"
-    yield f"      step {new.step}{_nonce(new, structs)}"
+    yield f"      {next(earlier, 'not among the requests that were prepared on this machine')}"
+    yield f"  new {digest}"
+    yield f"      step {new.step}{nonce}"
     yield EITHER
 
 
-def _digest_of(request: Request) -> str:
-    """Return what is signed of a request that the checks accepted, 0x and 64 hex digits."""
+def _signed(request: Request, structs: _Structs) -> tuple[str, str]:
+    """Return what is signed of a request that the checks accepted, 0x and 64 hex digits, and its nonce in words."""
+    payload = request.payload
     if request.transaction is not None:
-        return "0x" + signing_hash(request.payload, request.transaction).hex()
+        return "0x" + signing_hash(payload, request.transaction).hex(), f", account nonce {request.transaction.nonce}"
     if request.action == AUTHORIZATION:
-        return "0x" + payload_hash(request.payload).hex()
-    return str(request.payload["digest"]).lower()
-
-
-def _found(home: OnlineHome, digest: str, structs: _Structs) -> str:
-    for header, requests in home.kept_requests():
-        for request in requests:
-            if _digest_of(request) == digest:
-                return f"step {request.step} of ceremony {header.ceremony}{_nonce(request, structs)}"
-    return "not among the requests that were prepared on this machine"
-
-
-def _nonce(request: Request, structs: _Structs) -> str:
-    if request.transaction is not None:
-        return f", account nonce {request.transaction.nonce}"
-    if request.action == AUTHORIZATION:
-        return f", account nonce {request.payload['nonce']}"
-    intent = structs.get(request.payload["primaryType"])
+        return "0x" + payload_hash(payload).hex(), f", account nonce {payload['nonce']}"
     try:
-        nonce = leaf(request.payload["message"], intent.nonce) if intent is not None else ""
-    except (KeyError, TypeError):  # an earlier request, of a struct that this venue signs otherwise now
-        return ""
-    return f", nonce {safe(str(nonce), limit=80)}"
+        nonce = leaf(payload["message"], structs[payload["primaryType"]].nonce)
+        told = f", nonce {safe(str(nonce), limit=80)}"
+    except (KeyError, TypeError):  # an earlier request, of a struct that this venue does not sign, or otherwise, now
+        told = ""
+    return str(payload["digest"]).lower(), told

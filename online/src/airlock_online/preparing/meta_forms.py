@@ -12,7 +12,7 @@ from typing import Any
 
 from airlock_online.clients.connection import first_of
 from airlock_online.clients.reply_values import whole
-from airlock_shared.documents.deployment import SCALE_NAMES
+from airlock_shared.documents.deployment import SCALES
 from airlock_shared.errors import Refusal, ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import safe
@@ -20,11 +20,12 @@ from airlock_shared.venue.actions import ACTIONS
 
 _CONTRACTS = {name.lower(): name for name in ("tradingRouter", "tradingStorage", "usdc", "referral")}
 _DEPTH_AT_MOST = 3
-_NAMES, _NUMBERS = ("name", "key", "label", "id"), ("value", "number", "code", "index")
-_OPEN, _TRIGGER = ACTIONS["open"].parameter("orderType"), ACTIONS["tpsl-partial"].parameter("triggerType")
 _ENUMS = {
-    name.lower(): (name, parameter.choices if parameter else ())
-    for name, parameter in (("openOrderType", _OPEN), ("triggerType", _TRIGGER))
+    name.lower(): (name, next(each.choices for each in ACTIONS[action].parameters if each.name == parameter))
+    for name, action, parameter in (
+        ("openOrderType", "open", "orderType"),
+        ("triggerType", "tpsl-partial", "triggerType"),
+    )
 }
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 
@@ -88,35 +89,39 @@ def enums_of(table: Mapping[str, Any], first: str) -> dict[str, Any]:
 
 def _numbered(value: Any, first: str, used: str) -> dict[str, int]:
     """Return names and numbers; nothing for what is neither. ``used`` is the enum's name where a plan uses it."""
+    ways: list[list[tuple[Any, Any]]] = []
+    kinds = set(map(type, value)) if type(value) is list else set()
     if type(value) is dict:
-        if value and all(whole(name) is not None and type(member) is str for name, member in value.items()):
-            return {member: int(name) for name, member in value.items()}
-        pairs = [(name, whole(member)) for name, member in value.items()]
-    elif type(value) is list and all(type(entry) is dict for entry in value):
-        pairs = [(first_of(entry, _NAMES, str), whole(first_of(entry, _NUMBERS, int))) for entry in value]
-    elif type(value) is list and all(type(entry) is str for entry in value) and (first or used):
+        ways = [[(member, name) for name, member in value.items()], [*value.items()]]
+    elif kinds == {dict}:
+        names, numbers = ("name", "key", "label", "id"), ("value", "number", "code", "index")
+        ways = [[(first_of(entry, names, str), first_of(entry, numbers, int)) for entry in value]]
+    elif kinds == {str} and (first or used):
         if not first:
             raise missing(
                 f"number of the names of {used}, which is a list; say from which number it counts: enum_first, 0 or 1"
             )
-        pairs = [(entry, int(first) + number) for number, entry in enumerate(value)]
-    else:
-        return {}
-    found = {name: number for name, number in pairs if type(name) is str and number is not None}
-    return found if len(found) == len(pairs) else {}
+        ways = [[(entry, int(first) + number) for number, entry in enumerate(value)]]
+    for pairs in ways:
+        found = {name: number for name, told in pairs if type(name) is str and (number := whole(told)) is not None}
+        if len(found) == len(pairs):
+            return found
+    return {}
 
 
 def _ours(enum: Mapping[str, int], choices: tuple[str, ...]) -> dict[str, int]:
     """Return the names that a plan can use, under their own spelling, and others of numbers that no such name has."""
-    plain = {name: re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]", "_", name).lower() for name in enum}
-    known = {plain[name]: number for name, number in enum.items() if plain[name] in choices}
-    if sum(plain[name] in choices for name in enum) > len(known):
-        raise missing("one number for each name, but two spellings of one name")
-    rest = {name: number for name, number in enum.items() if number not in known.values() and _PLAIN.fullmatch(name)}
-    unique = {name: number for name, number in rest.items() if list(rest.values()).count(number) == 1}
-    return {
-        name: known.get(plain[name], number) for name, number in enum.items() if name in known or name in unique
-    } | known
+    named: dict[str, int] = {}
+    for told, number in enum.items():
+        plain = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|[-\s]", "_", told).lower()
+        name = plain if plain in choices else told
+        if name in named:
+            raise missing("one number for each name, but two spellings of one name")
+        if _PLAIN.fullmatch(name):
+            named[name] = number
+    numbers = [*named.values()]
+    kept = {name: number for name, number in named.items() if name in choices or numbers.count(number) == 1}
+    return {name: kept[name] for name in enum if name in kept} | kept
 
 
 def missing(what: str) -> ServiceError:
@@ -135,7 +140,7 @@ _SCALE = re.compile(r"(?:1[eE]|10\^|10\*\*)([0-9]{1,2})|1(0{2,30})", re.ASCII)
 
 def one_spelling(units: Mapping[str, Any]) -> dict[str, Any]:
     """Return a venue's table of units, the scales that are known here as ``1e6``; the rest as it was told."""
-    ours = {name.lower(): name for name in SCALE_NAMES}
+    ours = {name.lower(): name for name in SCALES}
     return {ours.get(name.lower(), name): _spelled(value) for name, value in units.items()}
 
 
@@ -146,7 +151,5 @@ def _spelled(value: Any) -> Any:
         return spelled.pop() if len(spelled) == 1 else value
     if type(value) is float and value.is_integer():
         value = int(value)
-    text = str(value) if type(value) in (int, str) else ""
-    if scale := _SCALE.fullmatch(text):
-        return f"1e{int(scale[1] or len(scale[2]))}"
-    return value
+    scale = _SCALE.fullmatch(str(value))
+    return f"1e{int(scale[1] or len(scale[2]))}" if scale else value

@@ -7,11 +7,12 @@ submission never comes this way.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import inf
 from typing import TypeVar
 
 from airlock_shared.checks.model import Situation
 from airlock_shared.errors import ServiceError
-from airlock_shared.plan.model import Exact, Step
+from airlock_shared.plan.model import Step
 from airlock_shared.units import span_text
 
 PASSING = frozenset({429, 502, 503, 504})
@@ -29,13 +30,13 @@ class Patience:
     def __init__(self, wait: Callable[[int, str], None], now_ms: Callable[[], int]) -> None:
         self._wait = wait
         self._now_ms = now_ms
-        self.until_ms: int | None = None
-        """When the first of the kept payloads has too little time left (unix ms); None while none has a deadline."""
+        self.until_ms = inf
+        """When the first of the kept payloads has too little time left (unix ms)."""
 
     def bound(self, until_ms: int | None) -> None:
         """Take note until when a kept payload leaves enough time (unix ms); None for one without a deadline."""
-        if until_ms is not None and (self.until_ms is None or until_ms < self.until_ms):
-            self.until_ms = until_ms
+        if until_ms is not None:
+            self.until_ms = min(self.until_ms, until_ms)
 
     def ask(self, ask: Callable[[], _Answer]) -> _Answer:
         """Return the answer to what changes nothing, asked again as long as that may help.
@@ -52,21 +53,21 @@ class Patience:
                 if not (error.unanswered or error.status in PASSING) or (told_s is None and attempts >= MAX_BUILDS):
                     raise
                 wait_s = max(told_s, 1) if told_s is not None else 1 << min(attempts - 1, 6)
-                self._require_time(error, wait_s, waited_s)
+                too_long = waited_s + wait_s > WAIT_AT_MOST_S
+                if too_long or self._now_ms() + wait_s * 1000 > self.until_ms:
+                    why = "until then, too little would be left of a deadline that is kept"
+                    if too_long:
+                        why = (
+                            f"it was waited for {span_text(waited_s)} already"
+                            if waited_s
+                            else "that is too long to wait here"
+                        )
+                    raise ServiceError(
+                        f"{error.what}. The wait would be {span_text(wait_s)}; {why}",
+                        code=error.code, status=error.status, do=f"run it again after {span_text(wait_s)}",
+                    ) from error  # fmt: skip
                 self._wait(wait_s, error.what)
                 waited_s += wait_s
-
-    def _require_time(self, error: ServiceError, wait_s: int, waited_s: int) -> None:
-        if waited_s + wait_s > WAIT_AT_MOST_S:
-            why = f"it was waited for {span_text(waited_s)} already" if waited_s else "that is too long to wait here"
-        elif self.until_ms is not None and self._now_ms() + wait_s * 1000 > self.until_ms:
-            why = "until then, too little would be left of a deadline that is kept"
-        else:
-            return
-        raise ServiceError(
-            f"{error.what}. The wait would be {span_text(wait_s)}; {why}",
-            code=error.code, status=error.status, do=f"run it again after {span_text(wait_s)}",
-        ) from error  # fmt: skip
 
 
 # ---- pace -----------------------------------------------------------------------------------------------------------
@@ -85,16 +86,13 @@ def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int = 0)
     if per_minute and len(steps) > 1:
         takes = span_text(max(1, round(60 * len(steps) / per_minute)))
         yield f"{len(steps)} steps at {per_minute} requests a minute: building them takes {takes} or more"
-    limits, lengths_ms = situation.plan.limits, []
-    for step in steps:
-        known = None if step.action.call else situation.deployment.structs.get(step.action.primary_type)
-        if known is None or not known.deadline:
-            continue
-        fixed = step.values.get("deadlineMs")
-        if isinstance(fixed, Exact) and type(fixed.raw) is int:
-            lengths_ms.append(fixed.raw - situation.now_ms)
-        else:
-            lengths_ms.append(limits.deadline_at_most_ms or situation.deployment.intent_deadline_ms)
+    limits, deployment = situation.plan.limits, situation.deployment
+    usual_ms = limits.deadline_at_most_ms or deployment.intent_deadline_ms
+    lengths_ms = [
+        fixed - situation.now_ms if type(fixed := step.raw("deadlineMs")) is int else usual_ms
+        for step in steps
+        if (known := deployment.structs.get(step.action.primary_type)) is not None and known.deadline
+    ]
     if len(lengths_ms) < 2:
         return
     usable_s = max(min(lengths_ms) - limits.remaining_at_least_ms, 0) / 1000

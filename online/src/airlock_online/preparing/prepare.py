@@ -21,7 +21,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.forms import split_decimals
-from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech, is_part
+from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech, part_name
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -42,22 +42,15 @@ from airlock_shared.wire.strict_json import refuse_floats
 # What the builder is asked for a struct or a call of this venue alone: the plan's values, named as its file says.
 
 
-def own_fields(step: Step, situation: Situation, members: Mapping[str, str]) -> dict[str, str]:
-    """Return the request's fields by member; a deadline that the plan leaves open is asked for at the plan's limit.
+def _own_field(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
+    """Return the plan's value for a leaf; a deadline that the plan leaves open is asked for at the plan's limit.
 
     Raises ``UsageError`` for a leaf of which the plan says nothing, and for one that is no number where decimals are wanted.
     """
-    return {
-        member: _value(step, situation, *split_decimals(source[len(PLACEHOLDER) :]))
-        for member, source in members.items()
-    }
-
-
-def _value(step: Step, situation: Situation, leaf: str, decimals: int) -> str:
     wanted = step.values.get(leaf)
     if isinstance(wanted, AsSigned):
         return with_decimals(wanted.text, decimals, f"step {step.id}: {leaf}") if decimals else wanted.text
-    struct = None if step.action.call else situation.deployment.structs.get(step.action.primary_type)
+    struct = situation.deployment.structs.get(step.action.primary_type)
     horizon_ms = situation.plan.limits.deadline_at_most_ms
     if struct is None or leaf != struct.deadline or horizon_ms is None:
         raise UsageError(
@@ -103,22 +96,14 @@ _SHOWN = 200
 _COUNTED = 20
 
 
-class Payload(NamedTuple):
-    """A payload as it is carried, and its extra members."""
-
-    carried: dict[str, Any]
-    extra: dict[str, Any]
-
-
-def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> Payload:
-    """Return a builder's payload without the members beside the listed ones, and those; a ``meta`` of null is none."""
-    carried: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
+def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a builder's payload as it is carried, and its extra members; a ``meta`` of null is none."""
+    carried, extra = dict[str, Any](), dict[str, Any]()
     for name, value in payload.items():
         listed = name in (_TRANSACTION if transaction else _INTENT) and not (name == "meta" and value is None)
         decides = transaction and name.replace("_", "").lower() in _OF_A_TRANSACTION
         (carried if listed or decides else extra)[name] = value
-    return Payload(carried, extra)
+    return carried, extra
 
 
 def extra_lines(step: str, extra: Mapping[str, Any]) -> list[str]:
@@ -135,6 +120,9 @@ def extra_lines(step: str, extra: Mapping[str, Any]) -> list[str]:
 
 
 _Answer = TypeVar("_Answer")
+_Order = tuple[int | None, str]
+"""The batched market's order type of a request, and why it has this one."""
+_NO_ORDER: _Order = (None, "")
 _SLIPPAGE = "slippagePercent"
 _PROFILE = "describe it in the venue's profile, and fetch and pin the deployment again"
 
@@ -216,9 +204,27 @@ def examine(
     Raises ``ServiceError`` for a payload in another form than the specification's, or when the node fails.
     """
     carried, extra = set_aside(payload, transaction=bool(step.action.call))
-    request = _request(step, situation, sources, asked, carried)
-    if request.transaction is not None:
-        request = _filled(request, step, situation, sources)
+    filling = Transaction(0, LEAST_GAS, 1, 0) if step.action.call else None  # a stand-in, until all else is judged
+    route, order = RELAY, _NO_ORDER
+    if filling is None:
+        intent = situation.deployment.structs.get(step.action.primary_type)
+        if intent is None:
+            raise UsageError(
+                f"step {step.id}: {situation.deployment.name} has no struct {step.action.primary_type}", do=_PROFILE
+            )
+        route, order = intent.route, order_type_of(intent, step, situation, sources)
+    request = _request(step, asked, carried, route, order, _delegation(step, asked, sources), filling)
+    if filling is not None:
+        if sources.gas_and_fees is None:
+            raise ValueError("a transaction step is prepared with gas and fees")
+
+        def passes(filled: Transaction) -> bool:
+            """Tell whether the checks pass it: what one refuses is not shown to the node."""
+            verdicts = judge_item(request._replace(transaction=filled), situation, Known()).verdicts
+            return not verdicts.blocks_signing()
+
+        fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
+        request = request._replace(transaction=sources.answered(fill))
     return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts, extra)
 
 
@@ -247,9 +253,13 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
         )
     at, members = speech.paths[build_name(step)], request_members(step, speech)
     if step.action.name == CUSTOM:
-        leaves = {member: source for member, source in members.items() if is_part(source)}
+        leaves = {
+            member: _own_field(step, situation, *split_decimals(part))
+            for member, source in members.items()
+            if (part := part_name(source)) is not None
+        }
         rest = {member: source for member, source in members.items() if member not in leaves}
-        return BuildRequest(at, own_fields(step, situation, leaves), members=rest)
+        return BuildRequest(at, leaves, members=rest)
     fields = fields_to_send(step, situation)
     told = situation.deployment.document["defaults"]
     if step.action.parameter(_SLIPPAGE) and _SLIPPAGE not in fields and _SLIPPAGE not in told:
@@ -263,61 +273,44 @@ def planned_ask(step: Step, situation: Situation, speech: Speech = SHIPPED) -> B
 def request_members(step: Step, speech: Speech) -> dict[str, Any]:
     """Return what differs of a step's request to the builder; the account is whom the step is for."""
     account = checksum_address(step.signer.delegate_of or step.signer.address)
-    said = speech.requests.get(build_name(step), {}) if step.action.name == CUSTOM else speech.request(build_name(step))
+    said = speech.request(build_name(step))
     return {member: account if source == PLACEHOLDER + ACCOUNT else source for member, source in said.items()}
 
 
 def _request(
-    step: Step, situation: Situation, sources: Sources, asked: BuildRequest, payload: dict[str, Any]
+    step: Step,
+    asked: BuildRequest,
+    payload: dict[str, Any],
+    route: str,
+    order: _Order = _NO_ORDER,
+    delegation: dict[str, Any] | None = None,
+    filling: Transaction | None = None,
 ) -> Request:
-    """Return a payload as a request whose form is right; a transaction's filling is a stand-in yet."""
-    intent = None if step.action.call else _known_struct(step, situation)
-    order_type, reason = (None, "") if intent is None else order_type_of(intent, step, situation, sources)
+    """Return a payload as a request whose form is right. Raises ``ServiceError``."""
     request = Request(
         step=step.id,
         action=step.action.name,
         endpoint=asked.path,
         fields=asked.fields,
         payload=payload,
-        route=RELAY if intent is None else intent.route,
-        order_type=order_type,
-        order_reason=reason,
+        route=route,
+        order_type=order[0],
+        order_reason=order[1],
         signer=checksum_address(step.signer.address),
         path=step.signer.path,
-        delegation=_delegation(step, asked, sources),
-        transaction=Transaction(0, LEAST_GAS, 1, 0) if intent is None else None,
+        delegation=delegation,
+        transaction=filling,
         replaces=replaced_trigger(step),
     )
+    item, where = request.as_json(), f"step {step.id}"
     try:
-        refuse_floats(request.as_json(), f"step {step.id}")
-        return read_request(request.as_json(), f"step {step.id}")
+        refuse_floats(item, where)
+        return read_request(item, where)
     except Refusal as refusal:
         raise ServiceError(
             f"the builder's payload for step {step.id} is not in the form of the specification: {refusal}",
             do="check that the address is the builder's, and its version",
         ) from refusal
-
-
-def _known_struct(step: Step, situation: Situation) -> Intent:
-    """Return a step's struct at this venue. Raises ``UsageError`` when the venue's profile has none."""
-    intent = situation.deployment.structs.get(step.action.primary_type)
-    if intent is None:
-        raise UsageError(
-            f"step {step.id}: {situation.deployment.name} has no struct {step.action.primary_type}", do=_PROFILE
-        )
-    return intent
-
-
-def _filled(request: Request, step: Step, situation: Situation, sources: Sources) -> Request:
-    """Return a transaction's request with nonce, gas and fees; what a check refuses is not shown to the node."""
-    if sources.gas_and_fees is None:
-        raise ValueError("a transaction step is prepared with gas and fees")
-
-    def passes(filled: Transaction) -> bool:
-        return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.blocks_signing()
-
-    fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
-    return request._replace(transaction=sources.answered(fill))
 
 
 def fields_to_send(step: Step, situation: Situation) -> dict[str, str]:
@@ -329,14 +322,14 @@ def fields_to_send(step: Step, situation: Situation) -> dict[str, str]:
     return fields
 
 
-def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sources) -> tuple[int | None, str]:
+def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sources) -> _Order:
     """Return the batched market's order type for a step, and why; ``(None, "")`` for what is no market order.
 
     Of a pair that does not tell its kind, the position's own flag does, where the venue has one. Raises ``UsageError`` where
     neither these nor the plan tell, and where they contradict each other.
     """
     if intent.order_types is None:
-        return None, ""
+        return _NO_ORDER
     wanted = wanted_value("pairIndex", step, situation.deployment)
     number = wanted.raw if isinstance(wanted, Exact) else None
     pair = situation.deployment.pair_at(number)
@@ -349,10 +342,8 @@ def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sou
         raise UsageError(f"step {step.id}: {pair.name} is a PnL pair; it has no increase", do="correct the plan")
     told = _kind_of_position(step, pair, sources) if pair.pnl is None else None
     if told is not None:
-        types, reason = (
-            [each for each in types if each == intent.order_types[told]],
-            f"{intent.name} on {pair.name}, by the position's own flag",
-        )
+        types = [each for each in types if each == intent.order_types[told]]
+        reason = f"{intent.name} on {pair.name}, by the position's own flag"
     if not types:
         kind = "a PnL position" if told else "no PnL position"
         raise UsageError(f"step {step.id}: the venue says that it is {kind}", do="correct the plan")
@@ -384,20 +375,19 @@ def _kind_of_position(step: Step, pair: Pair, sources: Sources) -> bool | None:
 def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, Any] | None:
     """Return the registration of a signer that acts as a delegate, as the builder reads it from the chain."""
     signer, delegate = step.signer, checksum_address(step.signer.address)
-    for_itself = bool(step.action.call) and asked.fields.get("delegate") != delegate
-    if signer.delegate_of is None or for_itself:
+    if signer.delegate_of is None or (step.action.call and asked.fields.get("delegate") != delegate):
         return None
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
     read = sources.answered(partial(sources.builder.read, "delegation", fields))
     read = delegation_read(read, sources.config.speech.replies["delegation"])
-    if type(read) is not dict or type(read.get("isEnabled")) is not bool:
+    names = ("isEnabled", "canSignIntents", "canDelegatedAction")
+    flags = {name: flag for name in names if type(flag := value_at(read, name)) is bool}
+    if "isEnabled" not in flags:
         raise ServiceError(
             "the answer about the delegate has an unknown shape", do="set [paths] delegation in the services file"
         )
     require_named("delegation read", read, **fields)
-    found: dict[str, Any] = {"isEnabled": read["isEnabled"], "expiry": whole(read.get("expiry")) or 0}
-    found |= {name: read[name] for name in ("canSignIntents", "canDelegatedAction") if type(read.get(name)) is bool}
-    return found
+    return {"isEnabled": flags["isEnabled"], "expiry": whole(read.get("expiry")) or 0} | flags
 
 
 # ---- authorizations -------------------------------------------------------------------------------------------------
@@ -407,33 +397,24 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
 
 def authorization_item(step: Step, situation: Situation, used: UsedNonces) -> Prepared:
     """Return a step's authorization with what the checks say of it; ``used`` knows the nonces of the steps before it."""
-    fields, deployment = request_fields(step, situation.deployment), situation.deployment
-    request = Request(
-        step=step.id,
-        action=step.action.name,
-        endpoint=ROUTES[BATCHED_MARKET].endpoints[0].path,
-        fields=fields,
-        payload={"chainId": deployment.chain_id, "address": fields["contract"], "nonce": int(fields["nonce"])},
-        route=BATCHED_MARKET,
-        order_type=None,
-        order_reason="",
-        signer=checksum_address(step.signer.address),
-        path=step.signer.path,
-        delegation=None,
-    )
+    fields = request_fields(step, situation.deployment)
+    asked = BuildRequest(ROUTES[BATCHED_MARKET].endpoints[0].path, fields)
+    payload = {
+        "chainId": situation.deployment.chain_id, "address": fields["contract"], "nonce": int(fields["nonce"]),
+    }  # fmt: skip
+    request = _request(step, asked, payload, BATCHED_MARKET)
     return Prepared(request, judge_item(request, situation, Known(used=used)).verdicts)
 
 
 def nonce_lines(steps: Iterable[Step], node: RpcClient) -> Iterator[str]:
     """Yield a warning for each authorization whose account nonce is not the account's now. Raises ``ServiceError``."""
     for step in steps:
-        wanted = step.values.get("nonce")
-        if step.action.name != AUTHORIZATION or not isinstance(wanted, Exact):
+        if step.action.name != AUTHORIZATION:
             continue
         account = checksum_address(step.signer.address)
         now = node.transaction_count(account)
-        if now != wanted.raw:
+        if now != step.raw("nonce"):
             yield (
-                f"WARNING: step {step.id} is good for account nonce {wanted.text} alone, and {account} has sent {now} "
-                "transactions. It can be used at that count, and never after it."
+                f"WARNING: step {step.id} is good for account nonce {step.values['nonce'].text} alone, and {account} has "
+                f"sent {now} transactions. It can be used at that count, and never after it."
             )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import NamedTuple
 
 from airlock_online.readback.referral_codes import NOBODY, ReferralFacts, shown_fact
-from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.plan.model import Exact, Plan, Step
+from airlock_shared.plan.model import Plan, Step
 from airlock_shared.venue.referral_code import code_text
 
 
@@ -27,31 +27,33 @@ class Wish(NamedTuple):
 def wish_of(step: Step) -> Wish | None:
     """Return what a step wants of a referral code, None for a step about something else."""
     acting, judge = _BY_ACTION.get(step.action.name, ("", _adopt))
-    code = _bytes_in(step, "code") if acting else b""
-    if not code:
+    code = step.raw("code")
+    if not acting or not isinstance(code, bytes):
         return None
     account = _account(step, acting)
     return Wish(step, code, account, _account(step, "newOwner"), account if judge is _adopt else NOBODY)
 
 
 def _account(step: Step, name: str) -> str:
-    found = _bytes_in(step, name)
-    return checksum_address(found) if found else NOBODY
-
-
-def _bytes_in(step: Step, name: str) -> bytes:
-    """Return the value that the plan gives for a field, empty where it leaves it open."""
-    value = step.values.get(name)
-    return value.raw if isinstance(value, Exact) and isinstance(value.raw, bytes) else b""
+    """Return the account that the plan gives for a field, nobody where it leaves it open."""
+    return step.address(name) if isinstance(step.raw(name), bytes) else NOBODY
 
 
 def in_the_way(wish: Wish, seen: ReferralFacts, plan: Plan) -> list[str]:
-    """Return what stands in the way of a step, or is surprising about it, as sentences; what is not told is not guessed."""
+    """Return what stands in the way of a step, or is surprising about it, as sentences; what is not told is not guessed.
+
+    The nearest earlier step about the same code is named with it.
+    """
     _, judge = _BY_ACTION[wish.step.action.name]
     found = list(judge(wish, seen))
-    if found and (before := _earlier(wish, plan)):
-        found.append(f"an earlier step of the plan is about this code: {before}; it must be on the chain first")
-    return found
+    before = takewhile(lambda step: step.id != wish.step.id, plan.steps.values())
+    earlier = [
+        f"an earlier step of the plan is about this code: step {number} ({step.id}, signed by {step.signer.name}); "
+        "it must be on the chain first"
+        for number, step in enumerate(before, start=1)
+        if (other := wish_of(step)) is not None and other.code == wish.code
+    ]
+    return [*found, *earlier[-1:]] if found else []
 
 
 def _adopt(wish: Wish, seen: ReferralFacts) -> Iterator[str]:
@@ -103,14 +105,3 @@ _BY_ACTION = {
     "referral-accept": ("caller", _accept),
 }
 """The actions that are about a code: the field with the account that acts, and what may stand in its way."""
-
-
-def _earlier(wish: Wish, plan: Plan) -> str:
-    """Return the nearest earlier step about the same code, empty when there is none."""
-    named = ""
-    for number, step in enumerate(plan.steps.values(), start=1):
-        if step.id == wish.step.id:
-            break
-        if (other := wish_of(step)) is not None and other.code == wish.code:
-            named = f"step {number} ({step.id}, signed by {step.signer.name})"
-    return named

@@ -36,9 +36,9 @@ def add_venue_profile(document: dict[str, Any], data: bytes, file: str = "the pr
 
 
 def _mistake(error: DocumentError) -> str:
-    told = [error.what, *([f"{error.got}; expected {error.expected}"] if error.expected else [])]
-    meant_by = "; ".join(["", *(meant(name, error.known) for name in error.unknown if error.known)])
-    return f"{error.where}: {': '.join(told)}{meant_by}".removeprefix(": ")
+    what = f"{error.what}: {error.got}; expected {error.expected}" if error.expected else error.what
+    meant_by = "".join(f"; {meant(name, error.known)}" for name in error.unknown if error.known)
+    return f"{error.where}: {what}{meant_by}".removeprefix(": ")
 
 
 _OF_PROFILES = ("TYPES-KNOWN", "TYPES-PINNED", "ENC-MATCH", "ENC-CANONICAL", "TX-SELECTOR")
@@ -96,8 +96,7 @@ def require_deliverable(deployment: Deployment, speech: Speech) -> None:
                 do=f"say how it is sent in the services file, [bodies.{intent.route}-{name}], or correct the profile",
             )
     sent = {f"{intent.route}-{name}" for name, intent in deployment.structs.items()}
-    for section in (speech.paths, speech.bodies, speech.replies):
-        for name in filter(OF_STRUCT.fullmatch, section):
-            if name not in sent:
-                told = f"no struct is signed at this venue that goes as {name}; {meant(name, sent)}"
-                raise UsageError(f"the services file: {told}", do="correct the file")
+    for name in (*speech.paths, *speech.bodies, *speech.replies):
+        if OF_STRUCT.fullmatch(name) and name not in sent:
+            told = f"no struct is signed at this venue that goes as {name}; {meant(name, sent)}"
+            raise UsageError(f"the services file: {told}", do="correct the file")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import delegation_read, whole
 from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
-from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, ReadReply, Scene, failed_read
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256, parse_address
@@ -17,19 +18,17 @@ from airlock_shared.units import looks_like_seconds, span_text, utc_text
 
 def _registered(scene: Scene) -> list[Expectation]:
     """Expect that the delegate is enabled until the moment that was signed, may sign intents, and may send calls."""
-    asked = scene.request.fields
-    what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
-    expiry = whole(asked["expirySeconds"])
+    expiry = whole(scene.request.fields["expirySeconds"])
     promised = f"enabled until {_moment(expiry, scene.now_ms)}"
-    on_chain = _by_the_chain(scene, what, promised, expiry)
-    read, enabled = _delegation(scene)
-    if enabled is None:
-        return [failed_read(what, promised, read.data), *on_chain]
-    until = whole(read.data.get("expiry"))
-    found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
-    kept = False if not enabled else None if until is None else until == expiry
-    told = [_permission(what, label, read.data.get(name)) for label, name in _PERMISSIONS.items()]
-    return [*read.judged([Expectation(what, promised, found, kept), *told]), *on_chain]
+
+    def judge(what: str, told: dict[str, Any], enabled: bool) -> list[Expectation]:
+        until = whole(told.get("expiry"))
+        found = f"enabled until {_moment(until, scene.now_ms)}" if enabled else "not enabled"
+        kept = False if not enabled else None if until is None else until == expiry
+        more = [_permission(what, label, told.get(name)) for label, name in _PERMISSIONS.items()]
+        return [Expectation(what, promised, found, kept), *more]
+
+    return _judged(scene, promised, expiry, judge)
 
 
 _PERMISSIONS = {"may sign intents": "canSignIntents", "may send calls": "canDelegatedAction"}
@@ -73,36 +72,30 @@ def _permission(what: str, promised: str, may: object) -> Expectation:
 
 def removed(scene: Scene) -> list[Expectation]:
     """Expect that a delegate that was removed is not enabled, and that no permission of it is told to be left."""
-    asked = scene.request.fields
-    what = f"delegate {safe(asked['delegate'])} of {safe(asked['trader'])}"
-    on_chain = _by_the_chain(scene, what, "not enabled", 0)
-    read, enabled = _delegation(scene)
-    if enabled is None:
-        return [failed_read(what, "not enabled", read.data), *on_chain]
-    left = [label for label, name in _PERMISSIONS.items() if read.data.get(name) is True]
-    found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
-    return [*read.judged([Expectation(what, "not enabled", found, not enabled and not left)]), *on_chain]
+
+    def judge(what: str, told: dict[str, Any], enabled: bool) -> list[Expectation]:
+        left = [label for label, name in _PERMISSIONS.items() if told.get(name) is True]
+        found = "enabled" if enabled else f"not enabled, but it {' and '.join(left)}" if left else "not enabled"
+        return [Expectation(what, "not enabled", found, not enabled and not left)]
+
+    return _judged(scene, "not enabled", 0, judge)
 
 
-def _delegation(scene: Scene) -> tuple[ReadReply, bool | None]:
-    """Return the builder's read of the delegation, and whether it says that the delegate is enabled."""
-    asked = scene.request.fields
-    fields = {"trader": asked["trader"], "delegate": asked["delegate"]}
+def _judged(
+    scene: Scene, promised: str, expiry: int | None, judge: Callable[[str, dict[str, Any], bool], list[Expectation]]
+) -> list[Expectation]:
+    """Return what is expected of a delegation, as the builder reads it, and by the chain where that tells it."""
+    fields = {name: scene.request.fields[name] for name in ("trader", "delegate")}
+    what, on_chain = f"delegate {safe(fields['delegate'])} of {safe(fields['trader'])}", []
+    until = scene.delegation_on_chain(*fields.values()).expiry_s if scene.delegation_on_chain else None
+    if until is not None:
+        found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
+        on_chain = [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
     read = scene.ask_about("delegation", fields)
     told = delegation_read(read.data, scene.config.speech.replies["delegation"])
-    enabled = told.get("isEnabled") if type(told) is dict else None
-    return read._replace(data=told), enabled if type(enabled) is bool else None
-
-
-def _by_the_chain(scene: Scene, what: str, promised: str, expiry: int | None) -> list[Expectation]:
-    """Expect the same of the contract; nothing without a node, nor where the contract does not tell it."""
-    asked = scene.request.fields
-    read = scene.delegation_on_chain
-    until = read(asked["trader"], asked["delegate"]).expiry_s if read else None
-    if until is None:
-        return []
-    found = f"enabled until {_moment(until, scene.now_ms)}" if until else "not enabled"
-    return [Expectation(what + BY_THE_CHAIN, promised, found, until == expiry)]
+    if type(enabled := value_at(told, "isEnabled")) is not bool:
+        return [failed_read(what, promised, told), *on_chain]
+    return [*read.judged(judge(what, told, enabled)), *on_chain]
 
 
 def _moment(unix_s: int | None, now_ms: int) -> str:

@@ -7,6 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.clients.builder import BuilderClient
+from airlock_online.clients.builder_reads import entries
+from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import reply_names, whole
 from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
@@ -59,7 +61,9 @@ class ReadReply(NamedTuple):
 class Scene(NamedTuple):
     """What an expectation is judged by: the request, what the services told of it, and builder and chain to read from.
 
-    ``structs`` are the venue's.
+    ``now_ms`` is our clock, unix ms. ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a
+    delegate, and ``allowance_on_chain`` what a spender may take; None without a node. ``twap_status`` reads a TWAP where
+    the venue has such a read. ``structs`` are the venue's.
     """
 
     request: Request
@@ -99,15 +103,15 @@ ReadBack = dict[str, Callable[[Scene], list[Expectation]]]
 """What reads back, by the action that it is about: each module of this package has the table of its own actions."""
 
 
-def untold(what: str, promised: str, why: object) -> Expectation:
-    """Return an expectation of which nothing can be told; ``why`` is a reason, or the error of the read."""
+def not_known(what: str, promised: str, why: object) -> Expectation:
+    """Return an expectation of which nothing is known; ``why`` is a reason, or the error of the read."""
     found = f"cannot be read: {why.what}" if isinstance(why, ServiceError) else str(why)
     return Expectation(what, promised, found, None)
 
 
 def failed_read(what: str, promised: str, read: object) -> Expectation:
     """Return an expectation whose read failed, or answered in a shape that is not known."""
-    return untold(what, promised, read if isinstance(read, ServiceError) else "the answer has an unknown shape")
+    return not_known(what, promised, read if isinstance(read, ServiceError) else "the answer has an unknown shape")
 
 
 def expectation_lines(expectations: Iterable[Expectation]) -> list[str]:
@@ -134,8 +138,7 @@ def _compared(expectation: Expectation) -> Iterator[str]:
 
 
 # ---- trade tuple ----------------------------------------------------------------------------------------------------
-# A position as the positions read and the events hold it: the stored Trade tuple, of which only some members are
-# sure.
+# A position as the positions read and the events hold it: the stored Trade tuple, of which only some members are sure.
 # The specification names ``trades[].trade.index`` and ``.timestamp`` and shows the tuple in "Events"; the rest of the
 # read is not shown. So nothing here fails: what cannot be read is None, and what is made of None is never a claim.
 
@@ -153,23 +156,19 @@ class Trade(NamedTuple):
 
 def read_trade(value: object) -> Trade | None:
     """Return the trade of a Trade tuple, or None when it does not even say which position it is."""
-    if type(value) is not dict:
-        return None
-    pair, slot, buy = whole(value.get("pairIndex")), whole(value.get("index")), value.get("buy")
+    names = ("pairIndex", "index", "initialPosToken", "openPrice", "timestamp")
+    pair, slot, collateral, price, opened = (whole(value_at(value, name)) for name in names)
     if pair is None or slot is None:
         return None
-    collateral, price, opened = (whole(value.get(name)) for name in ("initialPosToken", "openPrice", "timestamp"))
+    buy = value_at(value, "buy")
     return Trade(pair, slot, collateral, price, buy if type(buy) is bool else None, opened)
 
 
 def trades_in(read: Any) -> list[Trade] | None:
     """Return the positions of a positions read; None when it is not a list of trades, so that absence proves nothing."""
-    entries = read.get("trades") if type(read) is dict else None
-    if type(entries) is not list:
-        return None
-    trades = [read_trade(entry.get("trade")) if type(entry) is dict else None for entry in entries]
-    known = [trade for trade in trades if trade is not None]
-    return known if len(known) == len(trades) else None
+    told = entries(read, "trades")
+    known = [trade for entry in told or () if (trade := read_trade(value_at(entry, "trade"))) is not None]
+    return None if told is None or len(known) < len(told) else known
 
 
 def same_moment(one: int, other: int) -> bool:
@@ -188,11 +187,11 @@ def is_about(read: dict[str, Any], trader: str) -> bool | None:
 
     False when it names another one, None when it leaves one out.
     """
-    members = [(kind, read.get(f"{kind}s")) for kind in ("trade", "order")]
-    entries = [
-        e.get(kind) if type(e) is dict else e for kind, told in members for e in (told if type(told) is list else [])
+    whose = [
+        reply_names(value_at(entry, kind), trader=trader)
+        for kind in ("trade", "order")
+        for entry in entries(read, f"{kind}s") or ()
     ]
-    whose = [reply_names(entry, trader=trader) for entry in entries]
     itself = reply_names(read, trader=trader)
     if False in (*whose, itself):
         return False
@@ -201,14 +200,11 @@ def is_about(read: dict[str, Any], trader: str) -> bool | None:
 
 def waiting_order(read: Any, pair: int | None, slot: int | None) -> dict[str, Any] | None:
     """Return the limit order in this slot of the pair: empty when none waits there, None when the read is no list."""
-    entries = read.get("orders") if type(read) is dict else None
-    if type(entries) is not list:
-        return None
-    for entry in entries:
-        order = entry.get("order") if type(entry) is dict else None
+    told = entries(read, "orders")
+    for order in [value_at(entry, "order") for entry in told or ()]:
         if type(order) is dict and (whole(order.get("pairIndex")), whole(order.get("index"))) == (pair, slot):
             return order
-    return {}
+    return None if told is None else {}
 
 
 def amount_text(raw: int | None, unit: Unit) -> str:

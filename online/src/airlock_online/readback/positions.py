@@ -19,12 +19,12 @@ from airlock_online.readback.expectations import (
     amount_text,
     failed_read,
     is_about,
+    not_known,
     read_of,
     read_trade,
     same_moment,
     trade_text,
     trades_in,
-    untold,
     waiting_order,
 )
 from airlock_shared.errors import Refusal
@@ -123,15 +123,15 @@ def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | 
     return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
 
 
-def _by_event(mine: Trade, told: int | None) -> _Judged:
+def _by_event(mine: Trade, collateral: int | None) -> _Judged:
     """Judge a position by the collateral that the venue's event told."""
-    if told is None or mine.collateral is None:
+    if collateral is None or mine.collateral is None:
         return "; what it was before is not known", None
-    return _event_text(told), mine.collateral == told
+    return _event_text(collateral), mine.collateral == collateral
 
 
-def _event_text(told: int | None) -> str:
-    return "" if told is None else f"; the venue's event told {amount_text(told, USDC)} of collateral"
+def _event_text(collateral: int | None) -> str:
+    return "" if collateral is None else f"; the venue's event told {amount_text(collateral, USDC)} of collateral"
 
 
 def trigger(scene: Scene) -> list[Expectation]:
@@ -180,7 +180,7 @@ def limit_updated(scene: Scene) -> list[Expectation]:
         what, promised = f"{name} of the limit order on pair {pair}, slot {slot}", f"{asked[name]} USD"
         found = whole(order.get(member)) if order else None
         if order == {}:
-            expectations.append(untold(what, promised, "no such order is pending; it may have been executed"))
+            expectations.append(not_known(what, promised, "no such order is pending; it may have been executed"))
         elif found is None:
             expectations.append(failed_read(what, promised, read.data))
         else:

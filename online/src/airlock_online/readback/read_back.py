@@ -7,67 +7,29 @@ here the two must agree. A read may lag behind the chain: read again before an e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-
-from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import hashes_named, whole
-from airlock_online.config import OnlineConfig
-from airlock_online.delivery.routes.posting import StatusRead, signs_of_failure
-from airlock_online.journal.order_states import OrderEvent
+from airlock_online.delivery.routes.posting import signs_of_failure
 from airlock_online.readback import delegates, positions, referral_codes
-from airlock_online.readback.delegates import AllowanceRead, DelegationRead
 from airlock_online.readback.expectations import (
     BY_THE_CHAIN,
-    ChainRead,
     Expectation,
     ReadBack,
     ReadReply,
     Scene,
-    untold,
+    not_known,
 )
-from airlock_shared.documents.requests import Request
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import UNLIMITED, USDC, to_human, to_raw
-from airlock_shared.venue.structs import CATALOGUE, Intent
 
 
-def read_back(
-    request: Request,
-    events: Sequence[OrderEvent],
-    builder: BuilderClient,
-    config: OnlineConfig,
-    now_ms: int,
-    chain: ChainRead | None = None,
-    structs: Mapping[str, Intent] = CATALOGUE,
-    delegation_on_chain: DelegationRead | None = None,
-    allowance_on_chain: AllowanceRead | None = None,
-    twap_status: Callable[[str], StatusRead] | None = None,
-) -> list[Expectation]:
-    """Return what a request that succeeded had promised, and what is found; ``now_ms`` is our clock, unix ms.
-
-    ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a delegate, and ``allowance_on_chain``
-    what a spender may take; None without a node. ``twap_status`` reads a TWAP where the venue has such a read. ``structs``
-    are the venue's.
+def read_back(scene: Scene) -> list[Expectation]:
+    """Return what a request that succeeded had promised, and what is found.
 
     Reads alone, and raises nothing for what a service answers. The caller has checked the request.
     """
-    judge = _BY_ACTION.get(request.action, _nothing_reads)
-    return judge(
-        Scene(
-            request,
-            events,
-            builder,
-            config,
-            now_ms,
-            chain,
-            structs,
-            delegation_on_chain,
-            allowance_on_chain,
-            twap_status,
-        )
-    )
+    return _BY_ACTION.get(scene.request.action, _nothing_reads)(scene)
 
 
 def _twap_cancelled(scene: Scene) -> list[Expectation]:
@@ -78,19 +40,19 @@ def _twap_cancelled(scene: Scene) -> list[Expectation]:
     if told is not None and told != wanted:
         return [Expectation(what, promised, f"the service reports TWAP order {told}", False)]
     if scene.twap_status is None:
-        return [untold(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
+        return [not_known(what, promised, "no service reports TWAP orders; read its transaction in a block explorer")]
     try:
         data, _, places, _ = scene.twap_status(str(wanted))
     except ServiceError as error:
-        return [untold(what, promised, error)]
+        return [not_known(what, promised, error)]
     named, sign = value_at(data, places["id"]), signs_of_failure(data, places["transaction"])
     if named is not None and str(named) != str(wanted):
-        return [untold(what, promised, f"the reply is about the TWAP order {safe(str(named), limit=80)}")]
+        return [not_known(what, promised, f"the reply is about the TWAP order {safe(str(named), limit=80)}")]
     shown = [str(each).lower() for each in hashes_named(data, places["transaction"])]
     ours = str(event.payload.get("transactionHash", "")).lower() if event else ""
     if sign or not shown or {*shown} != {ours}:
         why = f"its member {sign[0]} speaks of a failure" if sign else f"transaction {', '.join(shown) or 'none'}"
-        return [untold(what, promised, f"the service's read of it tells: {safe(why, limit=200)}")]
+        return [not_known(what, promised, f"the service's read of it tells: {safe(why, limit=200)}")]
     read = ReadReply(data, named is not None)
     return read.judged([Expectation(what, promised, f"cancelled, by transaction {safe(ours)}", kept=True)])
 
@@ -103,7 +65,7 @@ def _approved(scene: Scene) -> list[Expectation]:
     read = scene.allowance_on_chain
     if read is None or "spender" not in asked:
         return [
-            untold(
+            not_known(
                 what,
                 amount,
                 "the builder does not report the allowance; a node of your own ([rpc] url) tells it, or a block explorer",
@@ -113,7 +75,7 @@ def _approved(scene: Scene) -> list[Expectation]:
     if "amountUsdc" in asked:
         wanted = to_raw(asked["amountUsdc"], USDC)
     if found is None:
-        return [untold(what + BY_THE_CHAIN, amount, "the token does not tell it")]
+        return [not_known(what + BY_THE_CHAIN, amount, "the token does not tell it")]
     shown = "everything, unlimited" if found == UNLIMITED else f"{to_human(found, USDC)} USDC"
     kept = True if found == wanted else False if found > wanted else None
     return [
@@ -122,7 +84,7 @@ def _approved(scene: Scene) -> list[Expectation]:
 
 
 def _nothing_reads(scene: Scene) -> list[Expectation]:
-    return [untold(safe(scene.request.action), "done", "the builder does not report it")]
+    return [not_known(safe(scene.request.action), "done", "the builder does not report it")]
 
 
 _OTHERS: ReadBack = {"twap-cancel": _twap_cancelled, "token-approve": _approved}

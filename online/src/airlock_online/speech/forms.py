@@ -6,7 +6,8 @@ A part begins with ``$``. A constant that has a part's name is refused: the mark
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
@@ -33,8 +34,10 @@ from airlock_online.speech.sections import (
     SHIPPED_LEAF,
     STATUS,
     Speech,
-    is_part,
+    Tables,
     mistakes_in,
+    part_name,
+    plain_letters,
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input
@@ -44,8 +47,6 @@ from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.services import CORE_API, RELAY, RELAYER, TWAP
 from airlock_shared.wire.toml import parse_toml
 
-Tables = Mapping[str, Mapping[str, Any]]
-
 PER_MINUTE_AT_MOST = 60_000
 _AT_MOST, _DEEP_AT_MOST, _DECIMALS_AT_MOST = 64, 4, 36
 
@@ -53,21 +54,19 @@ _NAME = r"[A-Za-z_][A-Za-z0-9_-]{0,63}"
 _SEGMENT = "/[A-Za-z0-9_~-][A-Za-z0-9._~-]*"
 _HOLE = r"\{[A-Za-z_]\w{0,63}\}"
 _MEMBER = re.compile(_NAME, re.ASCII)
-_PLACE = re.compile(rf"{_NAME}(?:\.(?:{_NAME}|[0-9]{{1,3}})){{0,7}}", re.ASCII)
+_PLACE = re.compile(rf"({_NAME})(?:\.(?:({_NAME})|[0-9]{{1,3}})){{0,7}}", re.ASCII)
 OF_STRUCT = re.compile(rf"({RELAYER}|{TWAP}|{CORE_API})-[A-Z]\w{{0,63}}", re.ASCII)
 """The name of what is said of one struct by a route."""
 _NAMED_PART = re.compile(rf"{MESSAGE}|(?:{MESSAGE}|{SHIPPED_LEAF})(?:\.[A-Za-z_]\w{{0,63}}){{1,8}}", re.ASCII)
 _DECIMALS = re.compile(r"(.+) with ([0-9]{1,2}) decimals", re.ASCII)
 
-_RESULTS = {action.result for action in ACTIONS.values()}
-_SENT = {action.name: {p.sent for p in action.parameters if p.sent} | {"delegate"} for action in ACTIONS.values()}
-_SENT |= {
+_SENT = {action.name: {p.sent for p in action.parameters if p.sent} | {"delegate"} for action in ACTIONS.values()} | {
     "nonce": {"trader", "check", "space"}, "delegation": {"trader", "delegate"}, "positions": {"trader", "page"},
     "referral": {"trader", "code"}, "pairs": {"page"}, "meta": set(),
 }  # fmt: skip
 _SENT[ALL] = set.union(*_SENT.values())
-_MUST_BE = ("meta", "pairs")
-"""Without these nothing is known of a venue; every other read and build may be one that it does not have."""
+_MAY_LACK = _SENT.keys() - {"meta", "pairs"}
+"""Each read and build that a venue may not have; without those two nothing is known of it."""
 
 
 def meant(name: str, known: Collection[str]) -> str:
@@ -90,64 +89,59 @@ _NAMED = {
     "expiry": ("expir|until", _NEVER),
 }
 """What the last name of a place must say, and what it must not, so that no other value is taken for it."""
-_CHOICES: Mapping[str, tuple[str, ...]] = {"time": ("unix-s", "unix-ms", "iso"), "enum_first": ("", "0", "1")}
+_CHOICES = {"time": ("unix-s", "unix-ms", "iso"), "enum_first": ("", "0", "1")}
 _MAY_BE_NONE = ("taken", "pnl", "busy")
-_NO_PLACE = (*_CHOICES, "beside", "busy")
-_OF_ANY_PROXY = re.compile("unavailable|upstream|gateway|timeout|timedout|overload|connect|error|tryagain")
+_OF_ANY_PROXY = re.compile(r"\d*$|.*(?:unavailable|upstream|gateway|timeout|timedout|overload|connect|error|tryagain)")
 
 
-def base_of(name: str) -> str:
+def _shipped_reply(name: str) -> Mapping[str, Any]:
     """Return the reply that ships for one of this name: a route's, for that of a struct by it; empty for none."""
     of_struct = OF_STRUCT.fullmatch(name)
-    return of_struct[1] if of_struct and of_struct[1] != RELAYER else name if name in REPLIES else ""
+    return REPLIES.get(of_struct[1] if of_struct and of_struct[1] != RELAYER else name, {})
 
 
 def in_reply(name: str, values: Any) -> Iterator[tuple[str, str]]:
     """Yield the member and the sentence of each mistake in what a file says of a reply."""
-    if not (base := base_of(name)) or type(values) is not dict:
-        yield "", "it is not a table of members and their places" if base else f"is no reply; {meant(name, REPLIES)}"
+    ships = _shipped_reply(name)
+    if not ships or type(values) is not dict:
+        yield "", "it is not a table of members and their places" if ships else f"is no reply; {meant(name, REPLIES)}"
         return
-    ships = REPLIES[base]
     for member, value in values.items():
-        wrong = _in_member(member, value) if member in ships else f"it is unknown; {meant(member, ships)}"
-        if wrong:
+        if wrong := _in_member(member, value) if member in ships else f"it is unknown; {meant(member, ships)}":
             yield member, wrong
     places: dict[str, str] = {}
     for member, value in {**ships, **values}.items():
-        if type(value) is str and value and member not in _NO_PLACE:
-            other = places.setdefault(value, member)
-            if other != member:
-                yield member, f"{value!r} is the place of {other} already"
+        placed = type(value) is str and value and member not in (*_CHOICES, "beside", "busy")
+        if placed and (other := places.setdefault(value, member)) != member:
+            yield member, f"{value!r} is the place of {other} already"
 
 
 def _in_member(member: str, value: Any) -> str:
     if member == "beside":
-        good = type(value) is list and len(value) <= _AT_MOST and all(map(_is_member, value))
+        good = (
+            type(value) is list
+            and len(value) <= _AT_MOST
+            and all(type(name) is str and _MEMBER.fullmatch(name) for name in value)
+        )
         return "" if good else "it is not a list of names"
     if type(value) is not str:
         return f"{value!r} is not a text"
-    if member in _CHOICES:
-        return "" if value in _CHOICES[member] else f"{value!r} is not one of {', '.join(map(repr, _CHOICES[member]))}"
+    if choices := _CHOICES.get(member):
+        return "" if value in choices else f"{value!r} is not one of {', '.join(map(repr, choices))}"
     if value == "" and member in _MAY_BE_NONE:
         return ""
     if member == "busy":
-        said = "".join(filter(str.isalnum, value.lower()))
-        by_any = not said or said.isdecimal() or _OF_ANY_PROXY.search(said)
+        by_any = _OF_ANY_PROXY.match(plain_letters(value))
         return f"{value!r} is what any proxy says: a word of the service alone is needed" if by_any else ""
     if member == "used" and value.startswith("not "):
         return _place(value[4:], "not used")
     return _place(value.removesuffix("?") if member == "pnl" else value, member)
 
 
-def _is_member(name: Any) -> bool:
-    return type(name) is str and bool(_MEMBER.fullmatch(name))
-
-
 def _place(value: str, member: str = "") -> str:
-    if not _PLACE.fullmatch(value):
+    if not (found := _PLACE.fullmatch(value)):
         return f"{value!r} is not a place: names joined by dots"
-    names = [name for name in value.lower().split(".") if not name.isdecimal()]
-    last = "".join(filter(str.isalnum, names[-1]))
+    last = plain_letters(found[2] or found[1])
     says, never = _NAMED.get(member, ("", _NEVER))
     named_so = re.search(says, last) and not re.search(never, last)
     told = f"its last name must say {says.replace('|', ' or ') or 'what is new'}"
@@ -174,19 +168,19 @@ def in_path(name: str, value: Any, tables: Tables) -> Iterator[str]:
     if name not in PATHS and not of_struct and (wrong := _own(name, "requests", tables)):
         yield wrong
         return
-    of_one = name == REPLACE or name.endswith(STATUS)
-    if value == "" and name in _SENT and name not in _MUST_BE:
+    if value == "" and name in _MAY_LACK:
         return
-    form, such = _HOLED if of_struct else _OF_ONE if of_one else _BY_PUT if name == RELAYER else _PLAIN
-    if type(value) is not str or not re.fullmatch(form, value, re.ASCII):
+    of_one = _OF_ONE if name == REPLACE or name.endswith(STATUS) else _PLAIN
+    form, such = _HOLED if of_struct else _BY_PUT if name == RELAYER else of_one
+    if not re.fullmatch(form, str(value), re.ASCII):
         yield f"{value!r} is not a path such as {such}"
-    elif not (of_struct or name.startswith((RELAY, RELAYER))) and "relay" in value.lower().split("/"):
+    elif not (of_struct or name.startswith(RELAY)) and "relay" in value.lower().split("/"):
         yield f"{value!r}: nothing is asked where signed transactions are sent"
 
 
 def _own(name: str, section: str, tables: Tables) -> str:
     """Return why a name is not that of a struct or call of the venue alone; empty when it is."""
-    if not _MEMBER.fullmatch(name) or name in _RESULTS:
+    if not _MEMBER.fullmatch(name) or name in {action.result for action in ACTIONS.values()}:
         return f"it is no struct or call of this venue alone; {meant(name, PATHS)}"
     told = f"it is unknown; a struct or call of this venue alone has [{section}] {name} as well; {meant(name, PATHS)}"
     return "" if name in tables.get(section, {}) else told
@@ -199,7 +193,7 @@ def _constant(name: str, value: Any, parts: Collection[str]) -> Iterator[str]:
     if type(value) is str and (value in parts or value.startswith(NEXT) or _NAMED_PART.fullmatch(value)):
         yield f"{name} = {value!r} has the name of a part: write {PLACEHOLDER + value!r}, or another text"
     text = type(value) is str and len(value) <= 200 and value.isprintable()
-    if not text and type(value) is not bool and not (type(value) is int and abs(value) < 1 << 53):
+    if not text and not (isinstance(value, int) and abs(value) < 1 << 53):
         yield f"{name} = {value!r} is neither a part nor a constant: a text of 200 characters, a whole number, true or false"
 
 
@@ -226,10 +220,10 @@ def _in_table(table: Any, parts: tuple[str, ...], found: list[str], depth: int) 
             yield f"{name!r} is not the name of a member"
         elif type(value) is dict:
             yield from _in_table(value, parts, found, depth + 1)
-        elif not is_part(value):
+        elif (source := part_name(value)) is None:
             yield from _constant(name, value, (*PARTS, *EXECUTING, *OF_A_TRANSACTION, "order_type"))
         else:
-            found.append(part := value.removeprefix(PLACEHOLDER).removesuffix(AS_NUMBER))
+            found.append(part := source.removesuffix(AS_NUMBER))
             if part not in parts and (parts is OF_A_TRANSACTION or not _NAMED_PART.fullmatch(part)):
                 yield f"{name} = {value!r} is no part of a delivery: {', '.join(PLACEHOLDER + each for each in parts)}"
 
@@ -244,32 +238,33 @@ def in_request(name: str, value: Any, tables: Tables) -> Iterable[str]:
     told = [each for member, source in value.items() for each in _in_source(member, source, known)]
     if known is None or told:
         return told
-    sources = [source[len(PLACEHOLDER) :] for source in value.values() if is_part(source)]
-    sources = ["page" if source.startswith(NEXT) else source for source in sources]
-    twice = {member for member in value if member in known - {*sources} and value[member] != PLACEHOLDER + NOT_SENT}
-    twice |= {source for source in sources if sources.count(source) > 1 and source in known}
-    return [f"{each!r}: it gives two members one name, or one member two" for each in sorted(twice)]
+    sources = map(part_name, value.values())
+    moved = Counter("page" if source.startswith(NEXT) else source for source in sources if source)
+    return [
+        f"{each!r}: it gives two members one name, or one member two"
+        for each in sorted(known)
+        if moved[each] > 1 or (each in value and not moved[each] and value[each] != PLACEHOLDER + NOT_SENT)
+    ]
 
 
 def _in_source(member: str, source: Any, known: Collection[str] | None) -> Iterator[str]:
     """Yield what is wrong with a request's member; ``known`` are those that are sent, None for leaves of any name."""
+    part = part_name(source)
     if not _MEMBER.fullmatch(member):
         yield f"{member!r} is not the name of a member"
-    elif not is_part(source):
+    elif part is None:
         yield from _constant(member, source, known or ())
-    elif source == PLACEHOLDER + NOT_SENT and member not in (known or ()):
+    elif part == NOT_SENT and member not in (known or ()):
         yield f"{member} = {source!r}: it is not sent anyway"
-    elif source in (PLACEHOLDER + NOT_SENT, PLACEHOLDER + ACCOUNT):
-        return
     elif known is None:
-        leaf, decimals = split_decimals(source[len(PLACEHOLDER) :])
+        leaf, decimals = split_decimals(part)
         if _place(leaf) or decimals > _DECIMALS_AT_MOST:
             yield f"{member} = {source!r} is no leaf, nor a leaf with at most {_DECIMALS_AT_MOST} decimals"
-    elif "page" in known and source.startswith(PLACEHOLDER + NEXT):
-        if wrong := _place(source.removeprefix(PLACEHOLDER + NEXT)):
+    elif "page" in known and part.startswith(NEXT):
+        if wrong := _place(part.removeprefix(NEXT)):
             yield f"{member} = {source!r}: {wrong}"
-    elif source[len(PLACEHOLDER) :] not in known:
-        yield f"{member} = {source!r} is sent nowhere; {meant(source[len(PLACEHOLDER) :], known)}"
+    elif part not in {*known, NOT_SENT, ACCOUNT}:
+        yield f"{member} = {source!r} is sent nowhere; {meant(part, known)}"
 
 
 def split_decimals(source: str) -> tuple[str, int]:
@@ -286,12 +281,7 @@ def in_limit(name: str, value: Any, _: Tables) -> Iterator[str]:
         yield f"{value!r} is not 0 to {PER_MINUTE_AT_MOST}"
 
 
-IN_TABLE: Mapping[str, Callable[[str, Any, Tables], Iterable[str]]] = {
-    "paths": in_path,
-    "bodies": in_body,
-    "requests": in_request,
-    "limits": in_limit,
-}
+IN_TABLE = {"paths": in_path, "bodies": in_body, "requests": in_request, "limits": in_limit}
 """What is wrong with a value, by its table; it gets the value's name and every table of the file."""
 
 # ---- reader ---------------------------------------------------------------------------------------------------------
@@ -307,12 +297,13 @@ _MISTAKES_SHOWN = 40
 
 def read_services(file: Path) -> Speech:
     """Return how services speak with a file. Raises ``UsageError`` that names every mistake at once."""
+    shown = safe(str(file))
     try:
         data = read_input(file, max_bytes=_MAX_BYTES)
         table = parse_toml(data)
     except ValueError as error:
-        raise UsageError(f"{safe(str(file))} is not TOML: {error}", do="correct the file") from error
-    return resolve_services(table, safe(str(file)), data.decode())
+        raise UsageError(f"{shown} is not TOML: {error}", do="correct the file") from error
+    return resolve_services(table, shown, data.decode())
 
 
 def resolve_services(table: Mapping[str, Any], file: str = "services", text: str = "") -> Speech:
@@ -320,37 +311,34 @@ def resolve_services(table: Mapping[str, Any], file: str = "services", text: str
     if mistakes := [*_mistakes(table)]:
         found = places(text)
         raise UsageError(
-            mistakes_text(file, [f"{_where(found, *place)}{told}" for place, told in mistakes]),
+            mistakes_text(file, [f"{_where(found, section, name)}{told}" for section, name, told in mistakes]),
             do="correct the file; docs/reference/venue-services.md has its members and meanings",
         )
-    whole = {
-        section: {**getattr(SHIPPED, section), **values} for section, values in table.items() if section != "format"
-    }
-    if "replies" in table:
-        whole["replies"] |= {name: {**REPLIES[base_of(name)], **said} for name, said in table["replies"].items()}
-    return SHIPPED._replace(**whole)
+    whole = {section: {**ships, **table.get(section, {})} for section, ships in SHIPPED._asdict().items()}
+    whole["replies"] |= {name: {**_shipped_reply(name), **said} for name, said in table.get("replies", {}).items()}
+    return Speech(**whole)
 
 
-def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, str], str]]:
-    """Yield the place, section and name, and the sentence of each mistake."""
+def _mistakes(table: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Yield the section, the name and the sentence of each mistake."""
     if table.get("format") != SERVICES_FORMAT:
-        yield ("", "format"), f"is {table.get('format')!r}, and this program reads {SERVICES_FORMAT!r}"
+        yield "", "format", f"is {table.get('format')!r}, and this program reads {SERVICES_FORMAT!r}"
+    tables = {section: values for section, values in table.items() if type(values) is dict}
     for section, values in table.items():
         if section == "format":
             continue
         if section not in SHIPPED._fields:
-            yield (section, ""), f"is no section; {meant(section, SHIPPED._fields)}"
-        elif type(values) is not dict:
-            yield ("", section), "is not a section"
+            yield section, "", f"is no section; {meant(section, SHIPPED._fields)}"
+        elif section not in tables:
+            yield "", section, "is not a section"
         elif section == "words":
-            yield from ((("words", word), told) for word, told in mistakes_in(values))
+            yield from ((section, word, told) for word, told in mistakes_in(values))
         elif section == "replies":
             for name, said in values.items():
-                yield from (((f"replies.{name}", member), told) for member, told in in_reply(name, said))
+                yield from ((f"replies.{name}", member, told) for member, told in in_reply(name, said))
         else:
-            tables = {other: said for other, said in table.items() if type(said) is dict}
             for name, value in values.items():
-                yield from (((section, name), told) for told in IN_TABLE[section](name, value, tables))
+                yield from ((section, name, told) for told in IN_TABLE[section](name, value, tables))
 
 
 def _where(found: dict[str, TomlPosition], section: str, name: str) -> str:

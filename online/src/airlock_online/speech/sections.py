@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from airlock_shared.venue.actions import ACTIONS
@@ -16,6 +17,8 @@ from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, CORE_AP
 from airlock_shared.wire.strict_json import fingerprint
 
 SERVICES_FORMAT = "airlock/venue-services@1"
+
+Tables = Mapping[str, Mapping[str, Any]]
 
 MARKET, REPLACE, STATUS = "market", f"{CORE_API}-replace", "-status"
 """Names of the file: the batched market, the core API's replacing of a trigger, and what ends the name of a status read."""
@@ -46,43 +49,39 @@ ALL = "all"
 """The name in ``[requests]`` of what holds for every request."""
 
 
-def _documented(route: str, *names: str) -> dict[str, str]:
-    """Return the paths of a route's endpoints by their names in the file, with ``{id}`` for what is asked about."""
-    paths = (re.sub(r"\{\w+\}", "{id}", endpoint.path) for endpoint in ROUTES[route].endpoints)
-    return dict(zip(names, paths, strict=True))
-
-
-PATHS: Mapping[str, str] = {
+_ENDING = {"POST": "", "GET": STATUS, "PUT": "-replace"}
+PATHS = {
     "meta": "/v2/meta", "pairs": "/v2/pairs", "nonce": "/v2/nonce", "delegation": "/v2/reads/delegation",
     "positions": "/v2/positions", "referral": "/v2/reads/referral",
-    **_documented(BATCHED_MARKET, MARKET, MARKET + STATUS),
-    **_documented(RELAYER, RELAYER, RELAYER + STATUS),
-    **_documented(RELAY, RELAY, RELAY + STATUS),
-    **_documented(TWAP, TWAP), TWAP + STATUS: "",
-    **_documented(CORE_API, CORE_API, REPLACE),
+    **{
+        name + _ENDING[endpoint.method]: re.sub(r"\{\w+\}", "{id}", endpoint.path)
+        for name in (MARKET, RELAYER, RELAY, TWAP, CORE_API)
+        for endpoint in ROUTES[BATCHED_MARKET if name == MARKET else name].endpoints
+    },
+    TWAP + STATUS: "",
     **{action.name: action.path for action in ACTIONS.values() if action.name != AUTHORIZATION},
 }  # fmt: skip
-"""Every endpoint; empty: none is known."""
+"""Every endpoint, with ``{id}`` for what is asked about; a route's own by its name and its method. Empty: none is known."""
 
-_NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
-_TEXTS = ("trader", "buy", "coinSize", "price", "percentage", "nonce")
-BODIES: Mapping[str, Mapping[str, Any]] = {
+BODIES: Tables = {
     MARKET: {"orderType": "$order_type", "erc712": {"userIntent": "$encoded_intent", "userSignature": "$signature"}},
     RELAYER: {"primaryType": "$primary_type", "userIntent": "$encoded_intent", "userSignature": "$signature"},
     RELAY: {"rawTransaction": "$raw_transaction"},
     TWAP: {
-        **{name: f"$shipped.{name}" for name in ("trader", "twapId", "nonce", "deadline")},
-        "signature": "$signature",
+        "trader": "$shipped.trader", "twapId": "$shipped.twapId", "nonce": "$shipped.nonce",
+        "deadline": "$shipped.deadline", "signature": "$signature",
     },
     CORE_API: {
-        **{name: f"$shipped.{name}" for name in _TEXTS},
-        **{name: f"$shipped.{name}{AS_NUMBER}" for name in _NUMBERS},
-        "signedMessage": "$signature",
+        "trader": "$shipped.trader", "buy": "$shipped.buy", "coinSize": "$shipped.coinSize", "price": "$shipped.price",
+        "percentage": "$shipped.percentage", "nonce": "$shipped.nonce", "pairIndex": "$shipped.pairIndex as number",
+        "index": "$shipped.index as number", "triggerType": "$shipped.triggerType as number",
+        "timestamp": "$shipped.timestamp as number", "signTimestamp": "$shipped.signTimestamp as number",
+        "orderType": "$shipped.orderType as number", "signedMessage": "$signature",
     },
-}
+}  # fmt: skip
 """What is sent to each service: members, tables within tables, parts and constants."""
 
-REPLIES: Mapping[str, Mapping[str, Any]] = {
+REPLIES: Tables = {
     "meta": {
         "chain_id": "chainId", "trading_domain": "eip712.trading", "referral_domain": "eip712.referral",
         "contracts": "addresses", "enums": "enums", "enum_first": "", "units": "units",
@@ -130,7 +129,7 @@ _IN_REPLIES = {
     "pnl": "whether it is by PnL; with `?` behind it, one without it is not; one that is named "
     '`allowed` and true tells nothing; `""`: the venue has none',
 }
-MEMBERS: Mapping[tuple[str, str], str] = {
+MEMBERS = {
     (
         "paths",
         "NAME",
@@ -152,9 +151,9 @@ class Speech(NamedTuple):
     """How the services of a venue speak, as it is in force."""
 
     paths: Mapping[str, str] = PATHS
-    bodies: Mapping[str, Mapping[str, Any]] = BODIES
-    replies: Mapping[str, Mapping[str, Any]] = REPLIES
-    requests: Mapping[str, Mapping[str, Any]] = {}
+    bodies: Tables = BODIES
+    replies: Tables = REPLIES
+    requests: Tables = MappingProxyType({})
     words: Mapping[str, str] = {}
     limits: Mapping[str, int] = {"builder": 0}
 
@@ -163,14 +162,14 @@ class Speech(NamedTuple):
         return self.replies.get(f"{route}-{struct}", self.replies[route])
 
     def request(self, name: str) -> dict[str, Any]:
-        """Return what differs of a request to the builder: what holds for all, and for the one of this name."""
-        return {**self.requests.get(ALL, {}), **self.requests.get(name, {})}
+        """Return what differs of a request to the builder: what holds for all that ship, and for the one of this name."""
+        return {**(self.requests.get(ALL, {}) if name in PATHS else {}), **self.requests.get(name, {})}
 
     @property
     def rows(self) -> dict[tuple[str, str], Any]:
         """Every value by its table and its name."""
-        tables = {section: table for section, table in self._asdict().items() if section != "replies"}
-        tables |= {f"replies.{name}": table for name, table in self.replies.items()}
+        tables = self._asdict()
+        tables |= {f"replies.{name}": table for name, table in tables.pop("replies").items()}
         return {(section, name): value for section, table in tables.items() for name, value in table.items()}
 
     @property
@@ -185,9 +184,9 @@ class Speech(NamedTuple):
         return fingerprint({"format": SERVICES_FORMAT, **{".".join(row): value for row, value in self.rows.items()}})
 
 
-def is_part(value: Any) -> bool:
-    """Tell whether a value of a body or a request is a part; every other is a constant, or a table."""
-    return type(value) is str and value.startswith(PLACEHOLDER)
+def part_name(value: Any) -> str | None:
+    """Return the name of the part that a value of a body or a request is; None for a constant, and for a table."""
+    return value.removeprefix(PLACEHOLDER) if str(value).startswith(PLACEHOLDER) else None
 
 
 SHIPPED = Speech()
@@ -211,8 +210,8 @@ MEANINGS = {
 }
 """The closed list, and what follows from each."""
 
-KNOWN = {_PENDING: _PENDING, CONFIRMED: CONFIRMED, REVERTED: REVERTED}
-"""The words that are known without any file."""
+KNOWN = (_PENDING, CONFIRMED, REVERTED)
+"""The words that are known without any file: each means itself."""
 
 OF_EVENTS = frozenset(
     {
@@ -252,13 +251,14 @@ def mistakes_in(words: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield each word of a file with which something is wrong, and what that is."""
     seen = dict[str, str]()
     for word, meaning in words.items():
-        if not 0 < len(word) <= 64 or not word.isascii() or not word.isprintable() or not plain_letters(word):
+        letters = plain_letters(word)
+        if not letters or not re.fullmatch("[ -~]{1,64}", word):
             yield word, "it is not a word of 1 to 64 printable ASCII characters"
-        elif type(meaning) is not str or meaning not in MEANINGS:
+        elif meaning not in list(MEANINGS):
             yield word, f"it means {meaning!r}, and it can mean {', '.join(MEANINGS)}"
-        elif plain_letters(word) in {plain_letters(event) for event in OF_EVENTS}:
+        elif letters in map(plain_letters, OF_EVENTS):
             yield word, "it is an event of the market, which the specification explains"
-        elif meaning not in may_mean(word):
-            yield word, f"it cannot mean {meaning}: it says {' or '.join(sorted(may_mean(word)))}"
-        elif seen.setdefault(plain_letters(word), meaning) != meaning:
-            yield word, f"it has two meanings: {seen[plain_letters(word)]} and {meaning}"
+        elif meaning not in (may := may_mean(word)):
+            yield word, f"it cannot mean {meaning}: it says {' or '.join(sorted(may))}"
+        elif seen.setdefault(letters, meaning) != meaning:
+            yield word, f"it has two meanings: {seen[letters]} and {meaning}"

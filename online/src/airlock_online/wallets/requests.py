@@ -31,8 +31,7 @@ from airlock_shared.wire.strict_json import parse_json
 
 # ---- eip712 json ----------------------------------------------------------------------------------------------------
 # An intent as the JSON that other wallets sign: ``EIP712Domain`` listed, every value in the one spelling all of them
-# read.
-# Integers are decimal texts, because readers in JavaScript lose digits above 2**53; the chain id is a number, as
+# read. Integers are decimal texts, because readers in JavaScript lose digits above 2**53; the chain id is a number, as
 # wallets expect it. Source: EIP-712, the parameters of ``eth_signTypedData``.
 
 

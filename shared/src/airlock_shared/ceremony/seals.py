@@ -101,8 +101,7 @@ def _wrong(entry: Entry, why: str, got: str, expected: str) -> DocumentError:
 
 # ---- proofs ---------------------------------------------------------------------------------------------------------
 # The document of proofs of possession, ``airlock/proofs@1``: each challenge with its answer, and what it claims of
-# itself.
-# The same document, its signatures empty, is what delegate keys are asked.
+# itself. The same document, its signatures empty, is what delegate keys are asked.
 
 
 PROOFS_FORMAT = "airlock/proofs@1"

@@ -47,7 +47,7 @@ def _definitions(encode_type: str) -> Definitions:
 
 
 def domain_separator(domain: Domain) -> bytes:
-    """Return the separator of a pinned domain, 32 bytes."""
+    """Return the separator of a pinned domain, 32 bytes: EIP-712's ``hashStruct`` of its four fields."""
     values = {
         "name": domain.name,
         "version": domain.version,
@@ -183,7 +183,7 @@ def read_intent(case: Named, step: Step | None) -> ReadIntent:
 
 
 def hashes_of(intent: Intent, message: dict[str, Any], domain: Domain) -> Hashes:
-    """Return the hashes of a canonical message under a pinned domain."""
+    """Return separator, struct hash and digest, 32 bytes each, of a canonical message under a pinned domain."""
     separator = domain_separator(domain)
     struct_hash = definitions(intent).hash_struct(intent.name, message)
     return Hashes(separator, struct_hash, keccak256(b"\x19\x01" + separator + struct_hash))

@@ -118,7 +118,7 @@ def only_time(verdicts: Sequence[Verdict]) -> bool:
 
 
 def exit_code_of(verdicts: Sequence[Verdict]) -> ExitCode:
-    """Return the exit code of what stands in the way."""
+    """Return the exit code of what stands in the way: 7 where only time does, 3 for everything else."""
     return ExitCode.EXPIRED if only_time(verdicts) else ExitCode.REFUSED
 
 
@@ -188,7 +188,7 @@ def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verd
 
 
 def judge_item(request: Request, situation: Situation, known: Known, signed: Answer | None = None) -> Examined:
-    """Run every check over an item; ``signed`` is its signature, where there is one."""
+    """Return an item with the verdict of every check; ``signed`` is its signature, where there is one."""
     received = Received(request, situation)
     is_intent = request.transaction is None and request.action != AUTHORIZATION
     found = _intent(received) if is_intent else _transaction(received)

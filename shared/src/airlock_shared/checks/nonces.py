@@ -91,7 +91,10 @@ def use_of(case: Case) -> Use:
 
 
 def record_of(case: Case) -> dict[str, Any]:
-    """Return what the transcript's ``signed`` entry says of a signature, beside how it was made."""
+    """Return what the transcript's ``signed`` entry says of a signature: what it spends, under which plan.
+
+    Addresses are EIP-55 texts, the nonce a decimal text, the deadline unix ms.
+    """
     use = use_of(case)
     accounts = {"signer": checksum_address(use.signer), "trader": checksum_address(use.trader)}
     spent = use._asdict()

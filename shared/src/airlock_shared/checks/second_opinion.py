@@ -1,8 +1,8 @@
 """A second opinion on digest and encoding, by other people's code, before a signature is asked of the device.
 
 What is asked is written here as a document, and the answer compared; who gives it, and where it runs, is not decided here
-(``ethereum.library_opinion``). It never replaces the gate: common libraries sign what must be refused. A disagreement is a
-refusal, not a choice.
+(``ethereum.library_opinion``). It never replaces our own hashing: common libraries sign what must be refused. A
+disagreement is a refusal, not a choice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ANSWER_BYTES = 64
 
 
 def opinion_question(case: Case) -> dict[str, Any]:
-    """Return what an examined item asks the second opinion, as JSON has it."""
+    """Return what the second opinion is asked of an examined item, as JSON has it: types and values, not our hashes."""
     payload = case.request.payload
     if not isinstance(case, IntentCase):
         if case.request.transaction is None:

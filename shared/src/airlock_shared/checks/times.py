@@ -210,7 +210,7 @@ class Clock(NamedTuple):
 
 
 def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None = None) -> Clock:
-    """Return what a transcript says of the clock at ``now_ms``, compared with how long the machine has been running."""
+    """Return what a transcript says of the clock at ``now_ms`` (unix ms), compared with the time since it started."""
     last = next((entry for entry in reversed(entries) if entry.event in (STATED, CONTRADICTED)), None)
     clock = Clock(now_ms, last, None, _gap_ms(last, now_ms, uptime))
     return clock if clock.was_set else clock._replace(uncertainty_ms=_uncertainty_ms(entries, last, now_ms))

@@ -241,7 +241,7 @@ def nonce_is_reasonable(case: Received) -> Finding:
 
 
 def complete(case: CallCase) -> CallCase:
-    """Return a transaction that no check refused with its digest."""
+    """Return a transaction that no check refused with its digest, 32 bytes (EIP-1559)."""
     if case.request.transaction is None:
         return case
     return case._replace(digest=signing_hash(case.request.payload, case.request.transaction))

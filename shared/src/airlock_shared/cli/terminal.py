@@ -105,8 +105,7 @@ def ask(question: str, *, piped: bool) -> str:
         say()
         raise Declined(
             "not answered: answers come from a terminal",
-            do="run the command in a terminal and type there; only a "
-            "rehearsal with the software Ledger takes answers from a pipe",
+            do="run the command in a terminal; a pipe answers only for what is worth nothing, by the software Ledger",
         )
     answer = typed_line()
     if not at_a_terminal():

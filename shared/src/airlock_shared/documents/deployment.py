@@ -39,11 +39,11 @@ _URL = re.compile(r"(?i:https?)://[\x21-\x7e]{1,300}", re.ASCII)
 _LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _URL_NAMES = tuple(service.url_key for service in SERVICES.values())
-_SCALES = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
-SCALE_NAMES = tuple(_SCALES)
-"""The names under which a deployment document has the scales that Airlock knows."""
+SCALES = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
+"""The units whose scales Airlock knows, by the names that a deployment document has for them."""
 
-_CONTRACT_OF_DOMAIN = {"trading": "tradingRouter", "referral": "referral"}
+CONTRACT_OF_DOMAIN = {"trading": "tradingRouter", "referral": "referral"}
+"""The contract that verifies under each domain, by the name that a deployment has for it."""
 
 
 class Domain(NamedTuple):
@@ -235,14 +235,14 @@ def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[st
     if not 0 < chain_id <= MAX_INTEGER:
         raise _contradiction("chain_id", "not a chain id", str(chain_id), f"1 to {MAX_INTEGER}")
     for name, domain in domains.items():
-        where, contract = f"domains.{name}", contracts.get(_CONTRACT_OF_DOMAIN[name], domain.contract)
+        where, contract = f"domains.{name}", contracts.get(CONTRACT_OF_DOMAIN[name], domain.contract)
         if domain.chain_id != chain_id:
             raise _contradiction(f"{where}.chainId", "another chain", str(domain.chain_id), str(chain_id))
         if domain.version != "1":
             raise _contradiction(f"{where}.version", "another version", domain.version, "1")
         if domain.contract != contract:
             got, expected = checksum_address(domain.contract), checksum_address(contract)
-            raise _contradiction(f"{where}.verifyingContract", f"not the {_CONTRACT_OF_DOMAIN[name]}", got, expected)
+            raise _contradiction(f"{where}.verifyingContract", f"not the {CONTRACT_OF_DOMAIN[name]}", got, expected)
     if domains["trading"].contract == domains["referral"].contract:
         raise _contradiction(
             "domains.referral.verifyingContract", "one contract twice", "the trading contract", "another contract"
@@ -251,7 +251,7 @@ def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[st
 
 def _check_units(units: dict[str, Any]) -> None:
     """Refuse a venue whose amounts have another scale than ours: every amount on the screen would be wrong."""
-    for name, unit in _SCALES.items():
+    for name, unit in SCALES.items():
         expected = f"1e{unit.decimals}"
         if units.get(name, expected) != expected:
             raise _contradiction(f"units.{name}", "another scale than Airlock's", repr(units[name])[:80], expected)

@@ -30,7 +30,7 @@ def write_hand_over(ceremony: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
-    """Return the ceremony's id and the files by name. Raises ``DocumentError``."""
+    """Return the ceremony's id and the files by name. Raises ``DocumentError``, ``DOC-FIELD`` for a name of no document."""
     value = parse_json(data)
     if format_of(value) != HAND_OVER_FORMAT:
         raise other_format(format_of(value), HAND_OVER_FORMAT, "not a hand-over")

@@ -177,13 +177,16 @@ def _read_transaction(value: Any) -> Transaction:
 
 
 def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:
-    """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
+    """Return ``(header, items, fingerprint)`` of a whole document; the fingerprint is 64 hex digits.
+
+    Raises ``DocumentError`` as :func:`airlock_shared.wire.strict_json.read_batch`, or ``DOC-FIELD`` with the place.
+    """
     header, items, fingerprint = read_batch(data, format_name=REQUESTS_FORMAT, list_name=_LIST)
     return _read_header(header), [read_request(item, f"item {n}") for n, item in enumerate(items, start=1)], fingerprint
 
 
 def write_requests(header: Header, items: list[Request]) -> bytes:
-    """Return the document's file form."""
+    """Return the document's file form, UTF-8. Raises ``DocumentError("DOC-UTF8")`` for a text without one."""
     return to_json(
         {
             "format": REQUESTS_FORMAT,

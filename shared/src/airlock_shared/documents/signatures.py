@@ -95,7 +95,11 @@ def _read_item(value: Any) -> Answer:
 
 
 def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Answer], str]:
-    """Return ``(header, items, fingerprint)`` of a whole document. Raises ``DocumentError``."""
+    """Return ``(header, items, fingerprint)`` of a whole document; the fingerprint is 64 hex digits.
+
+    Raises ``DocumentError`` as :func:`airlock_shared.wire.strict_json.read_batch`, or ``DOC-FIELD`` with the place, and
+    ``Refusal("PLAN-STEPS")`` for a step that comes twice.
+    """
     header, items, fingerprint = read_batch(data, format_name=SIGNATURES_FORMAT, list_name=_LIST)
     read = [read_signature(item, f"item {n}") for n, item in enumerate(items, start=1)]
     steps = [item.step for item in read]
@@ -105,7 +109,7 @@ def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Answer], str]:
 
 
 def write_signatures(header: SignaturesHeader, items: list[Answer]) -> bytes:
-    """Return the document's file form."""
+    """Return the document's file form, UTF-8. Until it is submitted, this is a secret."""
     return to_json(
         {
             "format": SIGNATURES_FORMAT,

@@ -28,12 +28,15 @@ class Entry(NamedTuple):
     hash: str
 
     def line(self) -> bytes:
-        """Return the entry as its JSON line, without the newline."""
+        """Return the entry as its JSON line, UTF-8, without the newline."""
         return json.dumps(self._asdict(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def next_entry(last: Entry | None, at_ms: int, event: str, data: dict[str, Any]) -> Entry:
-    """Return the entry that follows ``last``; it belongs into the file before anything else happens."""
+    """Return the entry that follows ``last`` (None: the first one), of unix ms ``at_ms``.
+
+    It belongs into the file before anything else happens.
+    """
     seq = last.seq + 1 if last else 0
     return Entry(seq, at_ms, event, data, _seal(last.hash if last else GENESIS, seq, at_ms, event, data))
 

@@ -35,7 +35,7 @@ class AbiType(NamedTuple):
 
 
 def encode_abi(types: Sequence[str], values: Sequence[Any]) -> bytes:
-    """Return ``abi.encode`` of the values, one per type.
+    """Return ``abi.encode`` of the values, one per type. Source: the Solidity documentation, "Contract ABI Specification".
 
     A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
     :mod:`airlock_shared.ethereum.eip712` or from :func:`decode`, which have read them strictly.
@@ -96,7 +96,7 @@ def type_of(name: str) -> AbiType:
 
 
 def split_tuple(type_name: str) -> list[str]:
-    """Return the component types of a tuple type text such as ``(address,(uint256,bool)[])``."""
+    """Return the component types of a tuple type: of ``(address,(uint256,bool)[])`` ``address`` and ``(uint256,bool)[]``."""
     parts, depth, start = [], 0, 1
     for position, character in enumerate(type_name[1:-1], start=1):
         depth += (character == "(") - (character == ")")

@@ -1,6 +1,6 @@
 """EIP-712 typed data: from JSON to domain separator, struct hash and digest, strictly.
 
-This is the gate's own opinion. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
+Airlock signs this digest alone. Common libraries hash what must be refused (extra fields, ``"false"`` for a bool, wrong
 checksums, ``"5_000"``); here the document, its types, its domain and each value have one form. Source of the rules: EIP-712.
 """
 
@@ -64,7 +64,7 @@ def atomic_kind(type_name: str) -> tuple[str, int] | None:
 
 
 def integer_range(kind: str, bits: int | None) -> tuple[int, int]:
-    """Return the lowest and the highest number of an integer type; of ``bool`` 0 and 1."""
+    """Return the lowest and the highest number that an integer type holds, both included; of ``bool`` 0 and 1."""
     bits = bits or 1
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "int" else (0, (1 << bits) - 1)
 
@@ -117,7 +117,7 @@ class Definitions:
         return "".join(f"{n}({','.join(f'{m.type} {m.name}' for m in self.structs[n])})" for n in ordered)
 
     def type_hash(self, primary: str) -> bytes:
-        """Return keccak-256 of ``encodeType``."""
+        """Return the 32-byte keccak-256 of ``encodeType``."""
         return keccak256(self.encode_type(primary).encode())
 
     def read(self, struct: str, value: MessageValue) -> dict[str, MessageValue]:
@@ -129,7 +129,7 @@ class Definitions:
         return result
 
     def hash_struct(self, struct: str, value: dict[str, MessageValue]) -> bytes:
-        """Return EIP-712's ``hashStruct`` of a canonical struct value."""
+        """Return EIP-712's ``hashStruct``, 32 bytes, of canonical values as :meth:`read` returns them."""
         return self._codecs[struct].word(value)
 
     def _codec(self, type_name: str) -> _Codec:
@@ -405,7 +405,7 @@ def _definitions_with_primary(types: MessageValue, primary_type: MessageValue) -
 
 
 def read_domain(definitions: Definitions, domain: MessageValue) -> tuple[dict[str, MessageValue], bytes]:
-    """Return the domain's canonical values and its separator.
+    """Return the domain's canonical values and its separator, 32 bytes.
 
     Raises ``Refusal`` with an id of the ``DOMAIN`` family, or of ``MSG`` for a value.
     """

@@ -12,8 +12,7 @@ from typing import Any
 
 # ---- without key files ----------------------------------------------------------------------------------------------
 # eth-account without key files. They and the curve of another chain are most of what it loads, and nothing here uses
-# them.
-# Loading them takes a second of CPU, and the second opinion on each step of `sign` is a new process.
+# them. Loading them takes a second of CPU, and the second opinion on each step of `sign` is a new process.
 
 
 _NAMES = ("KDFType", "create_keyfile_json", "decode_keyfile_json")  # what eth-account takes from it

@@ -27,7 +27,7 @@ _ADDRESS_TEXT = re.compile(r"0x[0-9a-fA-F]{40}")
 
 
 def is_address(text: object, address: bytes | None) -> bool:
-    """Tell whether a text is this address, in one of its accepted spellings."""
+    """Tell whether a text is this 20-byte address, in a spelling that :func:`parse_address` takes; None is no address."""
     try:
         return type(text) is str and parse_address(text) == address
     except Refusal:
@@ -84,7 +84,11 @@ def personal_digest(text: bytes) -> bytes:
 
 
 def check_form(signature: bytes) -> None:
-    """Refuse a signature that is not in its one form: ``SIG-LENGTH``, ``SIG-V``, ``SIG-RANGE`` or ``SIG-LOW-S``."""
+    """Raise ``Refusal`` for a signature that is not 65 bytes ``r || s || v`` in its one form.
+
+    ``SIG-LENGTH``; ``SIG-V`` for another v than 27 and 28; ``SIG-RANGE`` for r or s outside the curve's order; ``SIG-LOW-S``
+    for the second form of the same signature (EIP-2).
+    """
     if len(signature) != 65:
         raise Refusal("SIG-LENGTH", "not a 65-byte signature", got=f"{len(signature)} bytes", expected="65 bytes")
     if signature[64] not in (27, 28):

@@ -90,7 +90,10 @@ def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
 
 
 def named_fields(payload: dict[str, Any], filled: Transaction | None) -> dict[str, Any]:
-    """Return a transaction's fields by their names, as other libraries take them."""
+    """Return a transaction's fields by their names, as other libraries take them; numbers as integers, data as 0x-hex.
+
+    Raises ``ValueError`` for a transaction that was not ``filled`` in with nonce, gas and fees.
+    """
     if filled is None:
         raise ValueError("a call is signed as the transaction that was filled in")
     to = checksum_address(parse_address(payload["to"]))
@@ -104,12 +107,12 @@ def named_fields(payload: dict[str, Any], filled: Transaction | None) -> dict[st
 
 
 def unsigned_bytes(payload: dict[str, Any], filled: Transaction) -> bytes:
-    """Return what a Ledger is given: the type byte and the RLP of the unsigned fields."""
+    """Return what a Ledger is given: the type byte and the RLP of the unsigned fields (EIP-2718, EIP-1559)."""
     return TYPE_2 + encode_rlp(_fields(payload, filled))
 
 
 def signing_hash(payload: dict[str, Any], filled: Transaction) -> bytes:
-    """Return the 32-byte hash that is signed."""
+    """Return the 32-byte hash that is signed: keccak-256 of :func:`unsigned_bytes`."""
     return keccak256(unsigned_bytes(payload, filled))
 
 
@@ -134,5 +137,8 @@ NONCE_BELOW = 2**64 - 1
 
 
 def authorization_hash(chain_id: int, contract: bytes, nonce: int) -> bytes:
-    """Return the 32 bytes that are signed, for a 20-byte contract and the account's own nonce; chain 0 is every chain."""
+    """Return the 32 bytes that are signed of an authorization (EIP-7702), ``keccak(0x05 || rlp([chain, contract, nonce]))``.
+
+    ``contract`` is 20 bytes, ``nonce`` the account's own; chain 0 is every chain.
+    """
     return keccak256(_MAGIC + encode_rlp([chain_id, contract, nonce]))

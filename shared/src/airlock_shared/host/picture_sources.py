@@ -228,9 +228,8 @@ def _opencv() -> Any:
 
 # ---- scan progress --------------------------------------------------------------------------------------------------
 # What a scan has read, kept in a file: an interrupted scan goes on from there. One frame's text a line, synced as it
-# comes.
-# A line that a power cut left half written is a frame that is damaged: its checksum says so, and it is ignored. The
-# file may hold signatures that are not submitted yet: its mode is 0600, and it is taken away when the transfer is
+# comes. A line that a power cut left half written is a frame that is damaged: its checksum says so, and it is ignored.
+# The file may hold signatures that are not submitted yet: its mode is 0600, and it is taken away when the transfer is
 # complete.
 
 

@@ -31,9 +31,8 @@ from airlock_shared.wire.members import NAME
 
 # ---- wizard ---------------------------------------------------------------------------------------------------------
 # A plan written by asking: one question after another, each answer checked at once as the reader of plans will check
-# it.
-# The answers are collected in a table as ``tomllib`` would read it. Nothing is written before the end: half a plan is
-# no plan. What an action cannot use is not asked: a limit is asked for by the first step that it binds.
+# it. The answers are collected in a table as ``tomllib`` would read it. Nothing is written before the end: half a plan
+# is no plan. What an action cannot use is not asked: a limit is asked for by the first step that it binds.
 
 
 LIMITS = {

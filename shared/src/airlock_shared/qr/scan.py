@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 # ---- candidates -----------------------------------------------------------------------------------------------------
 # The transfers whose frames a scan has seen: a stray frame of another one, even the very first, stands in nobody's
-# way.
-# The candidate with the most parts leads, and the first one that is complete is the scan's message; people confirm
-# its kind and its fingerprint in either case. At most four are kept, so that a hostile screen costs bounded memory.
+# way. The candidate with the most parts leads, and the first one that is complete is the scan's message; people
+# confirm its kind and its fingerprint in either case. At most four are kept, so that a hostile screen costs bounded
+# memory.
 
 
 MOST = 4

@@ -281,7 +281,6 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
 
 def _look(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
-    no_kit = {"name": "installed.fingerprint", "value": ""} in (report["preflight"] or {"rest": ()})["rest"]
     for row in report["people"]:
         without: dict[str, list[str]] = {}
         for each in row["stations"]:
@@ -289,8 +288,7 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
                 without.setdefault(each["station"], []).extend(each["by"])
         for station, roles in without.items():
             by = " and the ".join(dict.fromkeys(roles))
-            why = ": the program came from no kit" if no_kit and station == "preflight" else ""
-            yield f"station {station} on the {row['machine']} machine: {HOW[NO_PAPER]} by the {by}{why}"
+            yield f"station {station} on the {row['machine']} machine: {HOW[NO_PAPER]} by the {by}"
         for station, role, count in row.get("wrong_words", ()):
             yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
         for each in row.get("times", ()):

@@ -125,8 +125,7 @@ def _head(word: str, width: int) -> str:
 
 # ---- confusables ----------------------------------------------------------------------------------------------------
 # What a text may hide from a reader: letters of two scripts in one word, letters that look like others, invisible
-# ones.
-# Flags are warnings for people: they say where to look, and decide nothing. A referral code in other letters is
+# ones. Flags are warnings for people: they say where to look, and decide nothing. A referral code in other letters is
 # refused (``TEXT-SCRIPT``), whatever it looks like.
 
 

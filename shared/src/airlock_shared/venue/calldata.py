@@ -74,7 +74,7 @@ def _arguments(call: Call, data: bytes) -> dict[str, Any]:
 
 
 def encode_call(call: Call, message: dict[str, Any]) -> bytes:
-    """Return the calldata of a call from its arguments by name."""
+    """Return the calldata of a call: its 4-byte selector, then ``abi.encode`` of the arguments in ``message``, by name."""
     arguments = arguments_of(call.signature)
     values = [list(message[name].values()) if inner else message[name] for name, _, inner in arguments]
     return selector_of(call.signature) + encode_abi([argument.type for argument in arguments], values)
@@ -103,7 +103,7 @@ def read_authorization(payload: dict[str, Any]) -> Decoded:
 
 
 def payload_hash(payload: dict[str, Any]) -> bytes:
-    """Return the 32-byte hash that is signed of an item's payload that the checks have read."""
+    """Return the 32-byte hash that is signed of an authorization's payload, which the checks have read."""
     return authorization_hash(payload["chainId"], parse_address(payload["address"]), payload["nonce"])
 
 

@@ -73,7 +73,7 @@ _TRADE = (
 
 @cache
 def arguments_of(signature: str) -> tuple[Argument, ...]:
-    """Return the arguments that a signature with names has."""
+    """Return the arguments of a signature with names, such as ``approve(address spender,uint256 value)``."""
     arguments = signature.partition("(")[2].removesuffix(")")
     result = []
     for part in re.findall(r"\([^)]*\) \w+|[^,()]+", arguments):
@@ -88,7 +88,7 @@ def arguments_of(signature: str) -> tuple[Argument, ...]:
 
 
 def argument_leaves(argument: Argument) -> list[tuple[str, str]]:
-    """Return the path and the type of each leaf of an argument."""
+    """Return the path (``_t.trader``) and the Solidity type of each leaf of an argument."""
     members = [(f"{argument.name}.{member}", solidity) for member, solidity in argument.members]
     return members or [(argument.name, argument.type)]
 
@@ -146,7 +146,7 @@ CALLS: dict[str, Call] = {call.name: call for call in _ALL}
 
 
 def canonical(signature: str) -> str:
-    """Return the signature that the selector is made of: types alone."""
+    """Return the signature that the selector is made of: types alone, ``approve(address,uint256)``."""
     return f"{signature.partition('(')[0]}({','.join(argument.type for argument in arguments_of(signature))})"
 
 

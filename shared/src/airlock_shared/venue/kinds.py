@@ -1,9 +1,9 @@
 """The closed list of what a leaf of a struct or a call can be: its unit, its meaning, and who decides it.
 
-The shipped catalogue and a venue's profile choose from it: a leaf is of the kind of the plan's member that decides it, or
-of one of the few that no such member decides. What a kind means for the checks is code, and no file changes it: a price is
-never the builder's, an amount never unscaled. Source: the builder's specification, "Common request-field conventions" and
-"Intent message structs".
+The shipped catalogue and a venue's profile choose from it: a leaf is of the kind of the plan's member that decides it,
+or of one of the few that no such member decides. What a kind means for the checks is code, and no file changes it: a
+price is the plan's, or within its bounds, an amount never unscaled. Source: the builder's specification, "Common
+request-field conventions" and "Intent message structs".
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ _PLANNED = {
     "minLeverage": _planned(LEVERAGE, "the lowest leverage accepted at the fill"),
     "maxLeverage": _planned(LEVERAGE, "the highest leverage accepted at the fill"),
     "openPrice": _planned(PRICE, "the price that slippage is measured from"),
-    "expectedPrice": _planned(PRICE, "the price expected; a worse one is declined"),
+    "expectedPrice": _planned(PRICE, "the price expected; a worse one is declined"),  # ``_wantedPrice`` in the contract
     "price": _planned(PRICE, "the trigger price; 0 with a percentage", "plan-or-zero"),
     "takeProfit": _planned(PRICE, "take profit; 0 is none", "plan-or-zero"),
     "stopLoss": _planned(PRICE, "stop loss; 0 is none", "plan-or-zero"),
@@ -127,9 +127,10 @@ _OWN = {
 LEAF_KINDS: dict[str, Kind] = {
     name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in _PLANNED.items()
 } | _OWN
-"""Every kind: by the plan's member that decides it, and those that no member of that name does.
+"""Every kind by its name, most often the plan's member that decides it, such as ``leverage``; not those of ``_OWN``.
 
-A leaf of the last, whose parameter is its own path, is decided by the plan's raw value.
+``opened-ms`` is decided by ``openTimestamp``, ``zero`` by nobody. A ``raw`` leaf at ``_t.note`` is decided by the plan's
+member ``_t.note``, as it is signed.
 """
 
 MAY_BE_LEFT_OUT = frozenset({_TERMS, ZERO})
@@ -148,7 +149,7 @@ def field(path: str, kind: str, meaning: str = "") -> Field:
 
 
 def leaf(message: dict[str, object], path: str) -> object:
-    """Return the value at a leaf's path (``_t.trader``) of a canonical message."""
+    """Return the value at a leaf's path (``_t.trader``) of a canonical message. Raises ``KeyError`` where there is none."""
     if path in message:  # a member's name has no dot
         return message[path]
     struct, _, name = path.partition(".")

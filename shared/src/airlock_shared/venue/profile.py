@@ -118,7 +118,7 @@ def venue_of(signed: str) -> Venue:
 def read_each(
     entries: Iterable[tuple[str, Any]], read: Callable[[str, Any], _Read], wrong: list[DocumentError]
 ) -> dict[str, _Read]:
-    """Return what each entry is read as, by its name. The mistakes of one go to ``wrong``, and hide none of another."""
+    """Return what each entry is read as, by its name. A ``DocumentError`` of one goes to ``wrong``, and hides no other."""
     found = {}
     for name, entry in entries:
         try:
@@ -181,7 +181,8 @@ def intent_of(name: str, entry: Any) -> Intent:
             f"{where}.leaves", "whom it speaks for, and its nonce", str(accounts), "one account and one nonce"
         )
     else:
-        fields, title = tuple(map(_own_rule, fields)), f"{name}, a struct of this venue's profile"
+        fields = tuple(_own_rule(each, of_struct=True) for each in fields)
+        title = f"{name}, a struct of this venue's profile"
     return Intent(
         name,
         entry["encode_type"],
@@ -338,17 +339,22 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
     )
 
 
-def _own_rule(leaf: Field) -> Field:
-    """Return a leaf of an own struct: the plan gives it as it is signed, but for its nonce, its deadline and its time."""
-    if leaf.kind in (DEADLINE, NONCE_KIND):
-        return leaf._replace(rule=leaf.rule._replace(parameter=leaf.path))
-    return leaf if leaf.kind == SIGNED_AT else _raw_rule(leaf)
+def _own_rule(leaf: Field, *, of_struct: bool) -> Field:
+    """Return a leaf of what this venue alone has, with who decides it.
 
+        leaf             of a struct                         of a call
+        zero             nobody: it is 0                     nobody: it is 0
+        signed-at        the builder                         the plan
+        nonce, deadline  the plan, else the builder          the plan
+        any other        the plan, as it is signed           the plan, as it is signed
 
-def _raw_rule(leaf: Field) -> Field:
-    """Return a leaf that the plan gives as it is signed; of a slippage its limit goes on to bind."""
-    if leaf.kind == ZERO:
+    The plan's member has the leaf's own path for a name. Of a slippage the plan's limit goes on to bind. In what ships, its
+    kind's rule decides a leaf (``LEAF_KINDS``).
+    """
+    if leaf.kind == ZERO or (of_struct and leaf.kind == SIGNED_AT):
         return leaf
+    if of_struct and leaf.kind in (DEADLINE, NONCE_KIND):
+        return leaf._replace(rule=leaf.rule._replace(parameter=leaf.path))
     return leaf._replace(rule=Rule("plan", leaf.path, leaf.rule.limit if leaf.kind == SLIPPAGE else ""))
 
 
@@ -363,7 +369,7 @@ def _call(name: str, entry: Any) -> Call:
     fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
     raise_first(wrong)
     if shipped is None:  # the plan decides every argument by its raw value, and no delegate makes it
-        own = tuple(map(_raw_rule, fields))
+        own = tuple(_own_rule(each, of_struct=False) for each in fields)
         return Call(signature, f"{name}, a call of this venue's profile", entry["contract"], own, fee=fee)
     fields = _as_shipped(where, fields, shipped.fields, {ZERO})
     return shipped._replace(signature=signature, fields=fields, known_as=name, fee=fee)
@@ -400,7 +406,10 @@ def _in_call(where: str, name: str, entry: Mapping[str, Any], leaves: Mapping[st
 
 
 def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
-    """Refuse a signature that could be another function's: by its name, or by a selector that somebody searched for."""
+    """Raise ``DocumentError("DOC-VENUE")`` for a signature that could be another function's.
+
+    By its name, or by a selector that somebody searched for until it was the same.
+    """
     if not _SIGNATURE.fullmatch(signature) or len(signature) > _MAX_CHARACTERS:
         raise wrong_profile(
             where, "not a signature with argument names", signature, f"such as {CALLS['setDelegate'].signature}"

@@ -112,9 +112,8 @@ def _order(intent: Intent) -> tuple[str, ...]:
 
 # ---- profile differences --------------------------------------------------------------------------------------------
 # A venue's profile as it is written: its differences, resolved within everything that ships, once, on the online
-# machine.
-# The whole result is pinned with the deployment (:mod:`airlock_shared.venue.profile`); the signing machine merges
-# nothing.
+# machine. The whole result is pinned with the deployment (:mod:`airlock_shared.venue.profile`); the signing machine
+# merges nothing.
 
 
 def shipped() -> dict[str, Any]:

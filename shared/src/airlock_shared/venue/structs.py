@@ -66,7 +66,7 @@ def types_of_text(encode_type: str) -> dict[str, list[dict[str, str]]]:
 
 
 def abi_type_of(intent: Intent) -> str:
-    """Return the tuple type that ``encodedIntent`` holds, its members in ABI order."""
+    """Return the tuple type of ``encodedIntent``, such as ``(address,uint256)``, its members in the order of the ABI."""
     return _abi_type(intent.encode_type, intent.abi_order)
 
 
@@ -93,7 +93,7 @@ def _values(value: object) -> object:
 
 
 def leaves_of(types: Mapping[str, list[dict[str, str]]], struct: str, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path and the type of each leaf of a struct, in its order."""
+    """Yield the path (``_t.trader``) and the Solidity type of each leaf of a struct, in the order of its members."""
     for member in types[struct]:
         path = prefix + member["name"]
         if member["type"] in types:

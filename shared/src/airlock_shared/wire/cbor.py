@@ -139,7 +139,10 @@ class _Reader:
 
 
 def write(value: Any) -> bytes:
-    """Return the CBOR form of a value made of JSON's values, bytes, integers as names, and :class:`Tagged`."""
+    """Return the CBOR form (RFC 8949, deterministic) of JSON's values, bytes, integers as names, and :class:`Tagged`.
+
+    Raises as :func:`airlock_shared.wire.strict_json.to_cbor`.
+    """
     match value:
         case Tagged(tag, inner):
             return cbor_head(TAG, tag) + write(inner)

@@ -31,7 +31,7 @@ def other_format(found: object, needed: str, what: str, do: str = "check which f
 
 
 def format_of(value: object) -> object:
-    """Return a document's ``format``; None for what has none."""
+    """Return the member ``format`` of a parsed document; None for what is no object, or has none."""
     return value.get("format") if isinstance(value, dict) else None
 
 

@@ -138,7 +138,7 @@ def _decode(text: str) -> tuple[Any, int]:
 
 
 def check_depth(value: Any, max_depth: int = MAX_DEPTH) -> None:
-    """Refuse a value nested deeper than ``max_depth`` with ``DocumentError("DOC-DEPTH")``."""
+    """Raise ``DocumentError("DOC-DEPTH")`` for lists and objects nested deeper than ``max_depth``."""
     level = [value]
     for _ in range(max_depth):
         level = [
@@ -157,7 +157,7 @@ def _too_deep(levels: int = MAX_DEPTH) -> DocumentError:
 
 
 def refuse_floats(value: Any, where: str = "") -> None:
-    """Refuse a fraction or exponent anywhere but under a member named ``meta`` with ``DocumentError("DOC-FLOAT")``."""
+    """Raise ``DocumentError("DOC-FLOAT")``, with the place, for a fraction or exponent outside a member ``meta``."""
     if type(value) is float:
         raise damaged("DOC-FLOAT", f"a fractional number at {where}", got=repr(value), expected="a decimal string")
     if type(value) is dict:
@@ -236,7 +236,7 @@ def cbor_head(major: int, number: int) -> bytes:
 
 
 def fingerprint(value: Any) -> str:
-    """Return the fingerprint of a document, 64 lower-case hex digits: SHA-256 over its deterministic CBOR form."""
+    """Return the fingerprint of a document, 64 lower-case hex digits: SHA-256 over its CBOR form (:func:`to_cbor`)."""
     return hashlib.sha256(to_cbor(value)).hexdigest()
 
 

@@ -75,8 +75,8 @@ class Runtime:
 
 
 REHEARSAL_CHAINS = CHAIN_ID, OTHER_CHAIN = (31337, 1337)
-"""As the gate has them (``airlock_shared.documents.deployment``), which nothing here imports. The rehearsal is on the first;
-the fault ``wrong-chain`` names the other one. What is signed in a rehearsal is worthless on every real chain."""
+"""As the checks have them (``airlock_shared.documents.deployment``), which nothing here imports. The rehearsal is on the
+first; the fault ``wrong-chain`` names the other one. What is signed in a rehearsal is worthless on every real chain."""
 
 DOMAIN_NAME = "ExchangeTrading"
 """Of both signing domains."""

@@ -54,10 +54,10 @@ class OrderStatus:
         """Poll until the order has ended. Return why that stopped, empty when it has."""
         return until_final(self.question, self._poll, self._context)
 
-    def check(self, told: Sequence[OrderEvent]) -> str:
+    def check(self, ending: Sequence[OrderEvent]) -> str:
         """Compare the end that the stream told with the persisted history, and poll where that has no end yet.
 
-        ``told`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken.
+        ``ending`` is that event and what came behind it. Where the history cannot be asked, the stream's word is taken.
         """
         for turn in range(CHECKS_AT_MOST):
             if turn:
@@ -68,24 +68,25 @@ class OrderStatus:
                 self._context.on_asked(self.question, error.what)
                 continue
             self._context.on_asked(self.question, answer)
-            return self._compared(told)
-        for event in told:
+            return self._compared(ending)
+        for event in ending:
             self._tracker.take(event)
         return ""
 
-    def _compared(self, told: Sequence[OrderEvent]) -> str:
+    def _compared(self, ending: Sequence[OrderEvent]) -> str:
         ended = self._tracker.order.terminal
         if ended is not None:
-            if terminal_state(ended) is not terminal_state(told[0]):
-                self._tracker.odd(Anomaly("history-contradicts", told[0]))
-            for event in told[1:]:
+            if terminal_state(ended) is not terminal_state(ending[0]):
+                self._tracker.odd(Anomaly("history-contradicts", ending[0]))
+            for event in ending[1:]:
                 self._tracker.take(event)
             return ""
         self._context.on_notice(
-            f"the stream told {safe(told[0].type, limit=100)}; the persisted history has no end yet"
+            f"the stream told {safe(ending[0].type, limit=100)}; the persisted history has no end yet"
         )
         reason = self.follow()
-        return f"the stream told {told[0].type}, and the persisted history does not say so; {reason}" if reason else ""
+        told = f"the stream told {ending[0].type}, and the persisted history does not say so"
+        return f"{told}; {reason}" if reason else ""
 
     def _poll(self) -> PollAnswer:
         self._asked += 1

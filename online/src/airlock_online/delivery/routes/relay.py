@@ -45,13 +45,13 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return rpc.sent(tx_hash, named)
 
 
-def _answer(told: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write a final status down, and return what it says."""
-    data, places, tx_hash = told.data, told.places, told.asked
+    data, places, tx_hash = read.data, read.places, read.asked
     hashes = hashes_named(data, places["transaction"])
     for each in hashes:
         require_named("relay's answer", {"hash": each}, hash=tx_hash)
-    status = status_word(data, context.speech.words, places["status"], told.within)
+    status = status_word(data, context.speech.words, places["status"], read.within)
     if by_word := by_word_alone(status, names=bool(hashes)):
         return by_word
     block = block_number(value_at(data, places["block"]))

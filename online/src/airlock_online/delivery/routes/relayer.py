@@ -10,7 +10,7 @@ import json
 
 from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import block_number, hashes_named, status_word
+from airlock_online.clients.reply_values import block_number, hash_named, status_word
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import settle_by_transaction
@@ -53,18 +53,18 @@ def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Pos
     return PostTaken(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
 
 
-def _answer(told: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write a final status down, and return what it says."""
-    data, places = told.data, told.places
+    data, places = read.data, read.places
     names = value_at(data, places["id"]) is not None
-    if names and (named := usable_id(WHO, data, places["id"])) != told.asked:
+    if names and (named := usable_id(WHO, data, places["id"])) != read.asked:
         raise ServiceError(f"the relayer answered about {safe(named)!r}, which Airlock did not ask about")
-    status = status_word(data, context.speech.words, places["status"], told.within)
+    status = status_word(data, context.speech.words, places["status"], read.within)
     if by_word := by_word_alone(status, names=names):
         return by_word
     if status.meaning not in _ENDS:
         return PollAnswer(status.text, False, status.unknown)
-    tx_hash = next(iter(hashes_named(data, places["transaction"])), None)
+    tx_hash = hash_named(data, places["transaction"])
     if not is_hash(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
     named_block = value_at(data, places["block"])
@@ -139,4 +139,4 @@ def _of_relay(record: Record, relay_id: str, context: DeliveryContext) -> object
     data, _, places, _ = ROUTE.status(record, relay_id, context)
     if usable_id(WHO, data, places["id"]) != relay_id:
         raise ServiceError("the relayer's answer does not name the id that was asked for")
-    return next(iter(hashes_named(data, places["transaction"])), None)
+    return hash_named(data, places["transaction"])

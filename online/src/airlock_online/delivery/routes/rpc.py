@@ -74,10 +74,10 @@ def confirmed(
     )
 
 
-def reverted(tx_hash: str, told: str, tracker: Tracker) -> None:
-    """Write down that the chain has it and that it changed nothing; ``told`` is the contract's reason, if any."""
-    payload = {"transactionHash": tx_hash, "code": _REVERTED} | ({"reason": told} if told else {})
-    note = f"transaction {tx_hash} was reverted" + (f": {told}" if told else "")
+def reverted(tx_hash: str, reason: str, tracker: Tracker) -> None:
+    """Write down that the chain has it and that it changed nothing; ``reason`` is the contract's reason, if any."""
+    payload = {"transactionHash": tx_hash, "code": _REVERTED} | ({"reason": reason} if reason else {})
+    note = f"transaction {tx_hash} was reverted" + (f": {reason}" if reason else "")
     event = OrderEvent(1, TRANSACTION_REVERTED, payload)
     tracker.write(event, tracking_id=tx_hash, path=_to(OrderState.FAILED), code=_REVERTED, note=note)
 

@@ -20,10 +20,9 @@ from airlock_online.speech.sections import (
     MESSAGE,
     OF_A_TRANSACTION,
     PARTS,
-    PLACEHOLDER,
     REPLACE,
     SHIPPED_LEAF,
-    is_part,
+    part_name,
 )
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode_abi, encode_abi
@@ -140,7 +139,7 @@ def body_of(template: Mapping[str, Any], delivery: Delivery) -> dict[str, Any]:
 def _filled(value: Any, delivery: Delivery) -> Any:
     if type(value) is dict:
         return body_of(value, delivery)
-    return _part_of(value[len(PLACEHOLDER) :], delivery) if is_part(value) else value
+    return value if (part := part_name(value)) is None else _part_of(part, delivery)
 
 
 def _part_of(name: str, delivery: Delivery) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.http import Reply
-from airlock_online.clients.reply_values import StatusWord, block_number, hashes_named
+from airlock_online.clients.reply_values import StatusWord, block_number, hash_named
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
 from airlock_online.delivery.routes.posting import (
@@ -42,7 +42,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     twap_id = usable_id(_WHO, told, places["id"]) if signed is None else signed
     if places["taken"] and value_at(told, places["taken"]) is True and named in (None, twap_id, str(twap_id)):
         return PostTaken(OrderEvent(0, QUEUED, {"twapId": twap_id}))
-    tx_hash = next(iter(hashes_named(told, places["transaction"])), None)
+    tx_hash = hash_named(told, places["transaction"])
     block = block_number(value_at(told, places["block"]))
     if str(named) != str(twap_id):
         raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
@@ -64,13 +64,13 @@ def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
     return str(taken[-1].payload["twapId"]) if taken else ""
 
 
-def _answer(told: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _answer(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
     """Write down that it was executed, when its transaction, its block and its nonce say so, and return what is said."""
-    data, places, twap_id = told.data, told.places, told.asked
+    data, places, twap_id = read.data, read.places, read.asked
     named = value_at(data, places["id"])
     if named is not None and str(named) != twap_id:
         raise ServiceError(f"{_WHO} answered about the TWAP {safe(str(named), limit=80)}, not {twap_id}")
-    tx_hash = next(iter(hashes_named(data, places["transaction"])), None)
+    tx_hash = hash_named(data, places["transaction"])
     block = block_number(value_at(data, places["block"]))
     if not is_hash(tx_hash) or block is None:
         return PollAnswer("no transaction and block of a cancellation yet", False)

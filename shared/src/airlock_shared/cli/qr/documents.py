@@ -69,8 +69,7 @@ def outgoing(home: Path, data: bytes, *, as_json: bool) -> dict[str, Any]:
 
 
 # ---- master fingerprint ---------------------------------------------------------------------------------------------
-# The master fingerprint of another wallet's seed on a command line: by it a wallet knows whether a request is its
-# own.
+# The master fingerprint of another wallet's seed on a command line: by it a wallet knows whether a request is its own.
 # BIP-32, "Key identifiers": the first four bytes of the master key's identifier, here as eight hex digits.
 
 

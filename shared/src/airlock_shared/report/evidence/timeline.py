@@ -128,8 +128,8 @@ def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:
 
 # ---- screens --------------------------------------------------------------------------------------------------------
 # The pages of the Ledger as a document (``airlock/screens@1``): computed by the offline half, for the report of
-# either.
-# ``{"format", "model", "requests", "steps"}``; a step has its id, its digest and its pages, each a list of lines.
+# either. ``{"format", "model", "requests", "steps"}``; a step has its id, its digest and its pages, each a list of
+# lines.
 
 
 _FORMAT = "airlock/screens@1"

@@ -1,6 +1,6 @@
 """Digests, encodings and signature recovery, by eth-account, eth-abi and eth-keys.
 
-Nothing here comes from ``airlock_shared``: what the services compute is the second opinion that the gate is tested
+Nothing here comes from ``airlock_shared``: what the services compute is the second opinion that the checks are tested
 against. A message is JSON-like: integers as decimal strings, addresses in EIP-55, ``bytes32`` in hex, nested objects.
 """
 

@@ -1,6 +1,6 @@
 """The structs and order types that the rehearsal services speak, as tables of their own.
 
-They repeat what ``airlock_shared.venue.structs`` says, on purpose: the services must not inherit a mistake of the gate.
+They repeat what ``airlock_shared.venue.structs`` says, on purpose: the services must not inherit a mistake of the checks.
 Sources: the specification, "Intent message structs" and "Supported order types"; for the structs that it does not show, the
 encodeType texts of comparable venues.
 """
