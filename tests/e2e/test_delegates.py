@@ -125,32 +125,23 @@ def test_a_key_on_a_server_proves_itself_by_the_document_of_the_online_half(desk
     assert events(desk).count("delegate-proved") == 1
 
 
-def test_a_rotation_ends_with_the_new_key_alone(desk: BothMachines, blind: Ledger) -> None:
+def test_a_rotation_is_shown_as_a_whole_and_ends_with_the_new_key_alone(desk: BothMachines, blind: Ledger) -> None:
     registered(desk, blind)
     plan, new = example(desk, "rotation"), key_at(NEW_PATH).address
     assert new in plan.read_text()
     desk.prove(plan, "new-key", NEW_PATH)
-    said = done(desk, blind, plan, node=True)
+    assert prepared(desk, plan, node=True).code == 0
+    shown = signed(desk, blind, plan).err
+    removal, _, registration = shown[shown.index("STEP 1 of 2") :].partition("STEP 2 of 2")
+    assert re.search(rf"step new-key\s+after this,\s+registers\s+{new}", removal), removal
+    ends = rf"step old-key-ends\s+before this,\s+ends the registration of\s+{DELEGATE}"
+    assert re.search(ends, registration), registration
+    assert "WARNING" not in shown
+    sent = submitted(desk, plan)
+    said = sent.out + sent.err
     assert (enabled(desk, DELEGATE), enabled(desk, new)) == (False, True)
     assert said.index("old-key-ends") < said.index("new-key")
     assert ("not enabled" in said, "may send calls" in said) == (True, True)
-
-
-def test_a_rotation_is_shown_as_a_whole(desk: BothMachines, blind: Ledger) -> None:
-    registered(desk, blind)
-    plan, new = example(desk, "rotation"), key_at(NEW_PATH).address
-    desk.prove(plan, "new-key", NEW_PATH)
-    assert prepared(desk, plan, node=True).code == 0
-    shown = signed(desk, blind, plan).err
-    removal, registration = (
-        shown[shown.index("STEP 1 of 2") : shown.index("STEP 2 of 2")],
-        shown[shown.index("STEP 2 of 2") :],
-    )
-    assert re.search(rf"step new-key\s+after this,\s+registers\s+{new}", removal), removal
-    assert re.search(rf"step old-key-ends\s+before this,\s+ends the registration of\s+{DELEGATE}", registration), (
-        registration
-    )
-    assert "WARNING" not in shown
 
 
 def test_a_rotation_in_the_other_order_is_warned_of(desk: BothMachines, blind: Ledger) -> None:

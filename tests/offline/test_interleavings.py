@@ -23,7 +23,7 @@ from offline.scheduler import Actor, Scheduler
 from offline.signing_room import STEPS, Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import SEED
 
-INTERLEAVINGS = draws(80, 1000)
+INTERLEAVINGS = draws(48, 1000)
 APPEND, ENTRIES = files.append_line, transcript_file.TranscriptFile.entries
 
 

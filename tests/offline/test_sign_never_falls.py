@@ -64,7 +64,7 @@ def test_a_payload_under_a_step_of_another_action_is_refused_and_nothing_falls(
 # ---- requests altered at random -----------------------------------------------------------------------------------------
 
 SEED = os.environ.get("AIRLOCK_ALTERED_SEED", "812")
-COUNT = draws(300, 6000)
+COUNT = draws(120, 6000)
 
 
 def test_requests_altered_at_random_are_signed_or_refused_and_recorded(world: World) -> None:

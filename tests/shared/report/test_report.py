@@ -343,7 +343,7 @@ def test_no_changed_entry_makes_the_report_fall(name: str) -> None:
     for number, (event, data) in enumerate(events):
         if event == "signed" and number > first:
             continue
-        for changed in every_nth([*_altered(data)], 7):
+        for changed in every_nth([*_altered(data)], 11):
             settled[_settles(files | {name: chain([*events[:number], (event, changed), *events[number + 1 :]])})] += 1
     assert settled["report"] > 20, settled
     assert settled.total() - settled["report"] > 20, settled

@@ -7,6 +7,7 @@ the specification, "Response envelope", "Builder error envelope", "GET /ready" a
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -14,7 +15,7 @@ from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of, reason_text, unexpected
+from airlock_online.clients.connection import HttpCall, Reply, code_of, json_of, reason_text, unexpected, value_at
 from airlock_online.clients.pages import join_pages, read_pages
 from airlock_online.clients.reply_values import join_address, require_named, segment
 from airlock_online.error_codes import known_code
@@ -107,6 +108,7 @@ class Meta(NamedTuple):
 
 NO_SUCH_READ = "the services file says that this venue has no endpoint {}"
 
+_INDEX = re.compile(r"[0-9]{1,15}", re.ASCII)
 INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
 """The fields that are integers in JSON (specification, "Limits", row "index fields")."""
 
@@ -199,8 +201,7 @@ class BuilderClient:
         document = json_of(reply, url)
         if reply.status not in (200, 503) or type(document) is not dict:
             raise _unknown_shape(url, reply, "neither ready nor not ready")
-        data = document.get("data")
-        ready = reply.status == 200 and document.get("ok") is True and type(data) is dict and data.get("ready") is True
+        ready = reply.status == 200 and document.get("ok") is True and value_at(document, "data.ready") is True
         return Readiness(ready, _components(document))
 
     def _ask(
@@ -246,11 +247,10 @@ def _as_sent(fields: Fields, method: Method) -> dict[str, str | int]:
     """Return the fields as they are, in a JSON body indices as integers."""
     if method == "GET":
         return dict(fields)
-    return {name: _index(value) if name in INDEX_FIELDS else value for name, value in fields.items()}
-
-
-def _index(value: str | int) -> str | int:
-    return int(value) if type(value) is str and value.isascii() and value.isdecimal() and len(value) <= 15 else value
+    return {
+        name: int(value) if name in INDEX_FIELDS and _INDEX.fullmatch(str(value)) else value
+        for name, value in fields.items()
+    }
 
 
 def _data_of(url: str, reply: Reply) -> Any:
@@ -290,9 +290,9 @@ def advice_on(code: str) -> str:
 
 
 def _error_of(url: str, reply: Reply, error: object) -> ServiceError:
-    if type(error) is not dict or type(error.get("code")) is not str or not error["code"]:
+    code, message, details = (value_at(error, name) for name in ("code", "message", "details"))
+    if type(code) is not str or not code:
         return _unknown_shape(url, reply, "ok is false and there is no error code")
-    code, message, details = error["code"], error.get("message"), error.get("details")
     told = safe(message, limit=500) if type(message) is str else "no message"
     more = f"; details: {safe(json.dumps(details), limit=1000)}" if details is not None else ""
     return BuilderError(
@@ -306,12 +306,8 @@ def _error_of(url: str, reply: Reply, error: object) -> ServiceError:
 
 def _components(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return the breakdown, which a failing probe may give in its data or in its error's details."""
-    data, error = document.get("data"), document.get("error")
-    details = error.get("details") if type(error) is dict else None
-    for holder in (data, details, document):
-        if type(holder) is dict and type(holder.get("components")) is dict:
-            return dict(holder["components"])
-    return dict(details) if type(details) is dict else {}
+    places = ("data.components", "error.details.components", "components", "error.details")
+    return next((dict(found) for place in places if type(found := value_at(document, place)) is dict), {})
 
 
 def _unknown_shape(url: str, reply: Reply, what: str) -> ServiceError:

@@ -139,7 +139,7 @@ def _read(value: object, unit: Unit) -> tuple[str | bool | None, str]:
 
 def _digits(value: object) -> str:
     """Return an integer, told as a number or as a text, in decimal digits; empty when it is none."""
-    text = str(value) if type(value) in (int, str) else ""
+    text = str(value)
     return text if _INTEGER.fullmatch(text) else ""
 
 
@@ -244,5 +244,5 @@ def nonce_flag(reply: object, places: Mapping[str, str]) -> bool | None:
     place = places["used"].removeprefix("not ")
     said = value_at(reply, place)
     told = [not said if type(said) is bool and place != places["used"] else said, value_at(reply, _NONCE["used"])]
-    flags = [flag for flag in (True, False) if any(each is flag for each in told)]
-    return flags[0] if len(flags) == 1 else None
+    flags = {flag for flag in told if type(flag) is bool}
+    return flags.pop() if len(flags) == 1 else None
