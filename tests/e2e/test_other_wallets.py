@@ -12,8 +12,8 @@ import pytest
 from airlock_offline.ledger.apdu import encode_path
 from airlock_rehearsal.scenarios import PATH, TRADER
 from airlock_shared.errors import DocumentError
-from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address, recover
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.qr.pictures import write_sequence

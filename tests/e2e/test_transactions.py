@@ -9,10 +9,11 @@ from pathlib import Path
 from eth_account import Account
 
 from airlock_offline.home import OfflineHome
+from airlock_online.delivery.deliveries import raw_transaction
 from airlock_rehearsal.scenarios import TRADER
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction
+from airlock_shared.ethereum.transactions import Transaction
 from e2e.conftest import BothMachines, Ledger
 from e2e.transaction_requests import FILLED, write_transaction
 from shared.token_records import MAINNET_USDC, USDC_RECORD

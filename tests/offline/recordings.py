@@ -11,8 +11,9 @@ from coincurve import PublicKey
 from airlock_offline.ledger.apdu import DeviceSignature, parse_path
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import RELEASED
-from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
+from airlock_shared.ethereum.eip712 import Hashes, TypedData
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.ethereum.typed_document import read_typed_data
 
 FOLDER = Path(__file__).resolve().parents[1] / "vectors" / "ledger"
 SIGNER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"  # m/44'/60'/0'/0/0 of the recorded seed

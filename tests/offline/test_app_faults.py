@@ -19,7 +19,8 @@ from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import Request, read_request
-from airlock_shared.ethereum.eip712 import Hashes, TypedData, read_typed_data
+from airlock_shared.ethereum.eip712 import Hashes, TypedData
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.pinned_structs import with_pins
 from airlock_shared.venue.structs import CATALOGUE

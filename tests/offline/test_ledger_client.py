@@ -13,7 +13,8 @@ from airlock_offline.ledger.status import NoSuchWidth, TooLargeForDevice, WrongA
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
 from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, SIGNED_BITS, fields_flow
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
+from airlock_shared.ethereum.eip712 import TypedData
+from airlock_shared.ethereum.typed_document import read_typed_data
 from offline.recordings import Scripted, answering, recorded
 
 PATH = "m/44'/60'/0'/0/0"

@@ -14,7 +14,7 @@ from airlock_offline.ledger.status import WrongAnswer
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate
 from airlock_shared.documents.ledger_metadata import FieldFilter, MessageFilters
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered

@@ -16,7 +16,7 @@ from airlock_offline.ledger.typed_data_screens import not_shown_in_full, review_
 from airlock_offline.ledger.usb import PluggedLedger, hidapi, plugged_ledgers
 from airlock_offline.preflight.ledger import device_lines
 from airlock_shared.errors import UsageError
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.app import SoftwareLedger
 
 NAME = "apex"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.typed_data_screens import not_shown_in_full
-from airlock_shared.ethereum.eip712 import TypedData, read_typed_data
+from airlock_shared.ethereum.eip712 import TypedData
+from airlock_shared.ethereum.typed_document import read_typed_data
 from offline.recordings import RECORDINGS, Recording, recorded
 
 FULL = [r for r in recorded("eip712-full", "signed", users=("approve",)) if not r.id.endswith("-blind-setting-tpsl")]

@@ -22,10 +22,11 @@ from airlock_offline.ledger.ethereum_app import open_app, require_ready
 from airlock_offline.ledger.status_words import AppTooOld
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.signing import sign_item as ceremony
-from airlock_offline.signing.device_pages import need_of, typed_data_of
+from airlock_offline.signing.device_pages import need_of
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review import review_sections, section_lines, verdict_lines
 from airlock_offline.signing.sign_item import SigningDesk, sign_item
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.times import STATED, VALID_MS, clock_of, time_is_stated

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_online.wallets.requests import _plain, typed_json
 from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.venue.structs import CATALOGUE, types_of_text
 from shared.make_payloads import digest_of
 from shared.world import STEPS, deployment, good

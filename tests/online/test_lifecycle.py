@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_online.clients import sse
-from airlock_online.delivery.event_lines import from_status, from_stream
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.delivery.routes.batched import from_status, from_stream
 from airlock_online.journal.order_states import (
     ANOMALIES,
     MAX_EVENTS,

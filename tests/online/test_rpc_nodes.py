@@ -14,12 +14,14 @@ from eth_account import Account
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.clients.rpc import ChainReceipt, RpcCall, RpcClient, RpcError
+from airlock_online.delivery.deliveries import raw_transaction
+from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_online.preparing.gas_and_fees import reason
 from airlock_rehearsal.services.runtime import TRADING_STORAGE
 from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.cli.program import run
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, transaction_hash
+from airlock_shared.ethereum.transactions import Transaction, signing_hash
 from online.rehearsal.services_client import DELEGATE, PROMPT, TRADER
 
 ANVIL = Path(__file__).parents[2] / ".tools/node/node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"

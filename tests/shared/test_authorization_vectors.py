@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from airlock_shared.checks.authorization import plan_faults
+from airlock_online.delivery.deliveries import element_of
+from airlock_shared.checks.foreseen import authorization_faults
 from airlock_shared.checks.model import CallCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.mistakes import Mistake, find_mistakes
-from airlock_shared.venue.calldata import LEDGER_CONTRACTS, element_of
+from airlock_shared.venue.calldata import LEDGER_CONTRACTS
 from shared.world import (
     PLAN_TEXTS,
     VECTORS,
@@ -86,7 +87,7 @@ def test_its_nonce_is_the_account_s_own_and_is_given_once() -> None:
 
 
 def _found(text: str) -> list[Mistake]:
-    return find_mistakes(text.encode(), lambda plan: [*plan_faults(plan)])
+    return find_mistakes(text.encode(), lambda plan: [*authorization_faults(plan)])
 
 
 def _mistakes(old: str, new: str) -> list[tuple[str, int]]:

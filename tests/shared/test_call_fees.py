@@ -11,10 +11,11 @@ import pytest
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
+from airlock_online.delivery.deliveries import raw_transaction
+from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
-from airlock_shared.ethereum.transactions import raw_transaction, transaction_hash
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import resolve_profile

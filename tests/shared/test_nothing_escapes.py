@@ -15,7 +15,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import Entry, next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import parse_json, read_batch

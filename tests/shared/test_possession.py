@@ -13,6 +13,7 @@ from eth_account.messages import encode_defunct
 
 from airlock_shared.ceremony.seals import (
     check_claim,
+    check_possession,
     choose_step,
     parse_proofs,
     read_seal,
@@ -25,16 +26,10 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import CURVE_ORDER
-from airlock_shared.plan.delegate_proofs import (
-    WAIVED,
-    Challenge,
-    challenge_of,
-    check_possession,
-    registrations,
-    waivers,
-)
+from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.report.model import waivers
 from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY
 from shared.world import (
     PLAN_TEXT,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode_abi, encode_abi
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.wire.strict_json import fingerprint, parse_json
 from draws import costly, repeatable
 from shared import make_payloads

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from airlock_shared.checks.transaction import CALL_CHECKS
 from airlock_shared.errors import Refusal
 from airlock_shared.venue.calldata import Decoded, decode_call, encode_call
-from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, indexed, selectors
+from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, canonical, indexed
 from draws import repeatable
 from shared.make_transactions import SELECTORS, SIGNATURES, calldata
 from shared.strategies import plain_values
+from shared.world import selectors
 
 SIGNED = {name: call.signature for name, call in CALLS.items()} | {DELEGATED_ACTION: DELEGATED_SIGNATURE}
 TRADER = bytes.fromhex("f39fd6e51aad88f6f4ce6ab8827279cfffb92266")

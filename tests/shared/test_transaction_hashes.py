@@ -12,17 +12,13 @@ from eth_utils.crypto import keccak
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airlock_online.delivery.deliveries import raw_transaction
+from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_shared.checks.model import CallCase
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.ethereum.transactions import (
-    Transaction,
-    raw_transaction,
-    signing_hash,
-    transaction_hash,
-    unsigned_bytes,
-)
+from airlock_shared.ethereum.transactions import Transaction, signing_hash, unsigned_bytes
 from draws import repeatable
 from shared.make_payloads import KEYS, OTHER
 from shared.world import VECTORS, confirm, examined, examined_of, good, plan, refusals, request_of, situation

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.wire.strict_json import parse_json
 from shared.make_payloads import digest_of
 from shared.world import VECTORS, Vector, names, vectors

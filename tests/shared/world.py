@@ -20,6 +20,7 @@ from airlock_shared.ethereum.library_opinion import opinion_on
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
+from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, DELEGATED_SIGNATURE, selector_of
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.make_payloads import VECTORS as VECTORS
 from shared.make_transactions import called_otherwise
@@ -246,3 +247,10 @@ def _apply(node: Any, last: int | str, operation: dict[str, Any], document: Any)
 def confirm(case: Case) -> None:
     """Compare an examined item with the second opinion, which here runs in the same process."""
     compare_opinion(case, opinion_on(json.loads(json.dumps(opinion_question(case)))))
+
+
+@cache
+def selectors() -> dict[bytes, str]:
+    """Return the name of each selector that ships, ``delegatedAction`` among them."""
+    known = {selector_of(call.signature): name for name, call in CALLS.items()}
+    return known | {selector_of(DELEGATED_SIGNATURE): DELEGATED_ACTION}

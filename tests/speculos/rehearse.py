@@ -19,12 +19,13 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from eth_account import Account  # noqa: E402
 
+from airlock_online.delivery.deliveries import raw_transaction  # noqa: E402
 from airlock_rehearsal.machines import Play  # noqa: E402
 from airlock_rehearsal.play import rehearse, summary_lines  # noqa: E402
 from airlock_rehearsal.scenarios import DELEGATE, TRADER  # noqa: E402
 from airlock_rehearsal.services.server import RehearsalServices  # noqa: E402
 from airlock_rehearsal.services.venue.venue_state import ChainRecord  # noqa: E402
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction  # noqa: E402
+from airlock_shared.ethereum.transactions import Transaction  # noqa: E402
 from e2e.transaction_requests import FILLED, write_transaction  # noqa: E402
 from speculos.app_file import read_app_file  # noqa: E402
 from speculos.device import Person, RealApp  # noqa: E402

@@ -19,13 +19,12 @@ from airlock_offline.ledger.transaction_screens import ShownTransaction, transac
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data import fields_flow
 from airlock_offline.ledger.typed_data_screens import typed_data_pages
-from airlock_shared.ethereum.eip712 import read_typed_data
-from airlock_shared.venue.calls import selectors
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.venue.structs import CATALOGUE, types_of
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
-from shared.world import VECTORS
+from shared.world import VECTORS, selectors
 from speculos.app_file import AppFile
 from speculos.device import Person, RealApp
 from speculos.documents import value

@@ -17,7 +17,7 @@ from airlock_offline.ledger.status import SignedOtherwise
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data import faults_of
 from airlock_offline.ledger.typed_data_screens import typed_data_pages
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from offline.recordings import SIGNER, Scripted, recovered
 from speculos.app_file import AppFile
 from speculos.device import Person, RealApp

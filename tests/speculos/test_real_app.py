@@ -21,8 +21,8 @@ from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.errors import AirlockError
-from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import RECORDINGS, SIGNER, Recording, recovered

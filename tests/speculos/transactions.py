@@ -12,8 +12,8 @@ from typing import NamedTuple
 from rlp import encode
 
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_shared.venue.calls import selectors
 from shared.token_records import MAINNET_USDC
+from shared.world import selectors
 
 BUILT_WITH, KEPT_BACK = range(100), range(100, 200)
 _CHAINS = (1, 1, 1, 10, 56, 137, 8453, 8453, 42161, 84532, 11155111, 31337, 999_999, 2**40 + 1)

@@ -33,7 +33,11 @@ from shared.world import DEPLOYMENT_TEXT, PLAN_TEXTS, good, patched, to_bytes
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = Path(os.environ.get("AIRLOCK_OFFLINE_COMMAND", str(ROOT / ".venvs/offline/bin/airlock-offline")))
-SOURCES = {"airlock_shared": ROOT / "shared/src", "airlock_offline": ROOT / "offline/src"}
+SOURCES = {
+    "airlock_shared": ROOT / "shared/src",
+    "airlock_offline": ROOT / "offline/src",
+    "airlock_online": ROOT / "online/src",
+}
 SIGNER_PATH = "m/44'/60'/0'/0/0"
 SIGNER = derive(TEST_SEED, parse_path(SIGNER_PATH)).address
 MINUTES_MS = 60_000
@@ -104,6 +108,26 @@ ELSEWHERE = re.compile(
 )
 """What the closure leaves out: other commands' pictures, reports and explanations."""
 
+AT_A_TERMINAL_OVER_USB = tuple(
+    f"airlock_{name}"
+    for name in ("offline.cli.review_pages", "offline.cli.group_pages", "offline.ledger.usb", "shared.cli.terminal")
+)
+"""What people, and a Ledger that is plugged in, have run beside what a pipe and the software Ledger do."""
+
+WAYS = {
+    "a digest": (
+        "offline.cli.sign", "shared.documents.requests", "shared.wire.strict_json", "offline.signing.sign_item",
+        "shared.checks.judge", "shared.checks.intent", "shared.venue.structs", "shared.ethereum.eip712",
+        "shared.checks.second_opinion", "offline.ledger.ethereum_app", "offline.ledger.typed_data",
+        "shared.ethereum.signatures",
+    ),
+    "an event of an order's stream": (
+        "online.clients.sse", "online.delivery.routes.batched", "online.delivery.routes.context",
+        "online.journal.order_states", "online.journal.journal", "online.journal.events",
+    ),
+}  # fmt: skip
+"""The files through which something goes: read, judged, hashed, given to the Ledger, recovered; decoded, merged, written."""
+
 
 class Module(NamedTuple):
     """A module: its name, its file relative to the repository, its lines, and its tokens without docstrings and imports."""
@@ -127,10 +151,10 @@ def loaded_by(signing: Signing) -> tuple[Module, ...]:
 
 
 @cache
-def closure() -> tuple[Module, ...]:
+def closure(roots: tuple[str, ...] = ROOTS) -> tuple[Module, ...]:
     """Return what can run in a signing: what the command imports, at the top and inside functions."""
     seen: set[str] = set()
-    pending = list(ROOTS)
+    pending = list(roots)
     while pending:
         name = pending.pop()
         if name not in seen and not ELSEWHERE.match(name):
@@ -179,6 +203,24 @@ def _tokens(text: str) -> int:
         count += not inside and token.start[0] not in skipped and (token.type in kinds or kind == "FSTRING_START")
         inside += kind == "FSTRING_START"
     return count
+
+
+def way(what: str) -> list[Module]:
+    """Return the modules through which something goes, in their order."""
+    return [_module(f"airlock_{name}") for name in WAYS[what]]
+
+
+def joined(what: str) -> set[str]:
+    """Return the modules of a way that name another of it, or are named there, by an import; also one for types alone."""
+    names = {module.name: (ROOT / module.file).read_text() for module in way(what)}
+    pairs = [
+        (name, other)
+        for name, text in names.items()
+        for other in names
+        if re.search(rf"^ *from {re.escape(other)} import|^from {re.escape(other.rpartition('.')[0])} import "
+                     rf"{other.rpartition('.')[2]}$", text, re.MULTILINE)
+    ]  # fmt: skip
+    return {name for pair in pairs for name in pair}
 
 
 def trusted_path() -> tuple[Module, ...]:
@@ -292,12 +334,18 @@ def table() -> str:
     lines.append(f"| in all | {_sums(closure())} | {len(closure())} modules |")
     lines += [
         "",
-        "| loaded to sign, with the software Ledger through a pipe | tokens | lines | modules |",
+        "| loaded to sign; but for the last with the software Ledger, through a pipe | tokens | lines | modules |",
         "|---|---|---|---|",
     ]
     for signing in (ORDINARY, *OTHERS):
         loaded = loaded_by(signing)
         lines.append(f"| {signing.what} | {_sums(loaded)} | {len(loaded)} |")
+    people = {*loaded_by(ORDINARY), *closure(AT_A_TERMINAL_OVER_USB)}
+    lines.append(f"| an intent at a terminal, with a Ledger on USB | {_sums([*people])} | {len(people)} |")
+    lines += ["", "| what is followed | files that it goes through |", "|---|---|"]
+    for what in WAYS:
+        files = ", ".join(f"[`{_short(module)}`](../{module.file})" for module in way(what))
+        lines.append(f"| {what} | {len(way(what))}: {files} |")
     return "\n".join(lines) + "\n"
 
 

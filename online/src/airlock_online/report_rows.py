@@ -9,12 +9,12 @@ from typing import Any
 
 from airlock_online.journal.journal import Journal, Record, Submission
 from airlock_online.journal.order_states import FINAL, STATE_MEANINGS, OrderEvent, OrderState
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.checks.nonces import Use
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.report.evidence.timeline import EXPORTED, NOTE_KIND, UNUSABLE_ID
 from airlock_shared.report.facts import Liveness, standings
-from airlock_shared.venue.services import OF_TRANSACTIONS
 
 _DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")

@@ -68,12 +68,14 @@ class Refusal(AirlockError):
 
     exit_code = ExitCode.REFUSED
 
-    def __init__(self, check: str, what: str, *, got: str = "", expected: str = "", do: str = "") -> None:
+    def __init__(
+        self, check: str, what: str, *, got: str = "", expected: str = "", do: str = "", where: str = ""
+    ) -> None:
         super().__init__(what, do=do)
         self.check = check
         self.got = got
         self.expected = expected
-        self.where = ""
+        self.where = where
 
     def at(self, name: str) -> Refusal:
         """Prefix the place in the payload at which the check failed, from the inside out."""

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.signing.device_pages import typed_data_of
 from airlock_online.delivery.export_package import item_of
 from airlock_rehearsal.chain.deploy import transact
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.chain.interface import REFERRAL, STORAGE, USDC
 from airlock_rehearsal.chain.venue import ENTRY_POINTS, CallOutcome
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Known, judge_item
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.venue.structs import CATALOGUE

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from airlock_rehearsal.chain.interface import REFERRAL, ROUTER, STORAGE, USDC, selector
-from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION, selectors
+from airlock_shared.venue.calls import CALLS, DELEGATED_ACTION
 from online.chain.calls import CONTRACTS, GOOD, sent
 from online.chain.ground import EXPIRY_S, ONE, Ground, code
 from shared.make_payloads import OTHER, TREASURY
 from shared.make_transactions import NOT_SIGNED, SELECTORS
+from shared.world import selectors
 
 
 def test_the_selectors_are_the_published_ones() -> None:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import NamedTuple, Self
 
-from airlock_shared.ethereum.transactions import transaction_hash
+from airlock_online.delivery.routes.rpc import transaction_hash
 
 HASH = "0x" + "ee" * 32
 BLOCK = 41

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from online.rehearsal.services_client import DELEGATE, START_MS, TRADER, Json, ServicesClient
 
 NOW_S = START_MS // 1000

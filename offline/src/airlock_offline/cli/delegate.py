@@ -16,7 +16,7 @@ from airlock_offline.ledger.typed_data_screens import review_pages
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.guards import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
-from airlock_shared.ceremony.seals import choose_step, write_proofs
+from airlock_shared.ceremony.seals import check_possession, choose_step, write_proofs
 from airlock_shared.cli.possession import (
     challenge_command,
     proofs_argument,
@@ -42,7 +42,7 @@ from airlock_shared.documents.transcript import PROVED, proved
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, check_possession
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.members import DERIVATION_PATH

@@ -39,13 +39,15 @@ from airlock_shared.cli.terminal import INPUT, json_option, say
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import ExitCode
 from airlock_shared.host import machine
-from airlock_shared.host.files import LOOK, MAX_FILE_BYTES, MachineProbes, Observed, broken, current, fault, read_input
+from airlock_shared.host.files import LOOK, MAX_FILE_BYTES, MachineProbes, Observed, current, read_input
 from airlock_shared.host.machine import (
     LIBRARIES,
     Library,
+    broken,
     camera_line,
     closure_line,
     disk_line,
+    fault,
     home_line,
     library_lines,
     program_line,

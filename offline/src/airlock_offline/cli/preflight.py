@@ -47,7 +47,7 @@ from airlock_shared.cli.terminal import (
     worst,
 )
 from airlock_shared.errors import DeviceError, ExitCode, Expired, UsageError
-from airlock_shared.ethereum.eip712 import read_typed_data
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.files import REFUSED, MachineProbes, require_new, write_new
 from airlock_shared.host.machine import installed
 from airlock_shared.text.safe import safe

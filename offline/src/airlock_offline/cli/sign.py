@@ -18,7 +18,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data_screens import not_shown_in_full
 from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing import review
-from airlock_offline.signing.device_pages import device_pages, filtered_message, need_of, typed_data_of
+from airlock_offline.signing.device_pages import device_pages, filtered_message, need_of
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review_groups import groups_of
 from airlock_offline.signing.rows import proof_lines, replacement_rows
@@ -42,6 +42,7 @@ from airlock_shared.ceremony.sections import (
     was_begun,
 )
 from airlock_shared.checks.document import own_record
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_header, judge_steps, refusal_of
 from airlock_shared.checks.model import Case, IntentCase, Situation, Verdict
 from airlock_shared.checks.nonces import UsedNonces, nonces_of

@@ -10,10 +10,10 @@ import click
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.typed_data import EXPECTED, faults_of
-from airlock_offline.signing.device_pages import typed_data_of
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.document import own_record
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Examined, Known, NotJudged, Verdicts, judge_header, judge_item, judge_steps
 from airlock_shared.checks.model import READ, Check, Finding, IntentCase, Situation, Verdict
 from airlock_shared.checks.nonces import nonces_of

@@ -166,8 +166,7 @@ class EthereumApp:
         Raises ``ValueError`` when a hash is not 32 bytes long.
         """
         if len(domain_hash) != 32 or len(message_hash) != 32:
-            message = "the domain hash and the message hash have 32 bytes each"
-            raise ValueError(message)
+            raise ValueError("the domain hash and the message hash have 32 bytes each")
         doing = "sign the typed data by its hashes"
         apdu = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_HASHES, encode_path(path) + domain_hash + message_hash)
         return self.ask_to_sign(apdu, doing)

@@ -218,9 +218,9 @@ class ShownTransaction(NamedTuple):
 
 def shown_transaction(request: Request, signer: bytes, digest: bytes, token: TokenMetadata | None) -> ShownTransaction:
     """Return what decides the pages of a request's transaction, which ``signer`` sends (20 bytes)."""
-    payload, filled = request.payload, request.transaction
+    payload, filled = request.payload, request.filled
     to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
-    fee_wei = filled.gas * filled.maxFeePerGas if filled else 0
+    fee_wei = filled.gas * filled.maxFeePerGas
     sender, sent_wei = checksum_address(signer), value_wei(payload) or 0
     return ShownTransaction(sender, payload["chainId"], to, sent_wei, fee_wei, data, digest, token)
 

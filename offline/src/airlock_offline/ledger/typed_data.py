@@ -7,7 +7,7 @@ P2 = 01); tests compare every APDU with the recorded exchanges.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -29,12 +29,13 @@ from airlock_offline.ledger.apdu import (
 )
 from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_shared.ethereum.eip712 import (
-    DOMAIN_FIELDS,
     DOMAIN_TYPE,
     Member,
     MessageValue,
+    Structs,
     TypedData,
     atomic_kind,
+    reached,
     split_array,
 )
 
@@ -66,6 +67,17 @@ class ArrayCount(NamedTuple):
     """The number of elements of one array level, which precedes them."""
 
     elements: int
+    path: str
+
+
+class StructBegun(NamedTuple):
+    """Where a struct's members follow, which no command says; the path of an array's element ends in ``[]``."""
+
+    path: str
+
+
+Met = Leaf | ArrayCount | StructBegun
+"""What the app meets of a message, one after the other."""
 
 
 class FieldsFlow(NamedTuple):
@@ -74,12 +86,6 @@ class FieldsFlow(NamedTuple):
     definitions: list[Apdu]
     values: list[Apdu]
     sign: Apdu
-
-
-def domain_members(typed_data: TypedData) -> tuple[Member, ...]:
-    """Return the members of ``EIP712Domain``: those listed in ``types``, else the canonical ones that the domain has."""
-    listed = typed_data.structs.get(DOMAIN_TYPE)
-    return listed or tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in typed_data.domain)
 
 
 def fields_flow(path: str, typed_data: TypedData) -> FieldsFlow:
@@ -102,49 +108,47 @@ WIDTHS_DO = (
 )
 
 
-def refused_integers(structs: Mapping[str, tuple[Member, ...]]) -> list[str]:
+def refused_integers(structs: Structs) -> list[str]:
     """Return the members whose integers have a width that the app refuses, as ``Order.price (int24)``."""
     bases = ((name, member, member.type.partition("[")[0]) for name, members in structs.items() for member in members)
     sized = ((f"{name}.{member.name} ({member.type})", atomic_kind(base)) for name, member, base in bases)
     return [said for said, kind in sized if kind and kind[0] == "int" and kind[1] not in SIGNED_BITS]
 
 
-def streamed_structs(typed_data: TypedData) -> dict[str, tuple[Member, ...]]:
+def streamed_structs(typed_data: TypedData) -> Structs:
     """Return the structs to define: ``EIP712Domain``, then what the primary type reaches, in the order of ``types``."""
-    reached: set[str] = set()
-    pending = [typed_data.primary_type]
-    while pending:
-        name = pending.pop()
-        if name not in reached:
-            reached.add(name)
-            bases = (member.type.split("[")[0] for member in typed_data.structs[name])
-            pending += [base for base in bases if base in typed_data.structs]
-    in_order = {name: members for name, members in typed_data.structs.items() if name in reached}
-    return {DOMAIN_TYPE: domain_members(typed_data)} | in_order
+    streamed = {typed_data.primary_type} | reached(typed_data.structs, typed_data.primary_type)
+    in_order = {name: members for name, members in typed_data.structs.items() if name in streamed}
+    return {DOMAIN_TYPE: typed_data.structs[DOMAIN_TYPE]} | in_order
 
 
 def leaves(typed_data: TypedData, root: str) -> Iterator[Leaf | ArrayCount]:
     """Yield the values below ``EIP712Domain`` or below the primary type, in hashing order, with the array counts."""
-    structs = streamed_structs(typed_data)
+    value = typed_data.domain if root == DOMAIN_TYPE else typed_data.message
+    for item in _walk(typed_data.structs, Member("", root), value, ""):
+        if not isinstance(item, StructBegun):
+            yield item
 
-    def walk(path: tuple[str, ...], type_name: str, value: MessageValue) -> Iterator[Leaf | ArrayCount]:
-        if array := split_array(type_name):
-            yield ArrayCount(len(value))
-            for element in value:
-                yield from walk(path, array[0], element)
-        elif type_name in structs:
-            for member in structs[type_name]:
-                yield from walk((*path, member.name), member.type, value[member.name])
-        else:
-            yield Leaf(path[-1], type_name, value, ".".join(path))
 
-    return walk((), root, typed_data.domain if root == DOMAIN_TYPE else typed_data.message)
+def _walk(structs: Structs, member: Member, value: MessageValue, path: str) -> Iterator[Met]:
+    """Yield what the app meets of a member's value, in its order."""
+    name, kind = member
+    if array := split_array(kind):
+        yield ArrayCount(len(value), path)
+        for each in value:
+            yield from _walk(structs, Member(name, array[0]), each, f"{path}[]")
+    elif kind in structs:
+        yield StructBegun(path)
+        for inner in structs[kind]:
+            yield from _walk(structs, inner, value[inner.name], f"{path}.{inner.name}".lstrip("."))
+    else:
+        yield Leaf(name, kind, value, path)
 
 
 # ---- definitions --------------------------------------------------------------------------------------------------
 
 
-def definitions_of(structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
+def definitions_of(structs: Structs) -> list[Apdu]:
     """Return the commands that define structs, in their order. Raises as :func:`fields_flow`."""
     if refused := refused_integers(structs):
         raise NoSuchWidth(f"the Ethereum app takes {WIDTHS} alone, and not {', '.join(refused)}", do=WIDTHS_DO)
@@ -156,7 +160,7 @@ def definitions_of(structs: dict[str, tuple[Member, ...]]) -> list[Apdu]:
     return result
 
 
-def _field_definition(member: Member, structs: dict[str, tuple[Member, ...]]) -> bytes:
+def _field_definition(member: Member, structs: Structs) -> bytes:
     base, levels = member.type, b""
     count = 0
     while array := split_array(base):
@@ -175,7 +179,7 @@ def _field_definition(member: Member, structs: dict[str, tuple[Member, ...]]) ->
     return data
 
 
-def _type_code(base: str, structs: dict[str, tuple[Member, ...]]) -> tuple[int, bytes]:
+def _type_code(base: str, structs: Structs) -> tuple[int, bytes]:
     if base in structs:
         return _CUSTOM, _with_length(base)
     kind, size = atomic_kind(base) or ("", 0)
@@ -247,8 +251,6 @@ def _too_large(what: str, limit: str) -> TooLargeForDevice:
 # the same. No newer release was measured: each is taken to do as 1.22.0 does until one was.
 
 
-_Structs = Mapping[str, tuple[Member, ...]]
-
 FAULTS_DO = (
     'no setting of the app changes this: have the signer sign by hashes (show = "hashes", needs Blind signing), or do not '
     "sign this with a Ledger"
@@ -264,21 +266,9 @@ EMPTY_ARRAY = (
 """What the values show, and not the types."""
 
 
-def _base(member: Member) -> str:
-    return member.type.partition("[")[0]
-
-
-def _reached(structs: _Structs, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Return the structs that a struct holds, itself only when it is within itself."""
-    for member in structs[name]:
-        if (base := _base(member)) in structs and base not in seen:
-            seen = _reached(structs, base, seen | {base})
-    return seen
-
-
-def type_faults(structs: _Structs, primary: str) -> list[str]:
+def type_faults(structs: Structs, primary: str) -> list[str]:
     """Return a sentence for each fault that the types alone bring."""
-    within = sorted(_reached(structs, primary))
+    within = sorted(reached(structs, primary))
     every = sorted({primary, *within})
     found = {
         f"a struct of {_MEMBERS} members within another is signed over another hash": [
@@ -288,10 +278,10 @@ def type_faults(structs: _Structs, primary: str) -> list[str]:
             f"{name}.{member.name} ({member.type})"
             for name in every
             for member in structs[name]
-            if _base(member) in structs and member.type.count("[") > 1
+            if member.type.partition("[")[0] in structs and member.type.count("[") > 1
         ],
         "a struct within itself is signed over another hash": [
-            name for name in every if name in _reached(structs, name)
+            name for name in every if name in reached(structs, name)
         ],
         "a struct without members is refused": [name for name in every if not structs[name]],
     }
@@ -301,28 +291,17 @@ def type_faults(structs: _Structs, primary: str) -> list[str]:
 def faults_of(typed_data: TypedData) -> list[str]:
     """Return a sentence for each fault that typed data brings."""
     told = type_faults(typed_data.structs, typed_data.primary_type)
-    steps = list(_steps(typed_data.structs, typed_data.primary_type, typed_data.message, ""))
-    places = [where for (kind, where), (after, _) in pairwise(steps) if (kind, after) in _HIT]
+    items = _walk(typed_data.structs, Member("", typed_data.primary_type), typed_data.message, "")
+    places = [before.path for before, after in pairwise(items) if _is_hit(before, after)]
     return told + ([f"{EMPTY_ARRAY}: {', '.join(places)}"] if places else [])
 
 
-_HIT = {("none", "struct"), ("none", "element"), ("element", "none")}
-
-
-def _steps(
-    structs: _Structs, type_name: str, value: MessageValue, where: str, *, element: bool = False
-) -> Iterator[tuple[str, str]]:
-    """Yield what the app meets, in its order: a ``struct``, an array's ``element`` that is one, ``none`` for no elements."""
-    if array := split_array(type_name):
-        yield ("some" if value else "none", where)
-        for each in value:
-            yield from _steps(structs, array[0], each, f"{where}[]", element=True)
-    elif type_name in structs:
-        yield ("element" if element else "struct", where)
-        for member in structs[type_name]:
-            yield from _steps(structs, member.type, value[member.name], f"{where}.{member.name}".lstrip("."))
-    else:
-        yield ("value", where)
+def _is_hit(before: Met, after: Met) -> bool:
+    """Tell whether an empty array stands before a struct, or at the beginning of an element that is one."""
+    if isinstance(before, ArrayCount):
+        return not before.elements and isinstance(after, StructBegun)
+    at_an_element = isinstance(before, StructBegun) and before.path.endswith("[]")
+    return at_an_element and isinstance(after, ArrayCount) and not after.elements
 
 
 def require_no_fault(typed_data: TypedData) -> None:

@@ -165,8 +165,7 @@ def _members_of(typed_data: TypedData) -> Iterator[Leaf]:
     """Yield each leaf of a message without lists, in hashing order."""
     for leaf in leaves(typed_data, typed_data.primary_type):
         if not isinstance(leaf, Leaf):
-            message = "no filter is for a member of a list"
-            raise TypeError(message)
+            raise TypeError("no filter is for a member of a list")
         yield leaf
 
 

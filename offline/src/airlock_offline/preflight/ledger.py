@@ -18,8 +18,8 @@ from airlock_offline.ledger.models import MODELS
 from airlock_offline.ledger.status import SettingOff, WrongAnswer
 from airlock_shared.cli.terminal import say
 from airlock_shared.errors import DeviceError
-from airlock_shared.ethereum.eip712 import read_typed_data
 from airlock_shared.ethereum.signatures import checksum_address, recover
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.files import LOOK, OK, Observed
 from airlock_shared.text.safe import safe
 

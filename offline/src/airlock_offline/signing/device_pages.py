@@ -11,23 +11,8 @@ from airlock_offline.ledger.transaction_screens import (
 )
 from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_offline.ledger.uploads import FilteredMessage
-from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.model import CallCase, Case, IntentCase
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, TypedData
-
-
-def typed_data_of(case: IntentCase) -> TypedData:
-    """Return what the device is shown: the pinned types (never the payload's own), the domain and the message."""
-    domain = case.situation.deployment.domains[case.intent.domain]
-    values = {
-        "name": domain.name,
-        "version": domain.version,
-        "chainId": domain.chain_id,
-        "verifyingContract": domain.contract,
-    }
-    structs = {DOMAIN_TYPE: tuple(Member(m["name"], m["type"]) for m in DOMAIN_DEFINITION)}
-    structs |= definitions(case.intent).structs
-    return TypedData(structs, case.intent.name, values, case.message)
 
 
 def filtered_message(case: IntentCase) -> FilteredMessage | None:

@@ -10,10 +10,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-from airlock_offline.home import OfflineHome
-from airlock_shared.checks.model import Case
-from airlock_shared.checks.second_opinion import check_signature
-from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.host.files import lock, locked, make_folder, open_lock
@@ -80,10 +76,6 @@ def held_signals() -> Iterator[None]:
 
 
 QUARANTINED = "signature-quarantined"
-_DO = (
-    "the signature is quarantined: it was not kept, and the transcript says so. Find out why before you sign again "
-    "with this Ledger: check the account, the path, and the Ethereum app's version"
-)
 
 
 def recovered_by(digest: bytes, signature: bytes) -> str:
@@ -92,24 +84,3 @@ def recovered_by(digest: bytes, signature: bytes) -> str:
         return checksum_address(recover(digest, signature))
     except Refusal as refusal:
         return f"no key: {refusal.check}"
-
-
-def require_signature(case: Case, signed: Answer, state: OfflineHome, at_ms: int) -> None:
-    """Check a case's signature over our own digest; one that fails is quarantined.
-
-    Raises ``Refusal`` of family ``SIG``, after the transcript has recorded it.
-    """
-    try:
-        check_signature(case, signed)
-    except Refusal as refusal:
-        signature = bytes.fromhex(signed.signature[2:])
-        data = {
-            "step": case.request.step,
-            "check": refusal.check,
-            "digest": "0x" + case.digest.hex(),
-            "recovered": recovered_by(case.digest, signature),
-            "expected": checksum_address(case.step.signer.address),
-        }
-        state.transcript.record(QUARANTINED, data, at_ms)
-        refusal.do = _DO
-        raise

@@ -22,8 +22,7 @@ def main() -> None:
     given = sys.stdin.buffer.read(_MAX_BYTES + 5)
     length = int.from_bytes(given[:4], "big")
     if len(given) != 4 + length or length > _MAX_BYTES:
-        message = "the input is not one document with its length before it"
-        raise ValueError(message)
+        raise ValueError("the input is not one document with its length before it")
     from airlock_shared.ethereum.library_opinion import opinion_on  # other people's libraries: after the filter
 
     sys.stdout.buffer.write(opinion_on(json.loads(given[4:])))

@@ -221,9 +221,7 @@ def transaction_rows(case: CallCase, failed: Collection[str]) -> Iterator[str]:
 
 def _call(case: CallCase, failed: Collection[str]) -> Iterator[tuple[str, str, str, str]]:
     """Yield rows of a transaction: the check that establishes each, its mark then, its label, and its text."""
-    payload, filled = case.request.payload, case.request.transaction
-    if filled is None:
-        return
+    payload, filled = case.request.payload, case.request.filled
     wei, pinned = value_wei(payload), pinned_name(case.call)
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
     yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"

@@ -20,12 +20,13 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import DeviceSignature
 from airlock_offline.ledger.ethereum_app import EthereumApp, require_ready
 from airlock_offline.ledger.typed_data import require_no_fault
-from airlock_offline.signing.device_pages import filtered_message, need_of, typed_data_of
-from airlock_offline.signing.guards import held_signals, require_signature
+from airlock_offline.signing.device_pages import filtered_message, need_of
+from airlock_offline.signing.guards import QUARANTINED, held_signals, recovered_by
 from airlock_offline.signing.opinion_process import Opinion, OpinionProcess
 from airlock_offline.signing.review import verdict_lines
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.document import Attended, people_are_present
+from airlock_shared.checks.intent import typed_data_of
 from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_item
 from airlock_shared.checks.model import Case, Check, IntentCase, Situation
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING, UsedNonces, record_of, use_of
@@ -227,8 +228,34 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
             shown=shown,
             app=app.version,
         )
-        require_signature(case, signed, desk.state, desk.now_ms())
+        _require_signature(case, signed, desk)
         return _recorded(case, signed, desk)
+
+
+_DO = (
+    "the signature is quarantined: it was not kept, and the transcript says so. Find out why before you sign again "
+    "with this Ledger: check the account, the path, and the Ethereum app's version"
+)
+
+
+def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
+    """Check a case's signature over our own digest; one that fails is quarantined.
+
+    Raises ``Refusal`` of family ``SIG``, after the transcript has recorded it.
+    """
+    try:
+        check_signature(case, signed)
+    except Refusal as refusal:
+        data = {
+            "step": case.request.step,
+            "check": refusal.check,
+            "digest": "0x" + case.digest.hex(),
+            "recovered": recovered_by(case.digest, bytes.fromhex(signed.signature[2:])),
+            "expected": checksum_address(case.step.signer.address),
+        }
+        desk.record(QUARANTINED, data)
+        refusal.do = _DO
+        raise
 
 
 def _reserved(case: Case, app: EthereumApp, desk: SigningDesk) -> tuple[DeviceSignature, str]:

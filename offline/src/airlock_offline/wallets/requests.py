@@ -18,9 +18,10 @@ from airlock_shared.checks.model import Situation
 from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.documents.signatures import Answer, SignaturesHeader
 from airlock_shared.errors import DocumentError, Refusal, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, read_typed_data
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE
 from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.ethereum.transactions import TYPE_2, Transaction, unsigned_bytes
+from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.files import make_folder, read_input, write_new
 from airlock_shared.plan.decisions import market_orders, replaced_trigger, request_fields
 from airlock_shared.plan.model import Plan, Step

@@ -28,12 +28,14 @@ from airlock_shared.cli.machine import finish_doctor, read_deployments, transcri
 from airlock_shared.cli.terminal import json_option, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import AirlockError, ExitCode
-from airlock_shared.host.files import LOOK, MachineProbes, Observed, broken, current, fault
+from airlock_shared.host.files import LOOK, MachineProbes, Observed, current
 from airlock_shared.host.machine import (
+    broken,
     camera_line,
     closure_line,
     config_line,
     disk_line,
+    fault,
     home_line,
     library_lines,
     program_line,

@@ -33,7 +33,8 @@ from airlock_shared.cli.machine import finish_doctor
 from airlock_shared.cli.terminal import FOLDER_TYPE, json_option
 from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
 from airlock_shared.errors import AirlockError, ExitCode, ServiceError, UsageError
-from airlock_shared.host.files import LOOK, Observed, fault, read_input
+from airlock_shared.host.files import LOOK, Observed, read_input
+from airlock_shared.host.machine import fault
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.actions import ACTIONS

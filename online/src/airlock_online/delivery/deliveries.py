@@ -9,6 +9,7 @@ from typing import Any
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
+from airlock_online.speech.sections import ROUTES
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment
@@ -16,10 +17,18 @@ from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address, recover
-from airlock_shared.ethereum.transactions import Transaction, raw_transaction, signing_hash, unsigned_bytes, value_wei
-from airlock_shared.venue.calldata import Decoded, decode_call, element_of, payload_hash
+from airlock_shared.ethereum.transactions import (
+    TYPE_2,
+    Transaction,
+    encode_rlp,
+    signing_hash,
+    unsigned_bytes,
+    unsigned_fields,
+    value_wei,
+)
+from airlock_shared.venue.calldata import Decoded, decode_call, payload_hash
 from airlock_shared.venue.kinds import PAIR, leaf, path_of
-from airlock_shared.venue.services import BATCHED_MARKET, RELAY, ROUTES
+from airlock_shared.venue.services import BATCHED_MARKET, RELAY
 from airlock_shared.venue.structs import Intent
 
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
@@ -190,6 +199,13 @@ def require_sendable(payload: dict[str, Any], filled: Transaction, deployment: D
     return decoded
 
 
+def raw_transaction(payload: dict[str, Any], filled: Transaction, signature: bytes) -> bytes:
+    """Return the signed transaction as it is sent; ``signature`` is ``r || s || v`` with v 27 or 28."""
+    r, s, parity = signature[:32], signature[32:64], signature[64] - 27
+    signed = [*unsigned_fields(payload, filled), parity, int.from_bytes(r, "big"), int.from_bytes(s, "big")]
+    return TYPE_2 + encode_rlp(signed)
+
+
 def signed_authorization(request: Request, signed: Answer, deployment: Deployment) -> dict[str, Any]:
     """Return a signed authorization as an element of an ``authorizationList``, its signer recovered again.
 
@@ -200,6 +216,18 @@ def signed_authorization(request: Request, signed: Answer, deployment: Deploymen
         raise Refusal("AUTH-CHAIN", "for another chain", got=str(payload["chainId"]), expected=str(deployment.chain_id))
     _signer_of(request, signed, payload_hash(payload))
     return element_of(payload, bytes.fromhex(signed.signature[2:]))
+
+
+def element_of(payload: dict[str, Any], signature: bytes) -> dict[str, Any]:
+    """Return the element of an ``authorizationList``, numbers as 0x-hex as JSON-RPC writes them.
+
+    ``signature`` is ``r || s || v`` with v 27 or 28. The specification does not show the element; this is the form of
+    Ethereum's execution API.
+    """
+    r, s = (hex(int.from_bytes(part, "big")) for part in (signature[:32], signature[32:64]))
+    address = checksum_address(parse_address(payload["address"]))
+    numbers = {"chainId": hex(payload["chainId"]), "address": address, "nonce": hex(payload["nonce"])}
+    return numbers | {"yParity": hex(signature[64] - 27), "r": r, "s": s}
 
 
 def _signer_of(request: Request, signed: Answer, digest: bytes) -> str:

@@ -26,10 +26,11 @@ from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Observation, Tracker
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
-from airlock_shared.venue.services import CORE_API, OF_TRANSACTIONS
+from airlock_shared.venue.services import CORE_API
 
 EXPIRY_MARGIN_MS = 120_000
 """After a deadline, how long to wait before asking: a confirmed block is older than the newest one."""

@@ -22,12 +22,13 @@ from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, let_go, shown_holder
+from airlock_online.speech.sections import OF_TRANSACTIONS
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
-from airlock_shared.venue.services import BATCHED_MARKET, OF_TRANSACTIONS
+from airlock_shared.venue.services import BATCHED_MARKET
 
 # ---- before sending -------------------------------------------------------------------------------------------------
 # What is looked at before a first sending, beside the journal: a journal can be deleted, emptied, copied or restored.

@@ -21,7 +21,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import LEAST_GAS, GasAndFees
 from airlock_online.preparing.patience import Patience
 from airlock_online.speech.forms import split_decimals
-from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, SHIPPED, Speech, part_name
+from airlock_online.speech.sections import ACCOUNT, PLACEHOLDER, ROUTES, SHIPPED, Speech, part_name
 from airlock_shared.checks.judge import Known, Verdicts, judge_item
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
@@ -34,7 +34,7 @@ from airlock_shared.plan.decisions import market_orders, replaced_trigger, reque
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Step
 from airlock_shared.text.safe import safe
 from airlock_shared.units import Unit, to_human
-from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, RELAY, ROUTES
+from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET, RELAY
 from airlock_shared.venue.structs import Intent
 from airlock_shared.wire.strict_json import refuse_floats
 

@@ -7,10 +7,14 @@ from collections.abc import Container, Iterable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from airlock_shared.ceremony.sections import (
+    BY_PAPER,
+    BY_WORDS,
     CEREMONY_BEGUN,
     CEREMONY_ENDED,
     CHECKPOINT_CONFIRMED,
     EXCEPTION,
+    WORDS_WRONG,
+    PlanMark,
     read_entry,
     section_of,
 )
@@ -21,6 +25,14 @@ from airlock_shared.plan.model import APART, Plan
 from airlock_shared.text.safe import is_visible, looks_like, safe
 from airlock_shared.wire.members import format_of, other_format, read_members
 from airlock_shared.wire.strict_json import parse_json, to_json
+
+NO_PAPER = "no-paper"
+HOW = {
+    BY_PAPER: "compared with paper",
+    BY_WORDS: "compared with the other screen",
+    NO_PAPER: "not compared with paper",
+}
+"""How a confirmation was made, in words; one that says nothing of it was a ``Yes``."""
 
 # ---- checkpoints ----------------------------------------------------------------------------------------------------
 # The stations of a ceremony: what people compare at each, who confirms it at least, and what stands on record there.
@@ -145,7 +157,7 @@ MAX_NAME, MAX_REASON = 60, 500
 class Confirmation(NamedTuple):
     """A station confirmed: when (unix milliseconds), by which roles, what stood on record then, whether it still does.
 
-    ``how`` is one of ``sections.HOW``, empty for a ``Yes``.
+    ``how`` is one of :data:`HOW`, empty for a ``Yes``.
     """
 
     at_ms: int
@@ -367,3 +379,8 @@ def parse_people(data: bytes, plan: Plan) -> dict[str, str]:
                             expected=plan.fingerprint, do="bring the names that belong to this plan")  # fmt: skip
     names: dict[str, str] = read_members(value["roles"], "people.roles", dict.fromkeys(plan.roles, str))
     return names
+
+
+def wrong_words(entries: Iterable[Entry], plan: Plan | PlanMark) -> list[Entry]:
+    """Return the answers to comparisons that were wrong, in the last ceremony of this plan."""
+    return [entry for entry in section_of(entries, plan)[0] if entry.event == WORDS_WRONG]

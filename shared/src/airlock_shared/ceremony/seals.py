@@ -181,3 +181,16 @@ def check_claim(proof: Proof, expected: Challenge) -> None:
                 "PROOF-CHALLENGE", f"the proof is for another {name}", got=str(got)[:120], expected=str(wanted)
             )
             raise error.at(name)
+
+
+def check_possession(challenge: Challenge, signature: bytes) -> None:
+    """Refuse a signature that the challenge's delegate key did not make over this very challenge.
+
+    Raises ``Refusal`` with ``PROOF-SIGNER``, or of family ``SIG`` for another form than 65 bytes, low s, v 27 or 28.
+    """
+    found = checksum_address(recover(challenge.digest(), signature))
+    if found != challenge.delegate:
+        raise Refusal(
+            "PROOF-SIGNER", "another key signed this challenge, or the delegate key signed another text", got=found,
+            expected=challenge.delegate,
+        )  # fmt: skip

@@ -18,13 +18,6 @@ PAGE_CONFIRMED = "page-confirmed"  # a Yes to a page of steps of one form, with 
 WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on that paper, or that screen
 # Words of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn.
 BY_PAPER, BY_WORDS = "paper", "words"
-NO_PAPER = "no-paper"
-HOW = {
-    BY_PAPER: "compared with paper",
-    BY_WORDS: "compared with the other screen",
-    NO_PAPER: "not compared with paper",
-}
-"""How a confirmation was made, in words; one that says nothing of it was a ``Yes``."""
 _FORMS: dict[str, dict[str, type]] = {
     CEREMONY_BEGUN: {"ceremony": str, "plan": str, "roles": dict},
     CHECKPOINT_CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
@@ -91,11 +84,6 @@ def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared
     }
     needed = {role for role in APART if role in plan.roles}
     return is_open and bool(needed) and needed <= by
-
-
-def wrong_words(entries: Iterable[Entry], plan: Plan | PlanMark) -> list[Entry]:
-    """Return the answers to comparisons that were wrong, in the last ceremony of this plan."""
-    return [entry for entry in section_of(entries, plan)[0] if entry.event == WORDS_WRONG]
 
 
 def was_begun(entries: Sequence[Entry], plan: Plan, requests: str) -> bool:

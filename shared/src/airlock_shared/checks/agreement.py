@@ -22,6 +22,7 @@ from airlock_shared.checks.model import (
     ReadPayload,
     Received,
     check,
+    same,
 )
 from airlock_shared.checks.times import registration_is_live
 from airlock_shared.documents.deployment import TEST_ACCOUNTS
@@ -55,8 +56,8 @@ def step_exists(case: Received) -> Finding:
 def action_is_planned(case: Planned) -> Finding:
     """The item's action and its struct or function are those of its step."""
     action = case.step.action
-    same = case.request.action == action.name and case.came == action.result
-    return Finding(same, f"{case.request.action}: {case.came}", f"{action.name}: {action.result}")
+    ok = case.request.action == action.name and case.came == action.result
+    return Finding(ok, f"{case.request.action}: {case.came}", f"{action.name}: {action.result}")
 
 
 @check(
@@ -80,8 +81,8 @@ def request_is_planned(case: Planned) -> Finding:
         return Finding(False, got, error.expected, error.where)
     if "deadlineMs" in got and "deadlineMs" not in expected:
         got = {name: value for name, value in got.items() if name != "deadlineMs"}
-    same = (got == expected or step.action.name == CUSTOM) and endpoint == (step.action.path or endpoint)
-    return Finding(same, {"endpoint": endpoint, "fields": got}, {"endpoint": step.action.path, "fields": expected})
+    ok = (got == expected or step.action.name == CUSTOM) and endpoint == (step.action.path or endpoint)
+    return Finding(ok, {"endpoint": endpoint, "fields": got}, {"endpoint": step.action.path, "fields": expected})
 
 
 def plan_item(item: Received, came: str) -> Planned | None:
@@ -144,8 +145,7 @@ def choices_are_limited(case: Case) -> Finding:
 @check("SIGNER-RULE", NAMED, "signerRule is not the one for this struct", "A delegate registering delegates.", STOP)
 def rule_is_ours(case: Named) -> Finding:
     """``signerRule`` is what our own table says of this struct, whatever the payload says."""
-    got, expected = case.request.payload["signerRule"], case.intent.signer_rule
-    return Finding(got == expected, got, expected)
+    return same(case.request.payload["signerRule"], case.intent.signer_rule)
 
 
 @check("SIGNER-PLANNED", PLANNED, "the signer or its path is not that of the plan", "The wrong key.", PLAN)
@@ -198,8 +198,7 @@ def delegation_is_live(case: IntentCase) -> Finding | None:
 @check("ORDER-ROUTE", NAMED, *WRONG_ROUTE)
 def route_is_ours(case: Named) -> Finding:
     """The item goes where our own table sends this struct."""
-    got, expected = case.request.route, case.intent.route
-    return Finding(got == expected, got, expected)
+    return same(case.request.route, case.intent.route)
 
 
 @check(

@@ -5,8 +5,6 @@ It is judged as a transaction is, by the same four names; what is said of both i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from airlock_shared.checks.model import (
     PLAN,
     PLANNED,
@@ -24,14 +22,11 @@ from airlock_shared.checks.model import (
     read_at_once,
     sent_to,
 )
-from airlock_shared.errors import PlanError, Refusal
+from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import NONCE_BELOW
-from airlock_shared.plan.model import Exact, Plan
-from airlock_shared.plan.values import plan_error
 from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, payload_hash, read_authorization
-from airlock_shared.venue.services import AUTHORIZATION, BATCHED_MARKET
-from airlock_shared.venue.structs import CATALOGUE
+from airlock_shared.venue.services import BATCHED_MARKET
 
 CALL_CHECKS = read_at_once(
     READ, {"AUTH-FORM": Info("not an authorization", "Values that no account can sign.", REBUILD)}
@@ -104,30 +99,3 @@ CHECKS = (
     order_is_of_the_account,
     sent_to(BATCHED_MARKET),
 )
-
-
-# ---- before the ceremony --------------------------------------------------------------------------------------------
-
-_MISSING = (
-    "for this contract an authorization cannot be made here: a release of the Ledger's Ethereum app that has it on its list "
-    "is missing. Another wallet may make the eip7702 transaction, and submit --eip7702 relays it"
-)
-
-
-def plan_faults(plan: Plan) -> Iterator[PlanError]:
-    """Yield ``AUTH-CONTRACT`` and ``AUTH-ORDER`` for the steps of a plan that could not be signed."""
-    for position, step in enumerate(plan.steps.values()):
-        if step.action.name != AUTHORIZATION:
-            continue
-        where, contract, name = f"steps[{position}].fields", step.values["contract"], step.values["order"].text
-        if isinstance(contract, Exact) and contract.raw not in LEDGER_CONTRACTS:
-            known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
-            what = "the Ledger signs no authorization for this contract"
-            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=_MISSING)
-        order = plan.steps.get(name)
-        intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
-        if intent is None or intent.order_types is None:
-            expected = "a step that opens, closes or increases a position by an intent"
-            yield plan_error(
-                "AUTH-ORDER", "not a market order of this plan", f"{where}.order", got=name, expected=expected
-            )

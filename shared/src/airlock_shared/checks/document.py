@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.checks.model import PLAN, PLANNED, RECEIVED, Finding, Situation, check
+from airlock_shared.checks.model import PLAN, PLANNED, RECEIVED, Finding, Situation, check, same
 from airlock_shared.documents.transcript import GENESIS, Entry, machine_of
 from airlock_shared.plan.model import APART, Step
 from airlock_shared.venue.actions import REGISTRATIONS
@@ -69,7 +69,7 @@ class Steps(NamedTuple):
 )  # fmt: skip
 def deployment_is_pinned(heading: Heading) -> Finding:
     """The document was prepared under the pinned deployment."""
-    return _same(heading.header.deployment, heading.situation.deployment.fingerprint)
+    return same(heading.header.deployment, heading.situation.deployment.fingerprint)
 
 
 @check(
@@ -79,7 +79,7 @@ def deployment_is_pinned(heading: Heading) -> Finding:
 )  # fmt: skip
 def rehearsal_is_apart(heading: Heading) -> Finding:
     """A rehearsal's document is for a rehearsal's deployment, and no other is."""
-    return _same(_kind(heading.header.rehearsal), _kind(heading.situation.deployment.rehearsal))
+    return same(_kind(heading.header.rehearsal), _kind(heading.situation.deployment.rehearsal))
 
 
 @check(
@@ -102,7 +102,7 @@ def plan_is_the_same(heading: Heading) -> Finding:
 def names_agree(heading: Heading) -> Finding:
     """Document, plan and deployment name one ceremony and one deployment."""
     header, plan, deployment = heading.header, heading.situation.plan, heading.situation.deployment
-    return _same(
+    return same(
         f"{header.ceremony} on {header.deployment_name}, plan for {plan.deployment}",
         f"{plan.id} on {deployment.name}, plan for {deployment.name}",
     )
@@ -207,10 +207,6 @@ def steps_are_planned(steps: Steps) -> Finding:
     else:
         where = "" if got == agreed else "in another order than the plan's"
     return Finding(not where, got, agreed, where)
-
-
-def _same(got: object, expected: object) -> Finding:
-    return Finding(got == expected, got, expected)
 
 
 def _kind(rehearsal: bool) -> str:

@@ -15,11 +15,12 @@ from airlock_shared.checks.model import CallCase, Case, Check, IntentCase, Situa
 from airlock_shared.documents.requests import Request
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.eip712 import read_types
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import Decision, decide, market_orders, request_fields, wanted_value
 from airlock_shared.plan.model import CUSTOM, AsSigned, Exact, Plan, Step
 from airlock_shared.plan.values import plan_error
 from airlock_shared.units import utc_text
-from airlock_shared.venue.calldata import Decoded
+from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded
 from airlock_shared.venue.calls import CALLS, Call
 from airlock_shared.venue.kinds import OPENED_MS, PAIR, Field, value_of
 from airlock_shared.venue.services import AUTHORIZATION
@@ -169,3 +170,30 @@ def _place(path: str, check: Check, case: Case) -> str:
 
 def _error(check: str, what: str, where: str, got: str, expected: str) -> PlanError:
     return plan_error(check, what, where, got=got, expected=expected, do=_DO)
+
+
+# ---- authorizations ---------------------------------------------------------------------------------------------------
+
+_MISSING = (
+    "for this contract an authorization cannot be made here: a release of the Ledger's Ethereum app that has it on its list "
+    "is missing. Another wallet may make the eip7702 transaction, and submit --eip7702 relays it"
+)
+
+
+def authorization_faults(plan: Plan) -> Iterator[PlanError]:
+    """Yield ``AUTH-CONTRACT`` and ``AUTH-ORDER`` for the steps of a plan that could not be signed."""
+    for position, step in enumerate(plan.steps.values()):
+        if step.action.name != AUTHORIZATION:
+            continue
+        where, contract, name = f"steps[{position}].fields", step.values["contract"], step.values["order"].text
+        if isinstance(contract, Exact) and contract.raw not in LEDGER_CONTRACTS:
+            known = ", ".join(f"{checksum_address(each)} ({title})" for each, title in LEDGER_CONTRACTS.items())
+            what = "the Ledger signs no authorization for this contract"
+            yield plan_error("AUTH-CONTRACT", what, f"{where}.contract", got=contract.text, expected=known, do=_MISSING)
+        order = plan.steps.get(name)
+        intent = CATALOGUE.get(order.action.primary_type) if order is not None else None
+        if intent is None or intent.order_types is None:
+            expected = "a step that opens, closes or increases a position by an intent"
+            yield plan_error(
+                "AUTH-ORDER", "not a market order of this plan", f"{where}.order", got=name, expected=expected
+            )

@@ -14,15 +14,17 @@ from airlock_shared.checks.model import (
     STOP,
     Finding,
     Info,
+    IntentCase,
     Named,
     ReadIntent,
     Received,
     check,
     read_at_once,
+    same,
 )
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import encode_struct
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Hashes, read_integer, read_types
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Definitions, Hashes, TypedData, read_integer, read_types
 from airlock_shared.ethereum.signatures import checksum_address, is_address, keccak256
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, abi_type_of, abi_values_of, types_of_text
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 
 DOMAIN_DEFINITION = [{"name": name, "type": type_name} for name, type_name in DOMAIN_MEMBERS]
+DOMAIN_TYPES = read_types({DOMAIN_TYPE: DOMAIN_DEFINITION})
 _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
 _DOMAIN_SET = frozenset(_DOMAIN_NAMES)
 
@@ -48,16 +51,10 @@ def _definitions(encode_type: str) -> Definitions:
 
 def domain_separator(domain: Domain) -> bytes:
     """Return the separator of a pinned domain, 32 bytes: EIP-712's ``hashStruct`` of its four fields."""
-    values = {
-        "name": domain.name,
-        "version": domain.version,
-        "chainId": domain.chain_id,
-        "verifyingContract": domain.contract,
-    }
-    return read_types({DOMAIN_TYPE: DOMAIN_DEFINITION}).hash_struct(DOMAIN_TYPE, values)
+    return DOMAIN_TYPES.hash_struct(DOMAIN_TYPE, domain.values)
 
 
-def _pinned(case: Named | ReadIntent) -> Domain:
+def _pinned(case: Named | ReadIntent | IntentCase) -> Domain:
     return case.situation.deployment.domains[case.intent.domain]
 
 
@@ -78,8 +75,7 @@ def struct_is_known(case: Received) -> Finding:
 )  # fmt: skip
 def intent_is_primary_type(case: Received) -> Finding:
     """The payload's ``intent`` is its ``primaryType`` (specification, "Signable intent payload")."""
-    payload = case.request.payload
-    return Finding(payload["intent"] == payload["primaryType"], payload["intent"], payload["primaryType"])
+    return same(case.request.payload["intent"], case.request.payload["primaryType"])
 
 
 @check(
@@ -91,8 +87,8 @@ def types_are_pinned(case: Named) -> Finding:
     types: dict[str, Any] = case.request.payload["types"]
     text = case.intent.encode_type
     listed = {DOMAIN_TYPE: DOMAIN_DEFINITION} if DOMAIN_TYPE in types else {}
-    same = types == listed | types_of_text(text)
-    return Finding(same, "as pinned" if same else types, text, form=_differs_in_form(types, text))
+    pinned = types == listed | types_of_text(text)
+    return Finding(pinned, "as pinned" if pinned else types, text, form=_differs_in_form(types, text))
 
 
 def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
@@ -117,8 +113,7 @@ def domain_fields(case: Received) -> Finding:
 @check("DOMAIN-NAME", NAMED, "the domain's name is not the pinned one", "An intent for another application.", STOP)
 def domain_name(case: Named) -> Finding:
     """The domain's name is the pinned one."""
-    got, expected = case.request.payload["domain"].get("name"), _pinned(case).name
-    return Finding(type(got) is str and got == expected, got, expected)
+    return same(case.request.payload["domain"].get("name"), _pinned(case).name)
 
 
 @check(
@@ -128,8 +123,7 @@ def domain_name(case: Named) -> Finding:
 def domain_version(case: Named) -> Finding:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
-    same = type(got) is str and got == expected
-    return Finding(same, got, expected, form=type(got) is int and str(got) == expected)
+    return same(got, expected)._replace(form=type(got) is int and str(got) == expected)
 
 
 @check(
@@ -192,6 +186,12 @@ def hashes_of(intent: Intent, message: dict[str, Any], domain: Domain) -> Hashes
 def encoding_of(intent: Intent, message: dict[str, Any]) -> bytes:
     """Return ``abi.encode(struct)`` of a canonical message, in the contract's order."""
     return encode_struct(abi_type_of(intent), abi_values_of(intent, message))
+
+
+def typed_data_of(case: IntentCase) -> TypedData:
+    """Return what a Ledger is given: the pinned types (never the payload's own), the domain and the message."""
+    structs = {**DOMAIN_TYPES.structs, **definitions(case.intent).structs}
+    return TypedData(structs, case.intent.name, _pinned(case).values, case.message)
 
 
 def _in_hex(got: str, value: bytes) -> Finding:

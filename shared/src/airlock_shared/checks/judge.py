@@ -107,9 +107,8 @@ class NotJudged:
 
 def refusal_of(verdict: Verdict, limit: int | None = None) -> Refusal:
     """Return a verdict as the error that ends a command; where only time stops it, it is too late (exit code 7)."""
-    refusal = Refusal(verdict.check, verdict.what, got=str(verdict.got)[:limit], expected=str(verdict.expected)[:limit])
-    refusal.where = verdict.where
-    return refusal
+    got, expected = str(verdict.got)[:limit], str(verdict.expected)[:limit]
+    return Refusal(verdict.check, verdict.what, got=got, expected=expected, where=verdict.where)
 
 
 def only_time(verdicts: Sequence[Verdict]) -> bool:

@@ -183,6 +183,11 @@ class Finding(NamedTuple):
     form: bool = False
 
 
+def same(got: object, expected: object) -> Finding:
+    """Return what a rule found that holds two values to be equal."""
+    return Finding(got == expected, got, expected)
+
+
 class Verdict(NamedTuple):
     """A check's result: ``pass``, ``refused``, ``not-applicable``, ``not-reached`` or ``not-judged``."""
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.checks.model import REBUILD, SIGNABLE, Case, Finding, IntentCase, Situation, check
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.units import utc_text
 from airlock_shared.venue.kinds import leaf
-from airlock_shared.wire.members import read_matching, read_some
+from airlock_shared.wire.members import Form, Kinds, read_some
 
 if TYPE_CHECKING:
     from airlock_shared.documents.transcript import Entry
@@ -32,8 +32,10 @@ SIGNING, SIGNED, SIGNED_LATE, NOT_SIGNED = "signing", "signed", "signed-late", "
 Key = tuple[int, bytes, bytes, int]
 """Where a nonce is marked as used: chain id, contract (empty: the sender's own count), account, nonce."""
 
-_MEMBERS = {"digest": str, "chain_id": int, "contract": str, "signer": str, "trader": str, "nonce": str,
-            "ceremony": str, "step": str}  # fmt: skip
+_MEMBERS: Kinds = {
+    "digest": str, "chain_id": int, "contract": str, "signer": str, "trader": str,
+    "nonce": Form(re.compile(r"[0-9]{1,78}", re.ASCII), "a number"), "ceremony": str, "step": str,
+}  # fmt: skip
 
 
 class Use(NamedTuple):
@@ -69,24 +71,26 @@ class Use(NamedTuple):
 
 def use_of(case: Case) -> Use:
     """Return what an item's signature spends; the case must have its digest."""
-    situation, signer = case.situation, case.step.signer.address
-    digest, chain_id = "0x" + case.digest.hex(), situation.deployment.chain_id
-    ceremony, step, replaces = situation.plan.id, case.request.step, case.step.replaced_digest
-    if not isinstance(case, IntentCase):
+    situation, trader = case.situation, case.step.signer.address
+    contract, deadline_ms = b"", None
+    if isinstance(case, IntentCase):
+        intent, message = case.intent, case.message
+        contract = situation.deployment.domains[intent.domain].contract
+        trader, nonce = leaf(message, intent.trader), leaf(message, intent.nonce)
+        deadline_ms = leaf(message, intent.deadline) if intent.deadline else None
+    else:
         nonce = case.request.transaction.nonce if case.request.transaction else case.message["nonce"]
-        return Use(digest, chain_id, b"", signer, signer, nonce, ceremony, step, None, replaces)
-    intent, message = case.intent, case.message
     return Use(
-        digest,
-        chain_id,
-        situation.deployment.domains[intent.domain].contract,
-        signer,
-        cast(bytes, leaf(message, intent.trader)),
-        cast(int, leaf(message, intent.nonce)),
-        ceremony,
-        step,
-        cast(int, leaf(message, intent.deadline)) if intent.deadline else None,
-        replaces,
+        "0x" + case.digest.hex(),
+        situation.deployment.chain_id,
+        contract,
+        case.step.signer.address,
+        trader,
+        nonce,
+        situation.plan.id,
+        case.request.step,
+        deadline_ms,
+        case.step.replaced_digest,
     )
 
 
@@ -119,7 +123,6 @@ def read_use(data: dict[str, Any]) -> Use:
     replaces = data.get("replaces", "")
     if replaces:
         read_some(data, "signed", {"replaces": str})
-    read_matching(data["nonce"], "signed.nonce", re.compile(r"[0-9]{1,78}", re.ASCII), "a number")
     contract = parse_address(data["contract"]) if data["contract"] else b""
     return Use(data["digest"], data["chain_id"], contract, parse_address(data["signer"]), parse_address(data["trader"]),
                int(data["nonce"]), data["ceremony"], data["step"], deadline_ms, replaces)  # fmt: skip

@@ -46,7 +46,7 @@ def units_are_right(case: ReadPayload) -> Finding:
     return Finding(True, "as declared", "as declared")
 
 
-def _latest_ms(case: ReadPayload | IntentCase) -> int:
+def _latest_ms(case: ReadPayload | Case) -> int:
     """Return the latest time that it may be, in unix ms."""
     return case.situation.now_ms + case.situation.clock_uncertainty_ms
 
@@ -163,8 +163,7 @@ def registration_is_live(case: Case | ReadPayload, permission: str) -> Finding:
     read = case.request.delegation or {}
     expiry_s = read.get("expiry", 0)
     live = read.get("isEnabled") is True and read.get(permission, True) is True
-    latest_ms = case.situation.now_ms + case.situation.clock_uncertainty_ms
-    live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > latest_ms
+    live = live and looks_like_seconds(expiry_s) and expiry_s * 1000 > _latest_ms(case)
     return Finding(live, read, "enabled, with this permission, expiry (unix seconds) in the future")
 
 

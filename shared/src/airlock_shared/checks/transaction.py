@@ -24,6 +24,7 @@ from airlock_shared.checks.model import (
     Received,
     check,
     read_at_once,
+    same,
     sent_to,
 )
 from airlock_shared.checks.times import registration_is_live
@@ -81,8 +82,7 @@ def keys_are_known(case: Received) -> Finding:
 )  # fmt: skip
 def transaction_chain_is_pinned(case: Received) -> Finding:
     """The chain id is the pinned one."""
-    got, expected = case.request.payload["chainId"], case.situation.deployment.chain_id
-    return Finding(got == expected, got, expected)
+    return same(case.request.payload["chainId"], case.situation.deployment.chain_id)
 
 
 def pinned_name(call: Decoded) -> str:
@@ -95,7 +95,7 @@ def contract_is_pinned(case: ReadCall) -> Finding:
     """``to`` is the pinned contract of this function; a delegated call goes to the trading router."""
     name = pinned_name(case.call)
     expected = case.situation.deployment.contracts.get(name)
-    return _same_address(case.request.payload["to"], expected, f"the pinned {name}")
+    return _address(case.request.payload["to"], expected, f"the pinned {name}")
 
 
 @check(
@@ -104,10 +104,10 @@ def contract_is_pinned(case: ReadCall) -> Finding:
 )  # fmt: skip
 def sender_is_signer(case: Planned) -> Finding:
     """``from`` is the account that the plan names to sign."""
-    return _same_address(case.request.payload["from"], case.step.signer.address, "the signer")
+    return _address(case.request.payload["from"], case.step.signer.address, "the signer")
 
 
-def _same_address(got: str, expected: bytes | None, what: str) -> Finding:
+def _address(got: str, expected: bytes | None, what: str) -> Finding:
     return Finding(is_address(got, expected), got, checksum_address(expected) if expected else what)
 
 
@@ -215,8 +215,8 @@ def approval_is_bounded(case: CallCase) -> Finding | None:
 )  # fmt: skip
 def fees_are_limited(case: Received) -> Finding:
     """The fee per gas keeps the plan's limit, and the priority fee keeps the fee."""
-    filled, most = case.request.transaction, case.situation.plan.limits.max_fee_at_most_wei
-    if filled is None or most is None:
+    filled, most = case.request.filled, case.situation.plan.limits.max_fee_at_most_wei
+    if most is None:
         return Finding(False, filled, "the limit max_fee_gwei_at_most in the plan")
     ok = 0 <= filled.maxPriorityFeePerGas <= filled.maxFeePerGas <= most and filled.maxFeePerGas > 0
     got = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
@@ -229,22 +229,20 @@ def fees_are_limited(case: Received) -> Finding:
 )  # fmt: skip
 def gas_is_reasonable(case: Received) -> Finding:
     """The gas limit is between a bare transfer and what no call of the table needs."""
-    gas = case.request.transaction.gas if case.request.transaction else 0
+    gas = case.request.filled.gas
     return Finding(GAS_AT_LEAST <= gas <= GAS_AT_MOST, gas, f"{GAS_AT_LEAST} to {GAS_AT_MOST}")
 
 
 @check("TX-NONCE", RECEIVED, "an impossible account nonce", "A transaction that never executes.", REBUILD)
 def nonce_is_reasonable(case: Received) -> Finding:
     """The account nonce is one that an account can have."""
-    nonce = case.request.transaction.nonce if case.request.transaction else -1
+    nonce = case.request.filled.nonce
     return Finding(0 <= nonce < NONCE_AT_MOST, nonce, "a count of transactions")
 
 
 def complete(case: CallCase) -> CallCase:
     """Return a transaction that no check refused with its digest, 32 bytes (EIP-1559)."""
-    if case.request.transaction is None:
-        return case
-    return case._replace(digest=signing_hash(case.request.payload, case.request.transaction))
+    return case._replace(digest=signing_hash(case.request.payload, case.request.filled))
 
 
 CHECKS = (

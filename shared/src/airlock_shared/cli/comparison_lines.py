@@ -8,7 +8,13 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from airlock_shared.cli.document_lines import fingerprint_lines
-from airlock_shared.documents.ledger_metadata import filter_words
+from airlock_shared.documents.ledger_metadata import (
+    AMOUNT_FORMAT,
+    DATETIME_FORMAT,
+    TOKEN_FORMAT,
+    FieldFilter,
+    MessageFilters,
+)
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.model import EITHER, Exact, Plan, Step
@@ -18,6 +24,7 @@ from airlock_shared.text.words import grouped
 from airlock_shared.units import CODE, utc_text
 from airlock_shared.venue.profile_words import profile_words
 from airlock_shared.venue.referral_code import code_flags, code_rows
+from airlock_shared.venue.structs import leaves_of, types_of
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
@@ -39,7 +46,7 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
         yield f"contract {safe(name)}: {checksum_address(address)}"
     if deployment.token is not None:
         yield "a Ledger is told of USDC by a record that Ledger has signed; the device judges the signature"
-    for of, lines in (("signed", profile_words(deployment.signed)), ("Ledger", filter_words(deployment))):
+    for of, lines in (("signed", profile_words(deployment.signed)), ("Ledger", _filter_words(deployment))):
         for line in lines:
             yield from hanging(safe(f"{of}: {line}", limit=4000))
     for name, enum in sorted(deployment.enums.items()):
@@ -139,3 +146,39 @@ def code_lines(code: bytes, margin: str) -> Iterator[str]:
     warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
     for row in (*code_rows(code), *warnings):
         yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
+
+
+# ---- message filters ---------------------------------------------------------------------------------------------
+# What a Ledger shows of a message that has filters, in the words that people pin them by: a label stands beside the
+# member's own name, never alone.
+
+
+_NOT_SHOWN = "NOT SHOWN by the Ledger"
+
+
+def _filter_words(deployment: Deployment) -> Iterator[str]:
+    """Yield in words, for the people who pin it, what a Ledger shows of each message that has filters, and what not."""
+    structs = deployment.structs
+    for name, filters in deployment.filters.items():
+        yield f"{name}: shown by message filters that Ledger has signed; the device judges the signatures"
+        yield f'{name}: the contract {checksum_address(filters.contract)} is called "{filters.label}"'
+        shown = {each.path: each for each in filters.fields}
+        for path, _ in leaves_of(types_of(structs[name]), name):
+            yield f"{name}: member {path} is {_shown_as(shown[path], filters) if path in shown else _NOT_SHOWN}"
+        yield f"{name}: the domain is {_NOT_SHOWN}, but for the network's name; {_MUST_BE_OFF}"
+
+
+_MUST_BE_OFF = "Raw messages must be off for it"
+"""The setting with which the app heeds filters. With it on, it shows every member as without them."""
+
+
+def _shown_as(each: FieldFilter, filters: MessageFilters) -> str:
+    """Return in words how a Ledger shows a member that has a filter."""
+    if each.format == TOKEN_FORMAT:
+        return f"{_NOT_SHOWN} itself: its ticker stands beside the amount, or ??? for a token that it is not told of"
+    if each.format == AMOUNT_FORMAT:
+        token = next(
+            (other.path for other in filters.fields if other.format == TOKEN_FORMAT and other.token == each.token), ""
+        )
+        return f'shown as "{each.label}", an amount of the token {token or "that is the contract"}'
+    return f'shown as "{each.label}", {"a date and time in UTC" if each.format == DATETIME_FORMAT else "raw"}'

@@ -95,8 +95,7 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
         Example:
           PROGRAM plan check plan.toml
         """
-        from airlock_shared.checks.authorization import plan_faults
-        from airlock_shared.checks.foreseen import foreseen_anywhere
+        from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
         from airlock_shared.plan.mistakes import find_mistakes
 
         def faults(plan: Plan) -> list[PlanError]:
@@ -104,7 +103,7 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
             if found is None:
                 say(f"{plan.deployment} is not a deployment of this machine: what it decides is not compared.")
                 found = list(foreseen_anywhere(plan, time.time_ns() // 1_000_000))
-            return [*plan_faults(plan), *found]
+            return [*authorization_faults(plan), *found]
 
         data = read_input(file, max_bytes=MAX_PLAN_BYTES)
         mistakes = find_mistakes(data, faults)

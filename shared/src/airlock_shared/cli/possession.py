@@ -11,6 +11,7 @@ import click
 from airlock_shared.ceremony.seals import (
     Proof,
     check_claim,
+    check_possession,
     choose_step,
     parse_proofs,
     read_seal,
@@ -19,13 +20,7 @@ from airlock_shared.ceremony.seals import (
 from airlock_shared.cli.terminal import INPUT, PATH_TYPE, json_option, plan_option, say, say_all, show, show_json
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.delegate_proofs import (
-    Challenge,
-    challenge_of,
-    check_possession,
-    is_waived,
-    registrations,
-)
+from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import safe

@@ -26,8 +26,18 @@ from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC
 from airlock_shared.venue.calls import Calls
 from airlock_shared.venue.profile import venue_at
 from airlock_shared.venue.services import SERVICES
-from airlock_shared.venue.structs import Intent
-from airlock_shared.wire.members import HEX_32, NAME, format_of, other_format, read_list, read_matching, read_members
+from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent
+from airlock_shared.wire.members import (
+    A_NAME,
+    HEX_32,
+    Form,
+    format_of,
+    other_format,
+    read_list,
+    read_matching,
+    read_members,
+    read_some,
+)
 from airlock_shared.wire.strict_json import fingerprint, parse_json, refuse_floats, to_json
 
 DEPLOYMENT_FORMAT = "airlock/deployment@1"
@@ -35,8 +45,10 @@ _MAX_BYTES = 4 << 20
 MAX_PAIRS = 10_000
 MAX_INTEGER = 2**53 - 1  # the largest that every JSON reader holds exactly
 
-_URL = re.compile(r"(?i:https?)://[\x21-\x7e]{1,300}", re.ASCII)
+_URL = Form(re.compile(r"(?i:https?)://[\x21-\x7e]{1,300}", re.ASCII), "an http address")
 _LABEL = re.compile(r"[\x20-\x7e]{1,64}", re.ASCII)
+_TEXTS = {"name": A_NAME, "meta_sha256": Form(HEX_32, "a SHA-256 in hex"), "fetched_at": Form(_LABEL, "a time")}
+_PRINTABLE = Form(_LABEL, "a printable name")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _URL_NAMES = tuple(service.url_key for service in SERVICES.values())
 SCALES = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
@@ -53,6 +65,11 @@ class Domain(NamedTuple):
     version: str
     chain_id: int
     contract: bytes
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The domain's canonical values, by their names in EIP-712."""
+        return dict(zip(dict(DOMAIN_MEMBERS), self, strict=True))
 
 
 class Pair(NamedTuple):
@@ -175,17 +192,16 @@ def read_deployment(value: Any) -> Deployment:
         },
         {"device_metadata": dict, "test_network": str},
     )  # fmt: skip
-    if "test_network" in value:
-        named = read_matching(value["test_network"], "test_network", NAME, "a name in lower case")
-        if value["rehearsal"]:
-            raise _contradiction("test_network", "a rehearsal is no test network", named, "one of the two")
+    read_some(value, "", _TEXTS | ({"test_network": A_NAME} if "test_network" in value else {}))
+    if value["rehearsal"] and "test_network" in value:
+        named = value["test_network"]
+        raise _contradiction("test_network", "a rehearsal is no test network", named, "one of the two")
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
     contracts = {name: _read_contract(name, text) for name, text in value["contracts"].items()}
     _check_domains(domains, value["chain_id"], contracts)
     _check_units(value["units"])
-    for name, url in read_members(value["base_urls"], "base_urls", {}, dict.fromkeys(_URL_NAMES, str)).items():
-        read_matching(url, f"base_urls.{name}", _URL, "an http address")
+    read_members(value["base_urls"], "base_urls", {}, dict.fromkeys(_URL_NAMES, _URL))
     read_members(
         value["defaults"],
         "defaults",
@@ -195,7 +211,7 @@ def read_deployment(value: Any) -> Deployment:
     token, filters = _device_metadata(value, contracts)
     signed = to_json(value["signed"]).decode()
     deployment = Deployment(
-        name=read_matching(value["name"], "name", NAME, "a name in lower case"),
+        name=value["name"],
         rehearsal=value["rehearsal"],
         test_network=value.get("test_network", ""),
         chain_id=value["chain_id"],
@@ -205,8 +221,8 @@ def read_deployment(value: Any) -> Deployment:
         pairs=_read_pairs(value["pairs"]),
         base_urls=value["base_urls"],
         intent_deadline_ms=value["defaults"]["intentDeadlineMs"],
-        meta_sha256=read_matching(value["meta_sha256"], "meta_sha256", HEX_32, "a SHA-256 in hex"),
-        fetched_at=read_matching(value["fetched_at"], "fetched_at", _LABEL, "a time"),
+        meta_sha256=value["meta_sha256"],
+        fetched_at=value["fetched_at"],
         fingerprint=fingerprint(value),
         document=value,
         signed=signed,
@@ -219,8 +235,7 @@ def read_deployment(value: Any) -> Deployment:
 
 
 def _read_domain(value: Any, where: str) -> Domain:
-    read_members(value, where, {"name": str, "version": str, "chainId": int, "verifyingContract": str})
-    read_matching(value["name"], f"{where}.name", _LABEL, "a printable name")
+    read_members(value, where, {"name": _PRINTABLE, "version": str, "chainId": int, "verifyingContract": str})
     contract = _address(value["verifyingContract"], f"{where}.verifyingContract")
     return Domain(value["name"], value["version"], value["chainId"], contract)
 
@@ -258,9 +273,8 @@ def _check_units(units: dict[str, Any]) -> None:
 
 
 def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do="ask the venue, and fetch it again")
-    error.where = where
-    return error
+    do = "ask the venue, and fetch it again"
+    return DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do=do, where=where)
 
 
 def _device_metadata(
@@ -301,8 +315,7 @@ def _read_pairs(value: Any) -> dict[int, Pair]:
     pairs = {}
     for position, entry in enumerate(read_list(value, "pairs", MAX_PAIRS)):
         where = f"pairs[{position}]"
-        read_members(entry, where, {"index": int, "name": str}, {"pnl": bool})
-        read_matching(entry["name"], f"{where}.name", _LABEL, "a printable name")
+        read_members(entry, where, {"index": int, "name": _PRINTABLE}, {"pnl": bool})
         if not 0 <= entry["index"] <= MAX_INTEGER:
             expected = f"0 to {MAX_INTEGER}"
             raise DocumentError("DOC-FIELD", "not an index", got=str(entry["index"]), expected=expected).at(where)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
@@ -13,7 +13,7 @@ from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, atomic_kind
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.units import USDC
 from airlock_shared.venue.structs import DOMAIN_MEMBERS, Intent, leaves_of, types_of
-from airlock_shared.wire.members import read_list, read_matching, read_members
+from airlock_shared.wire.members import Form, Kinds, read_list, read_members
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment
@@ -50,13 +50,22 @@ AT_THE_CONTRACT = 255
 
 MAX_SETS, MAX_FIELDS, MAX_TOKENS = 64, 50, 5  # the last two are MAX_FILTERS and MAX_ASSETS of the app
 
-_CONTRACT = re.compile(r"0x[0-9a-f]{40}", re.ASCII)
-_SCHEMA = re.compile(r"[0-9a-f]{56}", re.ASCII)
+_SIGNED_LABEL = {
+    "label": Form(
+        re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII),
+        "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end",
+    ),
+    "signature": Form(re.compile(r"(?:[0-9a-f]{2}){8,72}", re.ASCII), "a signature in hex"),
+}
+_SET: Kinds = {
+    "chain_id": int,
+    "fields": list,
+    "contract": Form(re.compile(r"0x[0-9a-f]{40}", re.ASCII), "an address in lower case"),
+    "schema_hash": Form(re.compile(r"[0-9a-f]{56}", re.ASCII), "a SHA-224 in hex"),
+    **_SIGNED_LABEL,
+}
 _PATH = re.compile(r"[A-Za-z_]\w{0,63}(?:\.[A-Za-z_]\w{0,63}){0,15}", re.ASCII)
-_LABEL = re.compile(r"[!#-\[\]-~](?:[ !#-\[\]-~]{0,58}[!#-\[\]-~])?", re.ASCII)
-_LABEL_IS = "1 to 60 printable ASCII characters without quotation marks and backslashes, no space at an end"
-_SIGNATURE = re.compile(r"(?:[0-9a-f]{2}){8,72}", re.ASCII)
-_TEXTS = {"path": str, "label": str, "format": str, "signature": str}
+_FIELD: Kinds = {"path": Form(_PATH, "a member's path without lists"), "format": str, **_SIGNED_LABEL}
 
 
 class FieldFilter(NamedTuple):
@@ -90,21 +99,18 @@ def read_message_filters(value: Any) -> dict[str, MessageFilters]:
 
 
 def _read_set(struct: str, value: Any, where: str) -> MessageFilters:
-    texts = dict.fromkeys(("contract", "schema_hash", "label", "signature"), str)
-    read_members(value, where, {"chain_id": int, "fields": list, **texts})
-    contract = read_matching(value["contract"], f"{where}.contract", _CONTRACT, "an address in lower case")
-    schema = read_matching(value["schema_hash"], f"{where}.schema_hash", _SCHEMA, "a SHA-224 in hex")
-    label, signature = _signed_label(value, where)
+    read_members(value, where, _SET)
+    signature = _signature(value, where)
     entries = read_list(value["fields"], f"{where}.fields", MAX_FIELDS)
     fields = tuple(_read_field(entry, f"{where}.fields[{number}]") for number, entry in enumerate(entries))
     _check_paths(fields, where)
-    return MessageFilters(struct, value["chain_id"], bytes.fromhex(contract[2:]), schema, label, signature, fields)
+    contract = bytes.fromhex(value["contract"][2:])
+    return MessageFilters(struct, value["chain_id"], contract, value["schema_hash"], value["label"], signature, fields)
 
 
 def _read_field(value: Any, where: str) -> FieldFilter:
     placed = type(value) is dict and value.get("format") in (AMOUNT_FORMAT, TOKEN_FORMAT)
-    read_members(value, where, {**_TEXTS, "token": int} if placed else _TEXTS)
-    read_matching(value["path"], f"{where}.path", _PATH, "a member's path without lists")
+    read_members(value, where, {**_FIELD, "token": int} if placed else _FIELD)
     if value["format"] not in FORMATS:
         raise _wrong(f"{where}.format", "a format that Airlock does not know", value["format"][:80], ", ".join(FORMATS))
     place = value.get("token")
@@ -112,16 +118,14 @@ def _read_field(value: Any, where: str) -> FieldFilter:
         raise _wrong(
             f"{where}.token", "no place of a token", str(place)[:80], f"0 to {MAX_TOKENS - 1}, or 255 of an amount"
         )
-    label, signature = _signed_label(value, where)
-    return FieldFilter(value["path"], label, value["format"], place, signature)
+    return FieldFilter(value["path"], value["label"], value["format"], place, _signature(value, where))
 
 
-def _signed_label(value: Any, where: str) -> tuple[str, bytes]:
-    label = read_matching(value["label"], f"{where}.label", _LABEL, _LABEL_IS)
-    signature = bytes.fromhex(read_matching(value["signature"], f"{where}.signature", _SIGNATURE, "a signature in hex"))
+def _signature(value: Any, where: str) -> bytes:
+    signature = bytes.fromhex(value["signature"])
     if not is_signature(signature):
         raise _wrong(f"{where}.signature", "not a DER signature", value["signature"][:48], "two integers in a sequence")
-    return label, signature
+    return signature
 
 
 def _check_paths(fields: tuple[FieldFilter, ...], where: str) -> None:
@@ -140,9 +144,8 @@ def _check_paths(fields: tuple[FieldFilter, ...], where: str) -> None:
 
 
 def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError("DOC-FIELD", what, got=got, expected=expected, do="take the file as Ledger publishes it")
-    error.where = where
-    return error
+    do = "take the file as Ledger publishes it"
+    return DocumentError("DOC-FIELD", what, got=got, expected=expected, do=do, where=where)
 
 
 # ---- token metadata -------------------------------------------------------------------------------------------------
@@ -155,7 +158,9 @@ def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
 _MAX_BYTES = 255  # of a command to the device
 _MAX_TICKER = 50  # MAX_TICKER_LEN of the device's SDK, less its end
 _FIXED = 20 + 4 + 4
-_HEX = re.compile(rf"0x(?:[0-9a-f]{{2}}){{1,{_MAX_BYTES}}}", re.ASCII)
+_RECORD = Form(
+    re.compile(rf"0x(?:[0-9a-f]{{2}}){{1,{_MAX_BYTES}}}", re.ASCII), f"a record of at most {_MAX_BYTES} bytes in hex"
+)
 _TICKER = re.compile(rb"[!-~]{1,50}")
 
 
@@ -188,23 +193,21 @@ def read_pinned_token(value: Any, chain_id: int, contract: bytes | None) -> Toke
     device would show amounts.
     """
     where = "device_metadata.usdc"
-    text = read_members(value, "device_metadata", {"usdc": str})["usdc"]
-    read_matching(text, where, _HEX, f"a record of at most {_MAX_BYTES} bytes in hex")
+    text = read_members(value, "device_metadata", {"usdc": _RECORD})["usdc"]
     try:
         token = read_token_metadata(bytes.fromhex(text[2:]))
     except DocumentError as error:
         error.where = where
         raise
     if (token.ticker, token.decimals, token.address, token.chain_id) != (USDC.name, USDC.decimals, contract, chain_id):
-        other = DocumentError(
+        raise DocumentError(
             "DOC-DEPLOYMENT",
             "a record of another token than the pinned one",
             got=f"{token.ticker}, {token.decimals} decimals, {checksum_address(token.address)} on chain {token.chain_id}",
             expected=f"{USDC.name}, {USDC.decimals} decimals, {checksum_address(contract or bytes(20))} on chain {chain_id}",
             do="fetch it again with the record of this token",
+            where=where,
         )
-        other.where = where
-        raise other
     return token
 
 
@@ -222,9 +225,6 @@ def _no_record(record: bytes) -> DocumentError:
 # A deployment's message filters beside the structs that they are for, and in the words that people pin them by.
 # What a Ledger shows of a message then is Ledger's statement: a label stands here beside the member's own name, never
 # alone.
-
-
-_NOT_SHOWN = "NOT SHOWN by the Ledger"
 
 
 def schema_hash(intent: Intent) -> str:
@@ -278,37 +278,6 @@ def _require_shown(where: str, each: FieldFilter, leaves: Mapping[str, str]) -> 
         raise _other(f"{where}.{each.path}", f"not shown as {each.format}", leaves[each.path], wanted)
 
 
-def filter_words(deployment: Deployment) -> Iterator[str]:
-    """Yield in words, for the people who pin it, what a Ledger shows of each message that has filters, and what not."""
-    structs = deployment.structs
-    for name, filters in deployment.filters.items():
-        yield f"{name}: shown by message filters that Ledger has signed; the device judges the signatures"
-        yield f'{name}: the contract {checksum_address(filters.contract)} is called "{filters.label}"'
-        shown = {each.path: each for each in filters.fields}
-        for path, _ in leaves_of(types_of(structs[name]), name):
-            yield f"{name}: member {path} is {shown_as(shown[path], filters) if path in shown else _NOT_SHOWN}"
-        yield f"{name}: the domain is {_NOT_SHOWN}, but for the network's name; {MUST_BE_OFF}"
-
-
-MUST_BE_OFF = "Raw messages must be off for it"
-"""The setting with which the app heeds filters. With it on, it shows every member as without them."""
-
-
-def shown_as(each: FieldFilter, filters: MessageFilters) -> str:
-    """Return in words how a Ledger shows a member that has a filter."""
-    if each.format == TOKEN_FORMAT:
-        return f"{_NOT_SHOWN} itself: its ticker stands beside the amount, or ??? for a token that it is not told of"
-    if each.format == AMOUNT_FORMAT:
-        token = next(
-            (other.path for other in filters.fields if other.format == TOKEN_FORMAT and other.token == each.token), ""
-        )
-        return f'shown as "{each.label}", an amount of the token {token or "that is the contract"}'
-    return f'shown as "{each.label}", {"a date and time in UTC" if each.format == DATETIME_FORMAT else "raw"}'
-
-
 def _other(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError(
-        "DOC-DEPLOYMENT", what, got=got, expected=expected, do="fetch it again with the right filters"
-    )
-    error.where = where
-    return error
+    do = "fetch it again with the right filters"
+    return DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do=do, where=where)

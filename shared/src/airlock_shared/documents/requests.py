@@ -12,14 +12,18 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import DocumentError
 from airlock_shared.ethereum.transactions import Transaction
 from airlock_shared.venue.services import AUTHORIZATION
 from airlock_shared.wire.members import (
+    A_FINGERPRINT,
+    A_NAME,
     DERIVATION_PATH,
     ENTITY_ID,
     HEX_32,
     NAME,
+    STEP_ID,
+    Form,
+    Kinds,
     read_list,
     read_matching,
     read_members,
@@ -31,18 +35,26 @@ REQUESTS_FORMAT = "airlock/requests@1"
 _LIST = "requests"
 _ENDPOINT = re.compile(r"/[\x21-\x7e]{1,200}", re.ASCII)
 
-_HEADER = {
-    "count": int, "ceremony": str, "plan": str, "deployment": str, "deployment_name": str, "rehearsal": bool,
-    "transcript_head": str, "created_ms": int,
+_HEADER: Kinds = {
+    "count": int, "ceremony": A_NAME, "plan": A_FINGERPRINT, "deployment": A_FINGERPRINT, "deployment_name": A_NAME,
+    "rehearsal": bool, "transcript_head": A_FINGERPRINT, "created_ms": int,
 }  # fmt: skip
-_OPTIONAL = {"signer": str, "signing_heads": dict}
+_OPTIONAL: Kinds = {"signer": Form(NAME, "a signer's name in the plan"), "signing_heads": dict}
 MACHINES_AT_MOST = 64
-_ITEM = {"step": str, "action": str, "endpoint": str, "fields": dict, "payload": dict, "route": dict, "signer": dict}
+_ITEM: Kinds = {
+    "step": STEP_ID, "action": str, "endpoint": Form(_ENDPOINT, "a path"), "fields": dict, "payload": dict, "route": dict,
+    "signer": dict,
+}  # fmt: skip
+_ROUTE: Kinds = {"order_type": int, "reason": str, "replaces": Form(ENTITY_ID, "the id of a stored trigger")}
+_SIGNER: Kinds = {"address": str, "path": Form(DERIVATION_PATH, "a derivation path")}
+_DELEGATION = {"isEnabled": bool, "expiry": int}
+_MAY = {"canSignIntents": bool, "canDelegatedAction": bool}
 _PAYLOAD = {
     "intent": str, "signerRule": str, "domain": dict, "primaryType": str, "types": dict, "message": dict, "digest": str,
     "encodedIntent": str,
 }  # fmt: skip
 _AUTHORIZATION = {"chainId": int, "address": str, "nonce": int}
+_TRANSACTION = dict.fromkeys(Transaction._fields, int)
 _UNSIGNED = {"to": str, "from": str, "data": str, "value": str, "chainId": int}
 """The members of an unsigned transaction that decide; ``TX-KEYS`` refuses any that it does not know."""
 
@@ -90,6 +102,13 @@ class Request(NamedTuple):
     transaction: Transaction | None = None
     replaces: str = ""
 
+    @property
+    def filled(self) -> Transaction:
+        """What was filled in of a transaction; nobody asks it of an item that is none. Raises ``ValueError``."""
+        if self.transaction is None:
+            raise ValueError("not a transaction")
+        return self.transaction
+
     def as_json(self) -> dict[str, Any]:
         """Return the item as the document holds it."""
         item: dict[str, Any] = {
@@ -115,65 +134,36 @@ class Request(NamedTuple):
 def _read_header(value: Any) -> Header:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
     read_members(value, "header", _HEADER, _OPTIONAL)
-    read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
-    read_matching(value["deployment_name"], "header.deployment_name", NAME, "a name in lower case")
-    if "signer" in value:
-        read_matching(value["signer"], "header.signer", NAME, "a signer's name in the plan")
-    for name in ("plan", "deployment", "transcript_head"):
-        read_matching(value[name], f"header.{name}", HEX_32, "a fingerprint in hex")
-    _read_signing_heads(value.get("signing_heads", {}))
-    return Header(**{name: member for name, member in value.items() if name != "count"})
-
-
-def _read_signing_heads(heads: dict[str, Any]) -> None:
+    heads = value.get("signing_heads", {})
     read_list(list(heads), "header.signing_heads", MACHINES_AT_MOST)
     for machine, head in heads.items():
         read_matching(machine, "header.signing_heads", HEX_32, "a machine's id in hex")
         read_matching(head, f"header.signing_heads.{machine}", HEX_32, "a head in hex")
+    return Header(**{name: member for name, member in value.items() if name != "count"})
 
 
 def read_request(value: Any, where: str = "item") -> Request:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
-    try:
-        return _read_item(value)
-    except DocumentError as error:
-        raise error.at(where) from None
-
-
-def _read_item(value: Any) -> Request:
-    read_members(value, "", _ITEM, {"delegation": dict, "transaction": dict})
-    read_matching(value["step"], "step", NAME, "a step's id")
-    read_matching(value["endpoint"], "endpoint", _ENDPOINT, "a path")
-    transaction = _read_transaction(value["transaction"]) if "transaction" in value else None
+    read_members(value, where, _ITEM, {"delegation": dict, "transaction": dict})
+    payload, transaction = value["payload"], None
+    if "transaction" in value:
+        transaction = Transaction(**read_members(value["transaction"], f"{where}.transaction", _TRANSACTION))
     if value["action"] == AUTHORIZATION:
-        read_members(value["payload"], "payload", _AUTHORIZATION)
+        read_members(payload, f"{where}.payload", _AUTHORIZATION)
     elif transaction is None:
-        read_members(value["payload"], "payload", _PAYLOAD, {"meta": dict})
+        read_members(payload, f"{where}.payload", _PAYLOAD, {"meta": dict})
     else:
-        read_some(value["payload"], "payload", _UNSIGNED)
-    read_members(value["fields"], "fields", dict.fromkeys(value["fields"], str))
-    route = read_members(value["route"], "route", {"to": str}, {"order_type": int, "reason": str, "replaces": str})
-    if "replaces" in route:
-        read_matching(route["replaces"], "route.replaces", ENTITY_ID, "the id of a stored trigger")
-    signer = read_members(value["signer"], "signer", {"address": str, "path": str})
+        read_some(payload, f"{where}.payload", _UNSIGNED)
+    read_members(value["fields"], f"{where}.fields", dict.fromkeys(value["fields"], str))
+    route = read_members(value["route"], f"{where}.route", {"to": str}, _ROUTE)
+    signer = read_members(value["signer"], f"{where}.signer", _SIGNER)
     if delegation := value.get("delegation"):
-        read_members(
-            delegation,
-            "delegation",
-            {"isEnabled": bool, "expiry": int},
-            {"canSignIntents": bool, "canDelegatedAction": bool},
-        )
+        read_members(delegation, f"{where}.delegation", _DELEGATION, _MAY)
     return Request(
-        value["step"], value["action"], value["endpoint"], value["fields"], value["payload"], route["to"],
-        route.get("order_type"), route.get("reason", ""), signer["address"],
-        read_matching(signer["path"], "signer.path", DERIVATION_PATH, "a derivation path"), delegation,
-        transaction, route.get("replaces", ""),
+        value["step"], value["action"], value["endpoint"], value["fields"], payload, route["to"],
+        route.get("order_type"), route.get("reason", ""), signer["address"], signer["path"], delegation, transaction,
+        route.get("replaces", ""),
     )  # fmt: skip
-
-
-def _read_transaction(value: Any) -> Transaction:
-    read_members(value, "transaction", dict.fromkeys(Transaction._fields, int))
-    return Transaction(**value)
 
 
 def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:

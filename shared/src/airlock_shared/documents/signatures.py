@@ -8,21 +8,25 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.wire.members import HEX_32, NAME, read_matching, read_members
+from airlock_shared.errors import Refusal
+from airlock_shared.wire.members import A_FINGERPRINT, A_NAME, STEP_ID, Form, Kinds, read_members
 from airlock_shared.wire.strict_json import read_batch, to_json
 
 SIGNATURES_FORMAT = "airlock/signatures@1"
 _LIST = "signatures"
 
-_HEADER = {
-    "count": int, "ceremony": str, "requests": str, "rehearsal": bool, "transcript_head": str, "created_ms": int,
+_HEADER: Kinds = {
+    "count": int, "ceremony": A_NAME, "requests": A_FINGERPRINT, "rehearsal": bool, "transcript_head": A_FINGERPRINT,
+    "created_ms": int,
 }  # fmt: skip
-_SIGNED = dict.fromkeys(("step", "result", "digest", "signature", "signer", "shown", "app"), str)
-_NOT_SIGNED = dict.fromkeys(("step", "result", "why"), str)
-_DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
-_SIGNATURE = re.compile(r"0x(?:[0-9a-f]{2}){1,130}", re.ASCII)
-_RESULT = re.compile("signed|refused|declined")
+_RESULT = Form(re.compile("signed|refused|declined"), "a known result")
+_NOT_SIGNED: Kinds = {"step": STEP_ID, "result": _RESULT, "why": str}
+_SIGNED: Kinds = {
+    "step": STEP_ID, "result": _RESULT,
+    "digest": Form(re.compile(r"0x[0-9a-f]{64}", re.ASCII), "32 bytes in hex"),
+    "signature": Form(re.compile(r"0x(?:[0-9a-f]{2}){1,130}", re.ASCII), "bytes in hex"),
+    "signer": str, "shown": str, "app": str,
+}  # fmt: skip
 
 
 class SignaturesHeader(NamedTuple):
@@ -68,30 +72,14 @@ class Answer(NamedTuple):
 
 def read_header(value: Any) -> SignaturesHeader:
     """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, "header", _HEADER, {"machine": str})
-    read_matching(value["ceremony"], "header.ceremony", NAME, "a name in lower case")
-    for name in ("requests", "transcript_head", *(["machine"] if "machine" in value else [])):
-        read_matching(value[name], f"header.{name}", HEX_32, "a fingerprint in hex")
+    read_members(value, "header", _HEADER, {"machine": A_FINGERPRINT})
     return SignaturesHeader(**{name: member for name, member in value.items() if name != "count"})
 
 
 def read_signature(value: Any, where: str = "item") -> Answer:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
-    try:
-        return _read_item(value)
-    except DocumentError as error:
-        raise error.at(where) from None
-
-
-def _read_item(value: Any) -> Answer:
     signed = type(value) is dict and value.get("result") == "signed"
-    read_members(value, "", _SIGNED if signed else _NOT_SIGNED)
-    read_matching(value["step"], "step", NAME, "a step's id")
-    read_matching(value["result"], "result", _RESULT, "a known result")
-    if signed:
-        read_matching(value["digest"], "digest", _DIGEST, "32 bytes in hex")
-        read_matching(value["signature"], "signature", _SIGNATURE, "bytes in hex")
-    return Answer(**value)
+    return Answer(**read_members(value, where, _SIGNED if signed else _NOT_SIGNED))
 
 
 def parse_signatures(data: bytes) -> tuple[SignaturesHeader, list[Answer], str]:

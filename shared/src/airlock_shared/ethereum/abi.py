@@ -84,14 +84,12 @@ def type_of(name: str) -> AbiType:
         return AbiType(name, "array", length, (element,), dynamic, 32 if dynamic else element.head_size * (length or 0))
     if name.startswith("(") and name.endswith(")"):
         if max(accumulate((c == "(") - (c == ")") for c in name)) > MAX_NESTING:
-            message = f"tuples nested more than {MAX_NESTING} deep"
-            raise ValueError(message)
+            raise ValueError(f"tuples nested more than {MAX_NESTING} deep")
         parts = tuple(map(type_of, split_tuple(name)))
         dynamic = any(part.dynamic for part in parts)
         return AbiType(name, "tuple", None, parts, dynamic, 32 if dynamic else sum(part.head_size for part in parts))
     if (found := atomic_kind(name)) is None:
-        message = f"not an ABI type: {name!r}"
-        raise ValueError(message)
+        raise ValueError(f"not an ABI type: {name!r}")
     return AbiType(name, *found, (), found[0] in ("bytes", "string"), 32)
 
 
@@ -138,8 +136,7 @@ def _encode(of: AbiType, value: Any) -> bytes:
 def _require(fits: bool, name: str, value: Any) -> None:
     """Raise ``ValueError`` for a value that its type cannot hold."""
     if not fits:
-        message = f"{name} cannot hold {value!r:.80}"
-        raise ValueError(message)
+        raise ValueError(f"{name} cannot hold {value!r:.80}")
 
 
 def _encode_parts(parts: Sequence[AbiType], values: Sequence[Any]) -> bytes:

@@ -7,7 +7,8 @@ checksums, ``"5_000"``); here the document, its types, its domain and each value
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
@@ -40,13 +41,11 @@ class Member(NamedTuple):
     type: str
 
 
-class _Codec(NamedTuple):
-    """How a type is read from JSON into its canonical value, and how that value becomes its 32-byte word."""
-
-    read: Callable[[MessageValue], MessageValue]
-    word: Callable[[MessageValue], bytes]
+Structs = Mapping[str, tuple[Member, ...]]
+"""Struct types by their names."""
 
 
+@cache
 def atomic_kind(type_name: str) -> tuple[str, int] | None:
     """Return ``(kind, bits or bytes)`` of an atomic type, or None when the name is not one.
 
@@ -69,6 +68,7 @@ def integer_range(kind: str, bits: int | None) -> tuple[int, int]:
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "int" else (0, (1 << bits) - 1)
 
 
+@cache
 def split_array(type_name: str) -> tuple[str, int | None] | None:
     """Return ``(element type, fixed length or None)`` of an array type, or None when it is not an array."""
     match = _ARRAY.fullmatch(type_name)
@@ -77,17 +77,23 @@ def split_array(type_name: str) -> tuple[str, int | None] | None:
     return match[1], int(match[2]) if match[2] else None
 
 
-class Definitions:
-    """The struct types of one typed-data document, read strictly, with a compiled codec per struct."""
+def reached(structs: Structs, name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the structs that a struct holds, itself only when it is within itself."""
+    for member in structs[name]:
+        if (base := member.type.partition("[")[0]) in structs and base not in seen:
+            seen = reached(structs, base, seen | {base})
+    return seen
 
-    def __init__(self, structs: Mapping[str, tuple[Member, ...]]) -> None:
+
+class Definitions:
+    """The struct types of one typed-data document, read strictly: they read a message's values, and hash them."""
+
+    def __init__(self, structs: Structs) -> None:
         self.structs = structs
-        self._codecs: dict[str, _Codec] = {}
         for name, members in structs.items():
             for member in members:
                 self._require_defined(member.type, f"{name}.{member.name}")
-        for name in structs:
-            self._codecs[name] = self._struct_codec(name)
+        self.type_hashes = {name: keccak256(self.encode_type(name).encode()) for name in structs}
 
     def _require_defined(self, type_name: str, where: str) -> None:
         depth = 0
@@ -105,84 +111,82 @@ class Definitions:
 
     def encode_type(self, primary: str) -> str:
         """Return EIP-712's ``encodeType``: the primary struct, then every referenced struct sorted by name."""
-        seen: set[str] = set()
-        pending = [primary]
-        while pending:
-            name = pending.pop()
-            if name in seen:
-                continue
-            seen.add(name)
-            pending += [base for m in self.structs[name] if (base := m.type.split("[")[0]) in self.structs]
-        ordered = [primary, *sorted(seen - {primary})]
+        ordered = [primary, *sorted(reached(self.structs, primary) - {primary})]
         return "".join(f"{n}({','.join(f'{m.type} {m.name}' for m in self.structs[n])})" for n in ordered)
-
-    def type_hash(self, primary: str) -> bytes:
-        """Return the 32-byte keccak-256 of ``encodeType``."""
-        return keccak256(self.encode_type(primary).encode())
 
     def read(self, struct: str, value: MessageValue) -> dict[str, MessageValue]:
         """Read a struct's JSON value into canonical values.
 
         Raises ``Refusal`` with an id of the ``MSG`` family and the place in the message.
         """
-        result: dict[str, MessageValue] = self._codecs[struct].read(value)
+        result: dict[str, MessageValue] = self._read(struct, value, ())
         return result
+
+    def _read(self, type_name: str, value: MessageValue, within: tuple[str, ...]) -> MessageValue:
+        """Return the canonical value of a member; ``within`` are the structs around it, the outermost first."""
+        if type_name in self.structs:
+            types = dict(self.structs[type_name])
+            _require_members(type_name, value, types)
+            if within.count(type_name) >= _MAX_DEPTH:
+                raise Refusal("MSG-STRUCT", f"structs nested more than {_MAX_DEPTH} deep")
+            inner = (*within, type_name)
+            return {name: self._read_at(name, kind, value[name], inner) for name, kind in types.items()}
+        if array := split_array(type_name):
+            _require_elements(value, array[1])
+            return [self._read_at(f"[{place}]", array[0], item, within) for place, item in enumerate(value)]
+        return _read_atomic(type_name, value)
+
+    def _read_at(self, place: str, type_name: str, value: MessageValue, within: tuple[str, ...]) -> MessageValue:
+        try:
+            return self._read(type_name, value, within)
+        except Refusal as refusal:
+            raise refusal.at(place) from None
 
     def hash_struct(self, struct: str, value: dict[str, MessageValue]) -> bytes:
         """Return EIP-712's ``hashStruct``, 32 bytes, of canonical values as :meth:`read` returns them."""
-        return self._codecs[struct].word(value)
+        return self._word(struct, value)
 
-    def _codec(self, type_name: str) -> _Codec:
-        if type_name in self.structs:  # looked up late, so that a struct may hold an array of itself
-            codecs = self._codecs
-            return _Codec(lambda v: codecs[type_name].read(v), lambda v: codecs[type_name].word(v))
+    def _word(self, type_name: str, value: MessageValue) -> bytes:
+        """Return the 32 bytes by which a canonical value stands in the hash of what holds it."""
+        if type_name in self.structs:
+            words = [self._word(member.type, value[member.name]) for member in self.structs[type_name]]
+            return keccak256(self.type_hashes[type_name] + b"".join(words))
         if array := split_array(type_name):
-            return _array_codec(self._codec(array[0]), array[1])
-        return _atomic_codec(type_name)
-
-    def _struct_codec(self, name: str) -> _Codec:
-        members = [(m.name, *self._codec(m.type)) for m in self.structs[name]]
-        names = [m.name for m in self.structs[name]]
-        type_hash = self.type_hash(name)
-        depth = 0
-
-        def read(value: MessageValue) -> dict[str, MessageValue]:
-            nonlocal depth
-            if type(value) is not dict:
-                raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {name}")
-            if list(value) != names and set(value) != set(names):
-                raise _wrong_members(name, set(value), set(names))
-            if depth >= _MAX_DEPTH:
-                raise Refusal("MSG-STRUCT", f"structs nested more than {_MAX_DEPTH} deep")
-            depth += 1
-            member_name = ""
-            try:
-                result = {}
-                for member_name, member_read, _ in members:
-                    result[member_name] = member_read(value[member_name])
-                return result
-            except Refusal as refusal:
-                raise refusal.at(member_name) from None
-            finally:
-                depth -= 1
-
-        def word(value: MessageValue) -> bytes:
-            return keccak256(type_hash + b"".join([member_word(value[n]) for n, _, member_word in members]))
-
-        return _Codec(read, word)
+            return keccak256(b"".join([self._word(array[0], item) for item in value]))
+        kind, _ = atomic_kind(type_name) or ("", 0)
+        if kind in ("string", "bytes"):
+            return keccak256(value.encode() if kind == "string" else value)
+        if kind in ("address", "bytesN"):
+            return bytes(value.rjust(32, b"\0") if kind == "address" else value.ljust(32, b"\0"))
+        return int(value).to_bytes(32, "big", signed=kind == "int")
 
 
-def _wrong_members(struct: str, got: set[str], expected: set[str]) -> Refusal:
-    extra, missing = sorted(got - expected), sorted(expected - got)
+def _require_members(struct: str, value: MessageValue, types: Mapping[str, str]) -> None:
+    """Refuse what is not an object with exactly a struct's members."""
+    if type(value) is not dict:
+        raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {struct}")
+    if value.keys() == types.keys():
+        return
+    extra, missing = sorted(value.keys() - types.keys()), sorted(types.keys() - value.keys())
     said = [f"has {brief(extra)} too many"] if extra else []
     said += [f"lacks {brief(missing)}"] if missing else []
-    return Refusal(
+    raise Refusal(
         "MSG-FIELDS",
         f"{struct} {' and '.join(said)}",
-        got=brief(sorted(got)),
-        expected=brief(sorted(expected)),
+        got=brief(sorted(value)),
+        expected=brief(sorted(types)),
         do="a field outside the type is not covered by the signature; ask who built this payload",
     )
+
+
+def _require_elements(value: MessageValue, length: int | None) -> None:
+    """Refuse what is not an array of this length, or of at most so many elements."""
+    if type(value) is not list:
+        raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
+    if length is not None and len(value) != length:
+        raise Refusal("MSG-ARRAY", "wrong number of elements", got=str(len(value)), expected=str(length))
+    if len(value) > MAX_ARRAY_LENGTH:
+        raise Refusal("MSG-ARRAY", "too many elements", got=str(len(value)), expected=f"<= {MAX_ARRAY_LENGTH}")
 
 
 def brief(value: MessageValue) -> str:
@@ -191,51 +195,31 @@ def brief(value: MessageValue) -> str:
     return text if len(text) <= 200 else text[:197] + "..."
 
 
-def _array_codec(element: _Codec, length: int | None) -> _Codec:
-    def read(value: MessageValue) -> list[MessageValue]:
-        if type(value) is not list:
-            raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
-        if length is not None and len(value) != length:
-            raise Refusal("MSG-ARRAY", "wrong number of elements", got=str(len(value)), expected=str(length))
-        if len(value) > MAX_ARRAY_LENGTH:
-            raise Refusal("MSG-ARRAY", "too many elements", got=str(len(value)), expected=f"<= {MAX_ARRAY_LENGTH}")
-        result = []
-        for position, item in enumerate(value):
-            try:
-                result.append(element.read(item))
-            except Refusal as refusal:
-                raise refusal.at(f"[{position}]") from None
-        return result
-
-    return _Codec(read, lambda value: keccak256(b"".join([element.word(item) for item in value])))
-
-
-def _atomic_codec(type_name: str) -> _Codec:
+def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
+    """Return the canonical value of an atomic type."""
     kind, size = atomic_kind(type_name) or ("", 0)
     if kind in ("uint", "int"):
-        return _integer_codec(type_name, kind, size)
-    if kind == "bytesN":
-        return _Codec(lambda v: _read_bytes(v, size), lambda v: v.ljust(32, b"\0"))
-    return {
-        "bool": _Codec(_read_bool, lambda v: v.to_bytes(32, "big")),
-        "address": _Codec(_read_address, lambda v: v.rjust(32, b"\0")),
-        "string": _Codec(_read_string, lambda v: keccak256(v.encode())),
-        "bytes": _Codec(lambda v: _read_bytes(v, None), keccak256),
-    }[kind]
+        return _read_number(type_name, value, *integer_range(kind, size))
+    if kind in ("bytes", "bytesN"):
+        return _read_bytes(value, size)
+    if kind == "bool":
+        if type(value) is not bool:
+            raise Refusal("MSG-BOOL", "not a boolean", got=brief(value), expected="true or false, without quotes")
+        return value
+    if kind == "address":
+        if type(value) is not str:
+            raise Refusal("MSG-ADDRESS", "not an address", got=brief(value), expected="0x and 40 hex digits")
+        return parse_address(value)
+    return _read_string(value)
 
 
-def _integer_codec(type_name: str, kind: str, bits: int) -> _Codec:
-    lowest, highest = integer_range(kind, bits)
-
-    def read(value: MessageValue) -> int:
-        number = read_integer(value)
-        if not lowest <= number <= highest:
-            raise Refusal(
-                "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"
-            )
-        return number
-
-    return _Codec(read, lambda v: v.to_bytes(32, "big", signed=kind == "int"))
+def _read_number(type_name: str, value: MessageValue, lowest: int, highest: int) -> int:
+    number = read_integer(value)
+    if not lowest <= number <= highest:
+        raise Refusal(
+            "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"
+        )
+    return number
 
 
 def read_integer(value: MessageValue) -> int:
@@ -256,18 +240,6 @@ def read_integer(value: MessageValue) -> int:
     )
 
 
-def _read_bool(value: MessageValue) -> bool:
-    if type(value) is not bool:
-        raise Refusal("MSG-BOOL", "not a boolean", got=brief(value), expected="true or false, without quotes")
-    return value
-
-
-def _read_address(value: MessageValue) -> bytes:
-    if type(value) is not str:
-        raise Refusal("MSG-ADDRESS", "not an address", got=brief(value), expected="0x and 40 hex digits")
-    return parse_address(value)
-
-
 def _read_string(value: MessageValue) -> str:
     if type(value) is not str:
         raise Refusal("MSG-STRING", "not a text", got=brief(value), expected="a JSON string")
@@ -278,9 +250,9 @@ def _read_string(value: MessageValue) -> str:
     return value
 
 
-def _read_bytes(value: MessageValue, size: int | None) -> bytes:
-    expected = "0x and an even number of hex digits" if size is None else f"0x and {2 * size} hex digits"
-    if type(value) is not str or not _HEX.fullmatch(value) or (size is not None and len(value) != 2 + 2 * size):
+def _read_bytes(value: MessageValue, size: int) -> bytes:
+    expected = f"0x and {2 * size} hex digits" if size else "0x and an even number of hex digits"
+    if type(value) is not str or not _HEX.fullmatch(value) or (size and len(value) != 2 + 2 * size):
         raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", got=brief(value), expected=expected)
     return bytes.fromhex(value[2:])
 
@@ -289,14 +261,6 @@ def _read_bytes(value: MessageValue, size: int | None) -> bytes:
 
 
 DOMAIN_TYPE = "EIP712Domain"
-DOMAIN_FIELDS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order
-    "name": "string",
-    "version": "string",
-    "chainId": "uint256",
-    "verifyingContract": "address",
-    "salt": "bytes32",
-}
-DOCUMENT_MEMBERS = ("types", "primaryType", "domain", "message")
 MAX_STRUCTS = 64
 MAX_MEMBERS = 128
 
@@ -306,9 +270,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,127}", re.ASCII)
 
 
 class TypedData(NamedTuple):
-    """Typed data whose every value has been read strictly; ``domain`` and ``message`` hold canonical values."""
+    """Typed data whose every value has been read strictly: canonical values of the domain and of the message.
 
-    structs: Mapping[str, tuple[Member, ...]]
+    ``structs`` holds ``EIP712Domain`` too, with the members that the domain has.
+    """
+
+    structs: Structs
     primary_type: str
     domain: dict[str, MessageValue]
     message: dict[str, MessageValue]
@@ -346,7 +313,7 @@ def read_types(types: MessageValue) -> Definitions:
     return Definitions(structs)
 
 
-def _is_alone(name: str, structs: Mapping[str, tuple[Member, ...]]) -> bool:
+def _is_alone(name: str, structs: Structs) -> bool:
     """Tell whether a struct holds no struct and is held by none: then nobody has to find a struct's name in a type's."""
     held = {struct: {member.type.split("[")[0] for member in members} for struct, members in structs.items()}
     return not held[name] & structs.keys() and not any(name in types for types in held.values())
@@ -366,87 +333,3 @@ def _read_members(struct: str, members: MessageValue) -> tuple[Member, ...]:
     if len({m.name for m in result}) != len(result):
         raise Refusal("TYPES-FORM", "two members have the same name", got=brief([m.name for m in result])).at(struct)
     return tuple(result)
-
-
-def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
-    """Read an EIP-712 JSON document and hash it.
-
-    ``document`` is the parsed JSON with exactly ``types``, ``primaryType``, ``domain`` and ``message``. ``EIP712Domain``
-    may be left out of ``types``; it is then the canonical fields that ``domain`` has.
-
-    Raises ``Refusal`` with an id of the families ``TYPES``, ``DOMAIN`` and ``MSG``.
-    """
-    if type(document) is not dict or set(document) != set(DOCUMENT_MEMBERS):
-        raise Refusal(
-            "TYPES-DOCUMENT",
-            "not an EIP-712 document",
-            got=brief(sorted(document)) if type(document) is dict else brief(document),
-            expected="exactly types, primaryType, domain and message",
-        )
-    primary_type = document["primaryType"]
-    definitions = _definitions_with_primary(document["types"], primary_type)
-    domain, domain_separator = read_domain(definitions, document["domain"])
-    try:
-        message = definitions.read(primary_type, document["message"])
-    except Refusal as refusal:
-        raise refusal.at("message") from None
-    struct_hash = definitions.hash_struct(primary_type, message)
-    digest = keccak256(b"\x19\x01" + domain_separator + struct_hash)
-    typed_data = TypedData(definitions.structs, primary_type, domain, message)
-    return typed_data, Hashes(domain_separator, struct_hash, digest)
-
-
-def _definitions_with_primary(types: MessageValue, primary_type: MessageValue) -> Definitions:
-    if type(primary_type) is not str or type(types) is not dict or primary_type not in types:
-        raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
-    if primary_type == DOMAIN_TYPE:
-        raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
-    return read_types(types)
-
-
-def read_domain(definitions: Definitions, domain: MessageValue) -> tuple[dict[str, MessageValue], bytes]:
-    """Return the domain's canonical values and its separator, 32 bytes.
-
-    Raises ``Refusal`` with an id of the ``DOMAIN`` family, or of ``MSG`` for a value.
-    """
-    if type(domain) is not dict or not domain:
-        raise Refusal(
-            "DOMAIN-EMPTY",
-            "the domain is empty, so the signature would be valid for any contract on any chain",
-            got=brief(domain),
-            expected="name, version, chainId and verifyingContract",
-        )
-    members = definitions.structs.get(DOMAIN_TYPE)
-    if members is None:
-        members = tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in domain)
-    _check_domain_members(members, domain)
-    domain_definitions = read_types({DOMAIN_TYPE: [m._asdict() for m in members]})
-    try:
-        values = domain_definitions.read(DOMAIN_TYPE, domain)
-    except Refusal as refusal:
-        raise refusal.at("domain") from None
-    return values, domain_definitions.hash_struct(DOMAIN_TYPE, values)
-
-
-def _check_domain_members(members: tuple[Member, ...], domain: dict[str, MessageValue]) -> None:
-    canonical = [Member(n, t) for n, t in DOMAIN_FIELDS.items()]
-    if not members:
-        raise Refusal(
-            "DOMAIN-EMPTY", "EIP712Domain has no fields", expected="name, version, chainId, verifyingContract"
-        )
-    if unknown := [m for m in members if m not in canonical]:
-        raise Refusal("DOMAIN-FIELDS", "EIP712Domain has a field that EIP-712 does not know", got=brief(unknown))
-    if sorted(members, key=canonical.index) != list(members):
-        raise Refusal(
-            "DOMAIN-ORDER",
-            "the fields of EIP712Domain are not in EIP-712's order",
-            got=brief([m.name for m in members]),
-            expected=brief([m.name for m in canonical if m in members]),
-        )
-    if set(domain) != {m.name for m in members}:
-        raise Refusal(
-            "DOMAIN-FIELDS",
-            "the domain's fields are not those of EIP712Domain",
-            got=brief(sorted(domain)),
-            expected=brief(sorted(m.name for m in members)),
-        )

@@ -41,8 +41,7 @@ def checksum_address(address: bytes) -> str:
     Raises ``ValueError`` when ``address`` is not 20 bytes long.
     """
     if len(address) != 20:
-        message = f"an address is 20 bytes, not {len(address)}"
-        raise ValueError(message)
+        raise ValueError(f"an address is 20 bytes, not {len(address)}")
     digits = address.hex()
     nibbles = keccak256(digits.encode()).hex()
     return "0x" + "".join(d.upper() if n >= "8" else d for d, n in zip(digits, nibbles, strict=False))

@@ -31,8 +31,7 @@ def encode_rlp(item: _Item) -> bytes:
         return _header(len(content), _LIST) + content
     if type(item) is int:  # a bool is no number here
         return encode_rlp(_shortest(item))
-    message = f"{type(item).__name__} has no RLP"
-    raise TypeError(message)
+    raise TypeError(f"{type(item).__name__} has no RLP")
 
 
 def _header(length: int, first: int) -> bytes:
@@ -44,13 +43,12 @@ def _header(length: int, first: int) -> bytes:
 
 def _shortest(number: int) -> bytes:
     if number < 0:
-        message = "a number below zero has no RLP"
-        raise ValueError(message)
+        raise ValueError("a number below zero has no RLP")
     return number.to_bytes((number.bit_length() + 7) // 8, "big")
 
 
 # ---- eip1559 --------------------------------------------------------------------------------------------------------
-# EIP-1559 transactions: the bytes that are signed, their hash, and the raw transaction with its signature.
+# EIP-1559 transactions: the bytes that are signed, and their hash. The raw transaction is made online.
 # The serialisation is our own; the libraries ``rlp`` and ``eth-account`` are the second opinion. Only type 2 is made:
 # no access list, no blobs, no authorisations. Source: EIP-1559, EIP-2718.
 
@@ -75,7 +73,8 @@ def value_wei(payload: dict[str, Any]) -> int | None:
     return int(text[2:] or "0", 16) if _WEI.fullmatch(text) else None
 
 
-def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
+def unsigned_fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
+    """Return a transaction's fields in the order in which they are serialised."""
     return [
         payload["chainId"],
         filled.nonce,
@@ -89,43 +88,25 @@ def _fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
     ]
 
 
-def named_fields(payload: dict[str, Any], filled: Transaction | None) -> dict[str, Any]:
-    """Return a transaction's fields by their names, as other libraries take them; numbers as integers, data as 0x-hex.
-
-    Raises ``ValueError`` for a transaction that was not ``filled`` in with nonce, gas and fees.
-    """
-    if filled is None:
-        raise ValueError("a call is signed as the transaction that was filled in")
-    to = checksum_address(parse_address(payload["to"]))
+def named_fields(payload: dict[str, Any], filled: Transaction) -> dict[str, Any]:
+    """Return a transaction's fields by their names, as other libraries take them; numbers as integers, data as 0x-hex."""
     sent = {
         "chainId": payload["chainId"],
-        "to": to,
+        "to": checksum_address(parse_address(payload["to"])),
         "data": payload["data"],
-        "value": int(payload["value"][2:] or "0", 16),
+        "value": value_wei(payload),
     }
     return sent | filled._asdict()
 
 
 def unsigned_bytes(payload: dict[str, Any], filled: Transaction) -> bytes:
     """Return what a Ledger is given: the type byte and the RLP of the unsigned fields (EIP-2718, EIP-1559)."""
-    return TYPE_2 + encode_rlp(_fields(payload, filled))
+    return TYPE_2 + encode_rlp(unsigned_fields(payload, filled))
 
 
 def signing_hash(payload: dict[str, Any], filled: Transaction) -> bytes:
     """Return the 32-byte hash that is signed: keccak-256 of :func:`unsigned_bytes`."""
     return keccak256(unsigned_bytes(payload, filled))
-
-
-def raw_transaction(payload: dict[str, Any], filled: Transaction, signature: bytes) -> bytes:
-    """Return the signed transaction as it is sent; ``signature`` is ``r || s || v`` with v 27 or 28."""
-    r, s, parity = signature[:32], signature[32:64], signature[64] - 27
-    signed = [*_fields(payload, filled), parity, int.from_bytes(r, "big"), int.from_bytes(s, "big")]
-    return TYPE_2 + encode_rlp(signed)
-
-
-def transaction_hash(raw: bytes) -> bytes:
-    """Return the 32-byte hash by which a signed transaction is known on the chain."""
-    return keccak256(raw)
 
 
 # ---- eip7702 --------------------------------------------------------------------------------------------------------

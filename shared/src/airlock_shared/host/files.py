@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
-from airlock_shared.errors import AirlockError, DocumentError, ExitCode, UsageError
+from airlock_shared.errors import DocumentError, ExitCode, UsageError
 from airlock_shared.text.secrets import redact
 from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES
 
@@ -260,16 +260,6 @@ class Observed(NamedTuple):
     def as_json(self) -> dict[str, str]:
         """Return the line for the transcript and for ``--json``, without the exit code."""
         return {name: str(value) for name, value in self._asdict().items() if name != "code"}
-
-
-def broken(group: str, what: str, error: AirlockError) -> Observed:
-    """Return a line about what could not be looked at, as the error says it."""
-    return fault(group, what, error.what, error.do, error.exit_code)
-
-
-def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.USAGE) -> Observed:
-    """Return a line about what does not work."""
-    return Observed(group, what, found, FAULT, do, "", code)
 
 
 # ---- transcript file ------------------------------------------------------------------------------------------------

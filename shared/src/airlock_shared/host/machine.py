@@ -15,9 +15,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import NamedTuple
 
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, ExitCode
 from airlock_shared.host import picture_sources
-from airlock_shared.host.files import LOOK, OK, MachineProbes, Observed, broken, fault
+from airlock_shared.host.files import FAULT, LOOK, OK, MachineProbes, Observed
 from airlock_shared.host.settings import CONFIG_FILE
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
 
@@ -42,6 +42,16 @@ LIBRARIES = (
     Library("libzbar.so.0", "libzbar0", "the second reader of QR codes", optional=True),
 )
 """What the pinned wheels leave to the system, beside the C library; hidapi's bring their own libusb and libudev."""
+
+
+def broken(group: str, what: str, error: AirlockError) -> Observed:
+    """Return a line about what could not be looked at, as the error says it."""
+    return fault(group, what, error.what, error.do, error.exit_code)
+
+
+def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.USAGE) -> Observed:
+    """Return a line about what does not work."""
+    return Observed(group, what, found, FAULT, do, "", code)
 
 
 # ---- the disk -------------------------------------------------------------------------------------------------------

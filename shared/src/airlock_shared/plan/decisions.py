@@ -216,9 +216,8 @@ def replaced_trigger(step: Step) -> str:
 
 
 def _plan_error(step: Step, field: str, what: str, expected: str) -> PlanError:
-    error = PlanError("PLAN-FIELD", what, got=step.values[field].text, expected=expected, do="correct the plan")
-    error.where = f"step {step.id}, {field}"
-    return error
+    got, where = step.values[field].text, f"step {step.id}, {field}"
+    return PlanError("PLAN-FIELD", what, got=got, expected=expected, do="correct the plan", where=where)
 
 
 # ---- directions -----------------------------------------------------------------------------------------------------

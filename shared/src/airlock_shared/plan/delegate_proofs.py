@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, NamedTuple
 
-from airlock_shared.errors import PlanError, Refusal
-from airlock_shared.ethereum.signatures import checksum_address, personal_digest, recover
+from airlock_shared.errors import PlanError
+from airlock_shared.ethereum.signatures import personal_digest
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.venue.actions import REGISTRATIONS
 
@@ -77,15 +77,6 @@ def is_waived(step: Step) -> bool:
     return wanted is not None and wanted.text == WAIVED
 
 
-def waivers(plan: Plan) -> list[str]:
-    """Return a sentence for each step whose delegate key nobody has to prove: an exception that a report names."""
-    return [
-        f"step {step.id}: the plan waives the proof that anybody holds the delegate key {step.address('delegate')}"
-        for step in registrations(plan)
-        if is_waived(step)
-    ]
-
-
 def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
     """Return what the delegate key of a step has to sign; ``deployment`` is the pinned one that the plan names.
 
@@ -95,16 +86,3 @@ def challenge_of(plan: Plan, deployment: Deployment, step: Step) -> Challenge:
         raise PlanError("PLAN-NAME", "another deployment", got=deployment.name, expected=plan.deployment)
     trader, delegate = step.address("trader"), step.address("delegate")
     return Challenge(plan.id, plan.fingerprint, step.id, deployment.name, deployment.chain_id, trader, delegate)
-
-
-def check_possession(challenge: Challenge, signature: bytes) -> None:
-    """Refuse a signature that the challenge's delegate key did not make over this very challenge.
-
-    Raises ``Refusal`` with ``PROOF-SIGNER``, or of family ``SIG`` for another form than 65 bytes, low s, v 27 or 28.
-    """
-    found = checksum_address(recover(challenge.digest(), signature))
-    if found != challenge.delegate:
-        raise Refusal(
-            "PROOF-SIGNER", "another key signed this challenge, or the delegate key signed another text", got=found,
-            expected=challenge.delegate,
-        )  # fmt: skip

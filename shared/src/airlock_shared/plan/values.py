@@ -45,9 +45,8 @@ AT_ONCE: Telling = nullcontext()
 
 def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
     """Return the error of a mistake at a place in the plan."""
-    error = PlanError(check, what, do=details.pop("do", "correct the plan, and agree on it again"), **details)
-    error.where = where
-    return error
+    do = details.pop("do", "correct the plan, and agree on it again")
+    return PlanError(check, what, do=do, where=where, **details)
 
 
 def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = AT_ONCE) -> None:

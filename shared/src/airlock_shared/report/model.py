@@ -12,11 +12,10 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, Literal
 
-from airlock_shared.ceremony.roles import differences, standing
+from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import check_seals, signer_of
-from airlock_shared.ceremony.sections import HOW, NO_PAPER, wrong_words
 from airlock_shared.documents.transcript import GENESIS, Entry
-from airlock_shared.plan.delegate_proofs import is_waived, registrations, waivers
+from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
 from airlock_shared.report.facts import ELSEWHERE, alive_row, compare_evidence
@@ -306,3 +305,12 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             if promise["kept"] is not True:
                 found = "is not what was promised" if promise["kept"] is False else "is not known"
                 yield f"step {step['id']}: {promise['what']} {found}: {promise['found']}"
+
+
+def waivers(plan: Plan) -> list[str]:
+    """Return a sentence for each step whose delegate key nobody has to prove: an exception that a report names."""
+    return [
+        f"step {step.id}: the plan waives the proof that anybody holds the delegate key {step.address('delegate')}"
+        for step in registrations(plan)
+        if is_waived(step)
+    ]

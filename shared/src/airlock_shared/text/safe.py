@@ -105,10 +105,10 @@ def labelled_rows(label: str, text: str, *, width: int = WIDTH) -> Iterator[str]
         label = " " * columns(label)
 
 
-def hanging(text: str, *, width: int = WIDTH) -> Iterator[str]:
-    """Yield a text in rows of ``width`` columns, all but the first set in: no row begins with what stands in the text."""
+def hanging(text: str) -> Iterator[str]:
+    """Yield a text in rows of 80 columns, all but the first set in: no row begins with what stands in the text."""
     text = safe_again(text, limit=len(text))
-    first, *rest = wrapped(text, width if columns(text) <= width else width - 2)
+    first, *rest = wrapped(text, WIDTH if columns(text) <= WIDTH else WIDTH - 2)
     yield first
     yield from (f"  {row}" for row in rest)
 

@@ -180,8 +180,7 @@ def fragment_length(message_bytes: int, at_least: int, at_most: int) -> int:
     Raises ``ValueError`` for bounds that no length can keep, or an empty message.
     """
     if not 0 < at_least <= at_most or message_bytes < 1:
-        message = f"no fragment of {message_bytes} bytes is {at_least} to {at_most} bytes long"
-        raise ValueError(message)
+        raise ValueError(f"no fragment of {message_bytes} bytes is {at_least} to {at_most} bytes long")
     most = max(message_bytes // at_least, 1)
     count = min(_pieces(message_bytes, at_most), most)
     return _pieces(message_bytes, count)

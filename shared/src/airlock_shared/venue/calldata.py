@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.abi import decode_abi, encode_abi
-from airlock_shared.ethereum.signatures import checksum_address, parse_address
+from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.ethereum.transactions import authorization_hash
 from airlock_shared.units import ADDRESS, COUNT
 from airlock_shared.venue.calls import (
@@ -114,15 +114,3 @@ def for_ledger(payload: dict[str, Any]) -> bytes:
     values = (b"\x01", parse_address(payload["address"]), chain, nonce)
     listed = b"".join(bytes((tag, len(value))) + value for tag, value in enumerate(values))
     return len(listed).to_bytes(2, "big") + listed
-
-
-def element_of(payload: dict[str, Any], signature: bytes) -> dict[str, Any]:
-    """Return the element of an ``authorizationList``, numbers as 0x-hex as JSON-RPC writes them.
-
-    ``signature`` is ``r || s || v`` with v 27 or 28. The specification does not show the element; this is the form of
-    Ethereum's execution API.
-    """
-    r, s = (hex(int.from_bytes(part, "big")) for part in (signature[:32], signature[32:64]))
-    address = checksum_address(parse_address(payload["address"]))
-    numbers = {"chainId": hex(payload["chainId"]), "address": address, "nonce": hex(payload["nonce"])}
-    return numbers | {"yParity": hex(signature[64] - 27), "r": r, "s": s}

@@ -166,10 +166,3 @@ class Calls(NamedTuple):
 def indexed(calls: dict[str, Call]) -> Calls:
     """Return a venue's calls, found by name and by selector."""
     return Calls(calls, {selector_of(call.signature): call for call in calls.values()})
-
-
-@cache
-def selectors() -> dict[bytes, str]:
-    """Return the name of each selector that ships, ``delegatedAction`` among them."""
-    known = {selector_of(call.signature): name for name, call in CALLS.items()}
-    return known | {selector_of(DELEGATED_SIGNATURE): DELEGATED_ACTION}

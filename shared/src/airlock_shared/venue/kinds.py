@@ -8,7 +8,7 @@ request-field conventions" and "Intent message structs".
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from airlock_shared.units import (
     ADDRESS,
@@ -148,12 +148,12 @@ def field(path: str, kind: str, meaning: str = "") -> Field:
     return Field(path, unit, meaning or its_meaning, rule, kind)
 
 
-def leaf(message: dict[str, object], path: str) -> object:
+def leaf(message: dict[str, Any], path: str) -> Any:
     """Return the value at a leaf's path (``_t.trader``) of a canonical message. Raises ``KeyError`` where there is none."""
     if path in message:  # a member's name has no dot
         return message[path]
     struct, _, name = path.partition(".")
-    return leaf(message[struct], name)  # type: ignore[arg-type]
+    return leaf(message[struct], name)
 
 
 def one_of(kind: str) -> str:

@@ -436,6 +436,6 @@ def wrong_profile(
     Where names are known, ``got`` is none of them, or what it tells of are the ``unknown``.
     """
     do = "correct the profile, or compare it with the venue's contract; docs/reference/venue-profile.md has its rules"
-    error = DocumentError("DOC-VENUE", what, got=got[:_SHOWN], expected=expected, do=do)
-    error.where, error.known, error.unknown = where, known, unknown or [error.got]
+    error = DocumentError("DOC-VENUE", what, got=got[:_SHOWN], expected=expected, do=do, where=where)
+    error.known, error.unknown = known, unknown or [error.got]
     return error

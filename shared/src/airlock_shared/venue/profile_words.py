@@ -102,7 +102,7 @@ def _leaf_words(
 
 
 def _type_hash(intent: Intent) -> str:
-    return read_types(types_of_text(intent.encode_type)).type_hash(intent.name).hex()
+    return read_types(types_of_text(intent.encode_type)).type_hashes[intent.name].hex()
 
 
 def _order(intent: Intent) -> tuple[str, ...]:

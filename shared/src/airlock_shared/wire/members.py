@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
 
@@ -16,6 +16,20 @@ DERIVATION_PATH = re.compile(rf"m(?:/{_CHILD}'?){{1,10}}", re.ASCII)
 NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}", re.ASCII)
 ENTITY_ID = re.compile(r"[\x21-\x7e]{1,200}", re.ASCII)
 """The id that the core API gave a stored price trigger."""
+
+
+class Form(NamedTuple):
+    """What a text of a member has to look like: a pattern that matches it whole, and what such a text is called."""
+
+    pattern: re.Pattern[str]
+    what: str
+
+
+Kinds = Mapping[str, type | Form]
+"""What an object's members are, by name."""
+
+A_NAME, A_FINGERPRINT = Form(NAME, "a name in lower case"), Form(HEX_32, "a fingerprint in hex")
+STEP_ID = Form(NAME, "a step's id")
 
 _FORMAT = r"airlock/([a-z-]{1,40})@([0-9]{1,4})"
 
@@ -35,30 +49,29 @@ def format_of(value: object) -> object:
     return value.get("format") if isinstance(value, dict) else None
 
 
-def read_members(
-    value: Any, where: str, required: Mapping[str, type], optional: Mapping[str, type] | None = None
-) -> Any:
+def read_members(value: Any, where: str, required: Kinds, optional: Kinds | None = None) -> Any:
     """Return ``value`` after checking that it is an object with the required members, perhaps the optional ones, no others.
 
-    A type must match exactly, so that ``true`` is no integer. Raises ``DocumentError("DOC-FIELD")``.
+    A type must match exactly, so that ``true`` is no integer; a form is a text's. Raises ``DocumentError("DOC-FIELD")``.
     """
     if type(value) is not dict:
         raise _wrong(where, "not an object", type(value).__name__, "an object")
-    types = {name: type(member) for name, member in value.items()}
-    if types == required:
-        return value
     known = {**required, **(optional or {})}
+    types = {name: str if isinstance(kind, Form) else kind for name, kind in known.items()}
     wrong = []
     if unknown := [name for name in value if name not in known]:
         wrong.append(_wrong(where, "unknown members", repr(unknown)[:120], repr(list(known))))
         wrong[0].unknown, wrong[0].known = unknown, known
     if missing := [name for name in required if name not in value]:
         wrong.append(_wrong(where, "members are missing", repr(list(value))[:120], repr(missing)))
-    for name in value:
-        got, needed = types[name], known.get(name, types[name])
+    for name, member in value.items():
+        got, needed = type(member), types.get(name, type(member))
         if got is not needed:
             wrong.append(_wrong(f"{where}.{name}".lstrip("."), "of the wrong type", got.__name__, needed.__name__))
     raise_first(wrong)
+    for name, form in known.items():
+        if isinstance(form, Form) and name in value:
+            read_matching(value[name], f"{where}.{name}".lstrip("."), *form)
     return value
 
 
@@ -69,7 +82,7 @@ def raise_first(wrong: Sequence[DocumentError]) -> None:
         raise wrong[0]
 
 
-def read_some(value: Any, where: str, required: Mapping[str, type]) -> Any:
+def read_some(value: Any, where: str, required: Kinds) -> Any:
     """Return ``value`` after checking that it is an object with the required members; others are somebody else's to judge.
 
     Raises ``DocumentError("DOC-FIELD")``.
@@ -95,8 +108,5 @@ def read_list(value: Any, where: str, at_most: int) -> list[Any]:
 
 
 def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
-    error = DocumentError(
-        "DOC-FIELD", what, got=got, expected=expected, do="ask for the document again, from its source"
-    )
-    error.where = where
-    return error
+    do = "ask for the document again, from its source"
+    return DocumentError("DOC-FIELD", what, got=got, expected=expected, do=do, where=where)

@@ -195,8 +195,7 @@ def _form(value: Any) -> bytes:
         return cbor_head(_TEXT, len(text)) + text
     if kind is dict:  # its names in the bytewise order of their forms (section 4.2.1)
         if not all(type(name) is str for name in value):
-            message = "a member's name is no text"
-            raise TypeError(message)
+            raise TypeError("a member's name is no text")
         names = sorted((_form(name), name) for name in value)
         return cbor_head(MAP, len(value)) + b"".join(form + _form(value[name]) for form, name in names)
     if kind is list:
@@ -211,8 +210,7 @@ def _form(value: Any) -> bytes:
         return cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
     if kind is float and isfinite(value):  # rare: in a builder's ``meta``
         return _shortest_float(value)
-    message = f"not a value of JSON: {kind.__name__}"
-    raise TypeError(message)
+    raise TypeError(f"not a value of JSON: {kind.__name__}")
 
 
 def _shortest_float(value: float) -> bytes:

@@ -26,8 +26,7 @@ _PIECE = re.compile(
 def parse_toml(data: bytes) -> dict[str, Any]:
     """Return the table of a TOML text in UTF-8. Raises ``ValueError`` with the reason in words."""
     if form := other_form(data):
-        message = f"it is saved as {form}: save it as {ONLY}"
-        raise ValueError(message)
+        raise ValueError(f"it is saved as {form}: save it as {ONLY}")
     text = data.decode()
     _require_bounded(text)
     return tomllib.loads(text)
@@ -44,8 +43,6 @@ def _require_bounded(text: str) -> None:
             depth = max(depth + (kind == "open") - (kind == "close"), 0)
         if parts >= MAX_KEY_PARTS:
             line = text.count("\n", 0, piece.start()) + 1
-            message = f"a key of more than {MAX_KEY_PARTS} parts (at line {line})"
-            raise ValueError(message)
+            raise ValueError(f"a key of more than {MAX_KEY_PARTS} parts (at line {line})")
         if depth > MAX_BRACKETS:
-            message = f"nested deeper than {MAX_BRACKETS} levels"
-            raise ValueError(message)
+            raise ValueError(f"nested deeper than {MAX_BRACKETS} levels")

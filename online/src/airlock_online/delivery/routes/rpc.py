@@ -15,11 +15,12 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Pa
 from airlock_online.delivery.routes.posting import PollAnswer, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
+from airlock_online.speech.sections import ROUTES
 from airlock_shared.errors import ServiceError, UsageError
-from airlock_shared.ethereum.transactions import transaction_hash
+from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.services import ROUTES, RPC
+from airlock_shared.venue.services import RPC
 
 # ---- transaction ----------------------------------------------------------------------------------------------------
 # What the two routes of a signed transaction share: its hash computed here, and the events of its life.
@@ -84,6 +85,11 @@ def reverted(tx_hash: str, reason: str, tracker: Tracker) -> None:
 
 def _to(state: OrderState) -> tuple[OrderState, OrderState]:
     return OrderState.ACCEPTED, state
+
+
+def transaction_hash(raw: bytes) -> bytes:
+    """Return the 32-byte hash by which a signed transaction is known on the chain."""
+    return keccak256(raw)
 
 
 # ---- rpc ------------------------------------------------------------------------------------------------------------

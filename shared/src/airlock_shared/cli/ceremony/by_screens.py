@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, NO_PAPER
+from airlock_shared.ceremony.roles import NO_PAPER
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
 from airlock_shared.cli import terminal
 from airlock_shared.cli.terminal import ENDED, FORWARD, SingleKeys, ask, filled, key_line, led, opening, say
 from airlock_shared.errors import Declined, Refusal

@@ -22,8 +22,9 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     parse_people,
     require_open,
+    wrong_words,
 )
-from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, EXCEPTION, wrong_words
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, EXCEPTION
 from airlock_shared.cli.ceremony.by_screens import LOOK_AT_PAPER
 from airlock_shared.cli.ceremony.compare import DOCUMENTS, ask_names, compare, fingerprint_of, names_given
 from airlock_shared.cli.ceremony.end import end, show_ceremony

@@ -9,8 +9,17 @@ from typing import Any
 
 import click
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, Half, check_holder, check_people, on_record, require_open
-from airlock_shared.ceremony.sections import CHECKPOINT_CONFIRMED, NO_PAPER, WORDS_WRONG, section_of, wrong_words
+from airlock_shared.ceremony.roles import (
+    CHECKPOINTS,
+    NO_PAPER,
+    Half,
+    check_holder,
+    check_people,
+    on_record,
+    require_open,
+    wrong_words,
+)
+from airlock_shared.ceremony.sections import CHECKPOINT_CONFIRMED, WORDS_WRONG, section_of
 from airlock_shared.cli.ceremony.by_screens import (
     FIND_THEM,
     FROM_PAPER,

@@ -7,8 +7,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import Half, Standing, standing, stations_of
-from airlock_shared.ceremony.sections import HOW
+from airlock_shared.ceremony.roles import HOW, Half, Standing, standing, stations_of
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.terminal import led, rows
 from airlock_shared.documents.transcript import Entry

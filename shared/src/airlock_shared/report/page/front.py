@@ -10,8 +10,8 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.ceremony.roles import CHECKPOINTS
-from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, HOW
+from airlock_shared.ceremony.roles import CHECKPOINTS, HOW
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
 from airlock_shared.report.page.html import (
     Fact,
     Html,

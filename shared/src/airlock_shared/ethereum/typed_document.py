@@ -1,0 +1,114 @@
+"""A whole EIP-712 document, as ``digest`` and the trial of ``preflight`` read one: types and domain are its own, not pinned.
+
+What is signed in a ceremony is read by :mod:`airlock_shared.checks.intent`, under pinned types and a pinned domain.
+"""
+
+from __future__ import annotations
+
+from airlock_shared.errors import Refusal
+from airlock_shared.ethereum.eip712 import (
+    DOMAIN_TYPE,
+    Definitions,
+    Hashes,
+    Member,
+    MessageValue,
+    TypedData,
+    brief,
+    read_types,
+)
+from airlock_shared.ethereum.signatures import keccak256
+
+DOMAIN_FIELDS = {  # EIP-712, "Definition of domainSeparator": these fields, in this order
+    "name": "string",
+    "version": "string",
+    "chainId": "uint256",
+    "verifyingContract": "address",
+    "salt": "bytes32",
+}
+DOCUMENT_MEMBERS = ("types", "primaryType", "domain", "message")
+
+
+def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
+    """Read an EIP-712 JSON document and hash it.
+
+    ``document`` is the parsed JSON with exactly ``types``, ``primaryType``, ``domain`` and ``message``. ``EIP712Domain``
+    may be left out of ``types``; it is then the canonical fields that ``domain`` has.
+
+    Raises ``Refusal`` with an id of the families ``TYPES``, ``DOMAIN`` and ``MSG``.
+    """
+    if type(document) is not dict or set(document) != set(DOCUMENT_MEMBERS):
+        raise Refusal(
+            "TYPES-DOCUMENT",
+            "not an EIP-712 document",
+            got=brief(sorted(document)) if type(document) is dict else brief(document),
+            expected="exactly types, primaryType, domain and message",
+        )
+    primary_type = document["primaryType"]
+    definitions = _definitions_with_primary(document["types"], primary_type)
+    members, domain, domain_separator = _read_domain(definitions, document["domain"])
+    try:
+        message = definitions.read(primary_type, document["message"])
+    except Refusal as refusal:
+        raise refusal.at("message") from None
+    struct_hash = definitions.hash_struct(primary_type, message)
+    digest = keccak256(b"\x19\x01" + domain_separator + struct_hash)
+    typed_data = TypedData({**definitions.structs, DOMAIN_TYPE: members}, primary_type, domain, message)
+    return typed_data, Hashes(domain_separator, struct_hash, digest)
+
+
+def _definitions_with_primary(types: MessageValue, primary_type: MessageValue) -> Definitions:
+    if type(primary_type) is not str or type(types) is not dict or primary_type not in types:
+        raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
+    if primary_type == DOMAIN_TYPE:
+        raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
+    return read_types(types)
+
+
+def _read_domain(
+    definitions: Definitions, domain: MessageValue
+) -> tuple[tuple[Member, ...], dict[str, MessageValue], bytes]:
+    """Return the domain's members, its canonical values and its separator.
+
+    Raises ``Refusal`` with an id of the ``DOMAIN`` family, or of ``MSG`` for a value.
+    """
+    if type(domain) is not dict or not domain:
+        raise Refusal(
+            "DOMAIN-EMPTY",
+            "the domain is empty, so the signature would be valid for any contract on any chain",
+            got=brief(domain),
+            expected="name, version, chainId and verifyingContract",
+        )
+    members = definitions.structs.get(DOMAIN_TYPE)
+    if members is None:
+        members = tuple(Member(n, t) for n, t in DOMAIN_FIELDS.items() if n in domain)
+    _check_domain_members(members, domain)
+    domain_definitions = read_types({DOMAIN_TYPE: [m._asdict() for m in members]})
+    try:
+        values = domain_definitions.read(DOMAIN_TYPE, domain)
+    except Refusal as refusal:
+        raise refusal.at("domain") from None
+    return members, values, domain_definitions.hash_struct(DOMAIN_TYPE, values)
+
+
+def _check_domain_members(members: tuple[Member, ...], domain: dict[str, MessageValue]) -> None:
+    canonical = [Member(n, t) for n, t in DOMAIN_FIELDS.items()]
+    if not members:
+        raise Refusal(
+            "DOMAIN-EMPTY", "EIP712Domain has no fields", expected="name, version, chainId, verifyingContract"
+        )
+    if unknown := [m for m in members if m not in canonical]:
+        raise Refusal("DOMAIN-FIELDS", "EIP712Domain has a field that EIP-712 does not know", got=brief(unknown))
+    if sorted(members, key=canonical.index) != list(members):
+        raise Refusal(
+            "DOMAIN-ORDER",
+            "the fields of EIP712Domain are not in EIP-712's order",
+            got=brief([m.name for m in members]),
+            expected=brief([m.name for m in canonical if m in members]),
+        )
+    if set(domain) != {m.name for m in members}:
+        raise Refusal(
+            "DOMAIN-FIELDS",
+            "the domain's fields are not those of EIP712Domain",
+            got=brief(sorted(domain)),
+            expected=brief(sorted(m.name for m in members)),
+        )
