@@ -123,13 +123,7 @@ def test_without_a_statement_of_the_time_nothing_is_signed_and_the_command_is_na
     assert _sign(desk, ledger, requests, plan, "out").code == 0
 
 
-@pytest.mark.parametrize(
-    "off_s",
-    [
-        -120,
-        3600,
-    ],
-)
+@pytest.mark.parametrize("off_s", [-120, 3600])
 def test_a_watch_that_contradicts_the_clock_ends_with_7_and_undoes_an_earlier_statement(
     desk: BothMachines, ledger: Ledger, off_s: int
 ) -> None:

@@ -108,10 +108,7 @@ ONE_BY_ONE = {
         f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n',
     ),
     "a close": ("close", f'{POSITION}collateralToCloseUsdc = "100"\nexpectedPrice = {BETWEEN}\n'),
-    "an open": (
-        "open",
-        f'trader = "{TRADER}"\npairIndex = 0\nside = "long"\nleverage = "10"\n{OPENED}',
-    ),
+    "an open": ("open", f'trader = "{TRADER}"\npairIndex = 0\nside = "long"\nleverage = "10"\n{OPENED}'),
     "a running TWAP": ("twap-cancel", f'trader = "{TRADER}"\ntwapId = 41\n'),
     "a new TWAP": (
         "custom",

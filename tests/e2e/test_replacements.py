@@ -87,11 +87,7 @@ def test_without_the_plans_word_the_account_nonce_is_refused_and_the_line_for_th
 
 
 @pytest.mark.parametrize(
-    ("named", "filled", "check"),
-    [
-        ("0x" + "00" * 32, {}, "NONCE-REPLACES"),
-        ("", {"nonce": 4}, "NONCE-REPLACES"),
-    ],
+    ("named", "filled", "check"), [("0x" + "00" * 32, {}, "NONCE-REPLACES"), ("", {"nonce": 4}, "NONCE-REPLACES")]
 )
 def test_what_is_no_replacement_of_the_named_one_is_refused(
     desk: BothMachines, blind: Ledger, named: str, filled: dict[str, int], check: str

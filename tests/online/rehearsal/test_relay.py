@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from eth_abi import abi
 from eth_utils.crypto import keccak
 
 from airlock_rehearsal.services import runtime as settings
 from online.rehearsal.conftest import OpenClient
 from online.rehearsal.services_client import DELEGATE, PROMPT, STRANGER, TRADER, Json, ServicesClient
-from online.rehearsal.wallet import node, outcome, relay, relayed, signed, unsigned
+from online.rehearsal.wallet import node, relay, relayed, signed, unsigned
 
 T, D, S = TRADER.address, DELEGATE.address, STRANGER.address
 ONE, USDC_ONE = 10**10, 10**6
@@ -19,24 +18,7 @@ BTC = {"trader": T, "tradeIndex": 0, "pairIndex": 0}
 APPROVE = {"trader": T, "amountUsdc": "2500.5"}
 
 
-def allowance(desk: ServicesClient, owner: str = T) -> int:
-    data = keccak(b"allowance(address,address)")[:4] + abi.encode(["address"] * 2, [owner, settings.TRADING_STORAGE])
-    return int(node(desk, "eth_call", {"to": settings.USDC, "data": "0x" + data.hex()}, "latest"), 16)
-
-
 # ---- what transactions change ----------------------------------------------------------------------------------------
-
-
-def test_an_approval_is_mined_once_and_can_be_read(desk: ServicesClient) -> None:
-    raw = signed(desk, unsigned(desk, "/v2/token/approve", **APPROVE))
-    transaction_hash = "0x" + keccak(bytes.fromhex(raw[2:])).hex()
-    reply = relay(desk, raw)
-    assert reply.json() == {"ok": True, "data": {"hash": transaction_hash}}
-    mined = outcome(desk, transaction_hash)
-    assert set(mined) == {"hash", "status", "blockNumber"}
-    assert (mined["status"], type(mined["blockNumber"])) == ("confirmed", int)
-    assert allowance(desk) == 2_500_500_000
-    assert desk.services.posts["relay"] == {transaction_hash: 1}
 
 
 # ---- what the relay refuses ------------------------------------------------------------------------------------------

@@ -15,28 +15,6 @@ def delegate_payload(desk: ServicesClient, **fields: Any) -> Json:
     return desk.build("delegate", **({"trader": T, "delegate": D, "expirySeconds": NOW_S + 60} | fields))
 
 
-def settled(desk: ServicesClient, payload: Json, key: Any = TRADER) -> Json:
-    reply = desk.relay(payload, key)
-    assert reply.status_code == 202, reply.text
-    assert reply.json()["data"]["status"] == "pending"
-    return desk.relayed(reply.json()["data"]["id"])
-
-
-def test_a_delegation_begins_and_ends(desk: ServicesClient) -> None:
-    before = desk.read("/v2/reads/delegation", trader=T, delegate=D)
-    assert (before["isEnabled"], before["expiry"]) == (False, 0)
-    payload = delegate_payload(desk)
-    data = settled(desk, payload)
-    assert set(data) == {"id", "status", "transactionHash", "blockNumber"}
-    assert (data["status"], type(data["blockNumber"])) == ("confirmed", int)
-    after = desk.read("/v2/delegation", trader=T, delegate=D)
-    assert (after["isEnabled"], after["canSignIntents"], after["canDelegatedAction"]) == (True, True, True)
-    assert after["expiry"] == NOW_S + 60
-    assert desk.nonce_used(payload)
-    desk.clock.ms += 60_000
-    assert desk.read("/v2/delegation", trader=T, delegate=D)["isEnabled"] is False
-
-
 def test_an_intent_is_pending_until_it_settles(open_desk: OpenClient) -> None:
     desk = open_desk(PROMPT._replace(pacing_s=60))
     payload = delegate_payload(desk)

@@ -61,7 +61,6 @@ def test_nothing_of_the_gate_is_imported() -> None:
             assert shared <= allowed, path.name
 
 
-UNSHARED = ("sh", str(Path(__file__).parents[2] / "unshared.sh"))
 SERVE = [sys.executable, "-c", "from airlock_online.cli.main import main; main()", "rehearse", "serve"]
 
 
@@ -83,26 +82,6 @@ def test_the_command_says_where_it_serves_and_stops_on_a_signal() -> None:
     assert out == ""
     assert err.startswith("SIMULATOR: ")
     assert f"deployment fetch --name rehearsal --builder {ready['services']['builder']} " in err
-
-
-def test_it_says_when_its_port_is_taken() -> None:
-    """In a network of its own, where nobody else can have the port."""
-    script = (
-        "import json, subprocess, sys\n"
-        "with subprocess.Popen(sys.argv[1:], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as first:\n"
-        "    print(json.loads(first.stdout.readline())['url'])\n"
-        "    again = subprocess.run(sys.argv[1:], capture_output=True, text=True)\n"
-        "    print(again.returncode, again.stdout, again.stderr[again.stderr.index('port'):])\n"
-        "    first.terminate()\n"
-    )
-    ended = subprocess.run(
-        [*UNSHARED, sys.executable, "-c", script, *SERVE], capture_output=True, text=True, timeout=60, check=True
-    )
-    one = (
-        "http://127.0.0.1:8787\n8  port 8787 of this machine (127.0.0.1) is taken by another program\n"
-        "  do:       end it if it is another `rehearse serve`, or add: --port 8788\n\n"
-    )
-    assert ended.stdout == one
 
 
 @pytest.mark.parametrize(("words", "said"), [

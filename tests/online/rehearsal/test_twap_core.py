@@ -89,18 +89,6 @@ def test_a_late_cancel_and_a_strangers_cancel_are_refused(desk: ServicesClient) 
 # ---- price triggers ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fields", [
-    {}, {"kind": "stop_loss", "price": "60000"}, {"triggerType": "percentage", "percentage": "15"},
-    {"triggerType": "percentage", "percentage": "-10", "kind": "stop_loss"},
-])  # fmt: skip
-def test_a_trigger_is_stored(desk: ServicesClient, fields: Json) -> None:
-    payload = trigger_payload(desk, **fields)
-    reply = arm(desk, trigger_body(payload))
-    assert reply.status_code == 201
-    assert list(reply.json()) == ["entityId"]
-    assert desk.state.triggers[reply.json()["entityId"]] == payload["message"]
-
-
 def test_a_trigger_is_replaced_under_a_new_id(desk: ServicesClient) -> None:
     old = arm(desk, trigger_body(trigger_payload(desk))).json()["entityId"]
     url = f"{desk.services.core_url}/price-triggers/{old}"
