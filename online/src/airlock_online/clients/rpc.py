@@ -12,8 +12,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from airlock_online.addresses import http_address
 from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
-from airlock_online.config import http_address
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.safe import safe
