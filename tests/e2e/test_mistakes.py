@@ -116,6 +116,7 @@ def test_yesterdays_file_is_told_as_that(desk: BothMachines, ledger: Ledger) -> 
 def test_keys_that_have_changed_places_are_told_as_that(desk: BothMachines, ledger: Ledger) -> None:
     plan, requests = desk.prepare("delegate-key")
     words = ("sign", requests, "--plan", plan, "-o", desk.path("o.json"), "--emulator", ledger.port)
-    ended = desk.offline(*words, typed="Zes\nYes\nYes\n")
+    ended = desk.offline(*words, typed="Zes\nНуы\nYes\nYes\n")
     assert ended.code == 0, ended.err
     assert "the keys Y and Z have changed places" in re.sub(r"\s+", " ", ended.err)
+    assert ended.err.count("These are not Latin letters: change the layout") == 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.words import spoken
@@ -14,28 +16,39 @@ from e2e.test_one_command import Day, unpinned
 
 __all__ = ["unpinned"]
 
-LIMITS = {"deadline_at_most": "135s", "remaining_at_least": "50s"}
+LATE_TO_SIGN = {"deadline_at_most": "135s", "remaining_at_least": "50s"}
+LATE_TO_SUBMIT = {"deadline_at_most": "90s", "remaining_at_least": "5s"}
 """With the minute by which the watch may be wrong, 25 seconds are left to sign."""
 
 
 class ShortDay(Day):
-    """A day whose plan leaves little time to sign."""
+    """A day whose plan leaves little time."""
 
-    def __init__(self, desk: BothMachines, ledger: Ledger) -> None:
+    def __init__(self, desk: BothMachines, ledger: Ledger, limits: dict[str, str]) -> None:
         super().__init__(desk, ledger, "market-close")
         text = self.plans["online"].read_text()
-        for name, span in LIMITS.items():
+        for name, span in limits.items():
             text, count = re.subn(rf'(?m)^{name} = ".*"$', f'{name} = "{span}"', text)
             assert count == 1
         for plan in self.plans.values():
             plan.write_text(text)
         self.papers["plan"] = spoken(parse_plan(text.encode()).fingerprint)
 
+    def end(self, screens: dict[str, Screen]) -> Any:
+        """Return the online machine's report, after both runs came to their end."""
+        shown = {half: screen.plain()[-3000:] for half, screen in screens.items()}
+        assert [screen.code for screen in screens.values()] == [0, 0], "\n".join(shown.values())
+        assert "The ceremony stops here" not in shown["offline"] + shown["online"]
+        assert (self.folder("offline") / "requests-2.json").exists()
+        report = json.loads((self.folder("online") / "evidence" / "report.json").read_text())
+        assert report["complete"], report["missing"]
+        return report
+
 
 def test_requests_that_grew_too_old_are_prepared_again_and_signed_and_neither_run_ends(
     unpinned: BothMachines, ledger: Ledger
 ) -> None:
-    day = ShortDay(unpinned, ledger)
+    day = ShortDay(unpinned, ledger, LATE_TO_SIGN)
     offered: list[str] = []
 
     def slowly(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
@@ -58,10 +71,40 @@ def test_requests_that_grew_too_old_are_prepared_again_and_signed_and_neither_ru
 
     screens = {half: day.start(half) for half in ("online", "offline")}
     lead(screens, slowly, until=press_enter)
-    shown = {half: screen.plain()[-3000:] for half, screen in screens.items()}
-    assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, shown
+    day.end(screens)
     assert offered == ["slow", "enter"]
-    assert "The ceremony stops here" not in shown["offline"] + shown["online"]
-    assert (day.folder("offline") / "requests-2.json").exists()
-    report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
-    assert report["complete"], report["missing"]
+
+
+def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
+    unpinned: BothMachines, ledger: Ledger
+) -> None:
+    """And a watch is read an hour wrongly, and somebody thinks before the review: neither ends the run."""
+    day, slips, opened_s = ShortDay(unpinned, ledger, LATE_TO_SUBMIT), list[str](), list[float]()
+
+    def late(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
+        if "on your watch" in question and not slips:
+            slips.append("an hour")
+            return (datetime.now(UTC) - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        if question.startswith("-- Enter") and "Raw messages" in screens[machine].lines()[-2] and not opened_s:
+            time.sleep(4)
+            opened_s.append(time.time())
+        if "), signatures" in question:
+            signed = json.loads((day.folder("offline") / "requests.json").read_text())["requests"][0]
+            time.sleep(max(0, int(signed["payload"]["message"]["_deadline"]) / 1000 - time.time()))
+        if question == "Enter prepares them again: " or "new requests are there" in question:
+            slips.append(question[:5])
+            return "n" if "new" in question else ""
+        return careful(machine, question, screens)
+
+    screens = {half: day.start(half) for half in ("online", "offline")}
+    lead(screens, late)
+    report = day.end(screens)
+    assert slips == ["an hour", "Enter", "waiti"]
+    assert (day.folder("online") / "signatures-2.json").exists()
+    told = [line for line in report["look"] if "on a watch" in line]
+    assert [" DIFFERS from the offline" in line for line in told] == [True, False]
+    shown = screens["offline"].plain()
+    found = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \(in (?:1 min )?(\d+) s\)", shown)
+    assert found
+    drawn_s = datetime.fromisoformat(f"{found[1]}Z").timestamp() - int(found[2])
+    assert abs(drawn_s - 60 * ("1 min" in found[0]) - opened_s[0]) < 2  # computed after the key, not before it

@@ -99,7 +99,7 @@ def test_whoever_submits_types_two_words_once_for_a_document(desk: Desk) -> None
     assert desk.posts == 1
 
 
-@pytest.mark.parametrize("typed", ["", "Yes", "able", "able acid also"])
+@pytest.mark.parametrize("typed", ["", "Yes", "able", "able acid also", "no paper"])
 def test_who_never_types_two_words_sends_and_exports_nothing(desk: Desk, tmp_path: Path, typed: str) -> None:
     package = tmp_path / "package.json"
     assert (desk.submit(lambda _question: typed), desk.export(package, lambda _question: typed)) == (6, 6)
@@ -107,7 +107,7 @@ def test_who_never_types_two_words_sends_and_exports_nothing(desk: Desk, tmp_pat
     assert (desk.posts, package.exists()) == (0, False)
 
 
-@pytest.mark.parametrize("typed", ["Yes Yes", "no paper", "able acid"])
+@pytest.mark.parametrize("typed", ["Yes Yes", "bald barn", "able acid"])
 def test_who_types_anything_else_sends_nothing(desk: Desk, typed: str) -> None:
     assert desk.submit(lambda _question: typed) == 3
     assert "ROLE-WORDS" in desk.said()
@@ -129,7 +129,7 @@ def test_its_own_words_are_shown_after_the_answers_and_not_before(desk: Desk) ->
     assert row in desk.said()
 
 
-@pytest.mark.parametrize("typed", ["Yes Yes", "no paper", "able acid"])
+@pytest.mark.parametrize("typed", ["Yes Yes", "bald barn", "able acid"])
 def test_who_types_anything_else_exports_nothing(desk: Desk, tmp_path: Path, typed: str) -> None:
     package = tmp_path / "package.json"
     assert desk.export(package, lambda _question: typed) == 3

@@ -120,7 +120,7 @@ def test_after_a_wrong_answer_the_same_words_are_asked_also_on_another_day(
 
 
 @pytest.mark.parametrize(
-    "typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here", "zawn able"]
+    "typed", ["", " ", "\t", "Yes", "able", "no", "paper", " ".join(WORDS), "no paper here", "zawn able", "икуц офяя"]
 )
 def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through(
     table: Table, monkeypatch: pytest.MonkeyPatch, typed: str
@@ -292,11 +292,15 @@ def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
     words = (station, *(("--file", str(file)) if station == "deployment" else ()))
     typing(monkeypatch, lambda _question: "able acid")
     assert isinstance(table.run("compare", *words).exception, Refusal)
+    recorded = wrongs(table)
     typing(monkeypatch, lambda _question: "no paper")
-    for ended in (table.run("compare", *words), table.run("confirm", *words, "--by", "witness", "--by", "signer")):
-        assert isinstance(ended.exception, Refusal)
-        assert ended.exception.check == "ROLE-WORDS"
-        assert "your whole paper" in advice(ended.exception)
+    ended = table.run("compare", *words)  # it is no answer any more, and costs none
+    assert (type(ended.exception), wrongs(table)) == (Declined, recorded)
+    assert "no longer after a wrong one" in ended.stderr
+    ended = table.run("confirm", *words, "--by", "witness", "--by", "signer")
+    assert isinstance(ended.exception, Refusal)
+    assert ended.exception.check == "ROLE-WORDS"
+    assert "your whole paper" in advice(ended.exception)
     assert confirmations(table) == []
 
 
@@ -317,8 +321,8 @@ def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: Table, mon
 def test_of_what_is_made_in_the_ceremony_nobody_has_a_paper(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     questions = typing(monkeypatch, lambda _question: "no paper")
     ended = table.run("compare", "requests", "--file", str(PLAYED / "requests.json"))
-    assert isinstance(ended.exception, Refusal)
-    assert (confirmations(table), "PAPER" in questions[0]) == ([], False)
+    assert isinstance(ended.exception, Declined)
+    assert (confirmations(table), wrongs(table), "PAPER" in questions[0]) == ([], [], False)
 
 
 def test_the_kit_is_compared_with_its_paper_where_there_is_one(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,5 +123,11 @@ def test_codes_are_one_page_whose_documents_come_out_again(desk: Desk, tmp_path:
         assert ended.exit_code == 0, ended.exception
     told = json.loads(ended.stdout)
     assert Path(told["codes"]).stat().st_mode & 0o777 == 0o600  # it may hold signatures
-    assert '"fingerprint":"","words":""' in Path(told["codes"]).read_text()  # nobody is asked for words of the page
+    page = Path(told["codes"]).read_text()
+    assert '"fingerprint":"","words":""' in page  # nobody is asked for words of the page
+    assert '"kind":"requests.json"' in page
+    (tmp_path / "signatures-2.json").write_bytes(b"{}")
+    ended = CliRunner().invoke(codes, [str(tmp_path / "signatures-2.json"), *words[1:]])
+    page = Path(json.loads(ended.stdout)["codes"]).read_text()
+    assert '"kind":"signatures-2.json, SECRET until it is submitted"' in page
     assert parse_hand_over(Path(told["file"]).read_bytes()) == ("demo", {"requests.json": b"{}"})

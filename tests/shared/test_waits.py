@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
 import select
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -19,11 +23,7 @@ from airlock_shared.cli.ceremony import run as run_module
 from airlock_shared.cli.ceremony import workflow as workflow_module
 from airlock_shared.cli.ceremony.lead import Lead, WorkflowState
 from airlock_shared.cli.ceremony.run import _do
-from airlock_shared.cli.ceremony.waits import (
-    leave_note,
-    names_in,
-    other_machine,
-)
+from airlock_shared.cli.ceremony.waits import LATE, MACHINES, OVER, STOPPED, leave_note, names_in, other_machine
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import alone_in
 from airlock_shared.plan.reader import parse_plan
@@ -37,6 +37,47 @@ OTHER: dict[Half, Half] = {"online": "offline", "offline": "online"}
 def at(task: int, name: str) -> Callable[[Path, Half], None]:
     """Return what the other machine does: it goes to a task, and says so."""
     return lambda crossing, half: leave_note(crossing, OTHER[half], (task, 19), name, AT_MS)
+
+
+def beside(name: str) -> Callable[[Path, Half], None]:
+    """Return what is on the stick: the folder of another ceremony, or of this one with another plan."""
+    return lambda crossing, _half: (crossing.parent / f"{name}-{'0b' * 8}").mkdir()
+
+
+SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
+    ("not begun", lambda _crossing, _half: None, "start ceremony run on {other}"),
+    ("at another plan", beside("desk-2027"), "another plan of this id is there; compare it with paper"),
+    ("another's stick", beside("desk-2026"), "is it this stick? Start run on {other}"),
+    ("at a task", at(9, "address"), "{other} is at 9/19: address, 10:32"),
+    ("waiting for a proof", at(10, "proof"), "{other} is at 10/19: proof of a key, 10:32"),
+    ("late: still signing", at(14, "sign"), "{other} is at 14/19: signing, 10:32"),
+    ("too late to sign", at(14, LATE), "{other} is at 14/19: too late to sign, 10:32"),
+    ("waiting too", at(11, "take"), "{other} waits, 10:32: carry the stick"),
+    ("stopped", at(14, STOPPED), "{other} stopped 10:32 at 14/19: start it"),
+    ("ended", at(19, OVER), "{other} ended 10:32; is it this stick?"),
+]
+
+
+STICKS: list[tuple[str, dict[str, int], str]] = [
+    ("absent", {}, "{stick} is not there: plug in the stick"),
+    ("unreadable", {}, "{stick} cannot be read: plug it in again"),
+    ("read-only", {"f_flag": os.ST_RDONLY}, "{stick} is read-only: unlock it"),
+    ("full", {"f_bavail": 1}, "{stick} is full: make room on it"),
+]
+
+
+def at_fault(monkeypatch: pytest.MonkeyPatch, stick: Path, case: str, told: dict[str, int]) -> None:
+    """Put a stick into a state: absent, unreadable, or as its file system tells of it."""
+    if case != "absent":
+        stick.mkdir(exist_ok=True)
+    facts = {"f_flag": 0, "f_bavail": 1000, "f_frsize": 4096} | told
+
+    def statvfs(_path: Path) -> SimpleNamespace:
+        if case == "unreadable":
+            raise OSError(errno.EIO, "Input/output error")
+        return SimpleNamespace(**facts)
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
 
 
 def test_a_note_does_not_follow_a_link_that_lies_on_the_stick(tmp_path: Path) -> None:
@@ -106,6 +147,8 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
             _do(lead, reply_members(lead), TAKE, set())
+    with pytest.raises(UsageError, match="put photos of its page into p/requests"):
+        _do(lead._replace(pictures="p"), reply_members(lead), TAKE, set())
 
 
 def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,23 +255,16 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
     return line
 
 
-@pytest.mark.parametrize("way", ["stick", "pictures", "camera"])
+@pytest.mark.parametrize("way", ["", "camera:1"])
 @pytest.mark.parametrize(("half", "task"), WAITS, ids=WAIT_IDS)
 def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, half: Half, task: Task, way: str
 ) -> None:
-    """A camera that is absent, busy or unreadable, pictures that are not whole, another document of this name."""
-    pictures = {"stick": "", "pictures": str(tmp_path / "pictures"), "camera": "camera:1"}[way]
-    lead, asked = lead_at(tmp_path, pictures=pictures), list[str]()
-    places = [
-        tmp_path / "stick" / CROSSING,
-        *(Path(pictures) / task.brings[0].partition(".")[0] for _ in range(way == "pictures")),
-    ]
-    for place in places:
-        place.mkdir(parents=True)
-        (place / "1.png").touch()
+    """A camera that is absent, busy or unreadable, another document of this name."""
+    lead, asked = lead_at(tmp_path, pictures=way), list[str]()
+    (tmp_path / "stick" / CROSSING).mkdir(parents=True)
     for name in task.brings:
-        there = lead.folder / name if task.name == "hand" else places[0] / name
+        there = (lead.folder if task.name == "hand" else tmp_path / "stick" / CROSSING) / name
         there.parent.mkdir(parents=True, exist_ok=True)
         there.touch()
     at_terminals(monkeypatch)
@@ -246,58 +282,17 @@ SIGN = Task("sign", ("signer",), "", done=False, brings=("requests.json",))
 NOW_MS = 1_800_000_000_000
 
 
-@pytest.fixture
-def too_late(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
-    """Have ``sign`` find that it is too late, at a terminal; return the commands that run."""
-    ran = list[tuple[str, ...]]()
-
-    def child(_lead: Lead, words: tuple[str, ...]) -> int:
-        ran.append(words)
-        return 7 if words[0] == "sign" else 0
-
+def test_what_was_signed_in_time_goes_on_and_a_time_that_preparing_does_not_put_right_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lead = lead_at(tmp_path)
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: NOW_MS * 1_000_000)
-    monkeypatch.setattr(Lead, "child", child)
-    return ran
-
-
-def test_requests_that_are_too_old_to_sign_are_waited_for_anew_on_the_machine_that_signs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], too_late: list[tuple[str, ...]]
-) -> None:
-    lead, lines = lead_at(tmp_path), list[str]()
-    crossing = tmp_path / "stick" / CROSSING
-    leave_note(crossing.parent / "x", "online", (1, 1), "take", AT_MS)  # no stick yet: it does no harm
-    crossing.mkdir(parents=True)
-    leave_note(crossing, "online", (8, 14), "take", AT_MS)
-
-    def prepare_again(_seconds: float) -> None:
-        assert "offline-at-2-of-2-late-0800" in names_in(crossing)
-        (crossing / "requests-2.json").touch()
-
-    monkeypatch.setattr(crossing_module, "_progress", lines.append)
-    monkeypatch.setattr(crossing_module, "sleep", prepare_again)
-    assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is False
-    assert lines == ["waiting: press Enter on the online machine: it prepares them again (0 s)", ""]
-    assert "It is too late to sign these." in capsys.readouterr().err
-    taken = ("ceremony", "carry", f"{crossing}/requests-2.json", "-o", str(lead.folder))
-    assert [words[:2] for words in too_late] == [("sign", f"{lead.folder}/requests.json"), taken[:2]]
-    assert too_late[1] == taken
-
-
-def test_what_was_signed_in_time_goes_on(tmp_path: Path, too_late: list[tuple[str, ...]]) -> None:
-    lead = lead_at(tmp_path)
+    monkeypatch.setattr(Lead, "child", lambda *_: 7)
+    with pytest.raises(click.exceptions.Exit):
+        _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
     (lead.folder / "signatures.json").touch()
     assert _do(lead, reply_members(lead, "offline", NOW_MS, SIGN), SIGN, set()) is True
-    assert len(too_late) == 1
-
-
-def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
-    tmp_path: Path, too_late: list[tuple[str, ...]]
-) -> None:
-    lead = lead_at(tmp_path)
-    with pytest.raises(click.exceptions.Exit) as ended:
-        _do(lead, reply_members(lead, "offline", NOW_MS + 1, SIGN), SIGN, set())
-    assert (ended.value.exit_code, len(too_late)) == (7, 1)
 
 
 # ---- too late to submit, and the seal -------------------------------------------------------------------------------
@@ -305,50 +300,29 @@ def test_a_time_that_preparing_again_does_not_put_right_ends_the_run(
 SUBMIT = Task("submit", (), "", done=False, brings=("signatures.json",))
 
 
-@pytest.mark.parametrize("unsent", [True, False])
-def test_what_is_too_late_to_be_submitted_is_prepared_again_where_nothing_of_it_was_sent(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, unsent: bool
+def test_what_is_too_late_to_be_submitted_and_was_perhaps_sent_is_not_prepared_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lead, asked, ran = lead_at(tmp_path), list[str](), list[tuple[str, ...]]()
-
-    def child(_lead: Lead, words: tuple[str, ...]) -> int:
-        ran.append(words)
-        return 7 if words[0] == "submit" else 0
-
+    lead = lead_at(tmp_path)
+    state = reply_members(lead, "online", NOW_MS, SUBMIT)
     at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "ask", answering(asked, ""))
-    monkeypatch.setattr(Lead, "child", child)
-    told = reply_members(lead, "online", NOW_MS, SUBMIT)
-    monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(unsent=unsent))
-    if unsent:
-        assert _do(lead, told, SUBMIT, set()) is False
-        assert asked == ["Enter prepares them again: "]
-        assert ran[1:] == [("prepare", "/p", "-o", f"{lead.folder}/requests-3.json")]
-    else:
-        with pytest.raises(click.exceptions.Exit):
-            _do(lead, told, SUBMIT, set())
-        assert (asked, len(ran)) == ([], 1)
+    monkeypatch.setattr(Lead, "child", lambda _lead, words: 7 if words[0] == "submit" else pytest.fail(" ".join(words)))
+    monkeypatch.setattr(Lead, "state", lambda _lead: state)
+    with pytest.raises(click.exceptions.Exit):
+        _do(lead, state, SUBMIT, set())
 
 
 SEAL = Task("seal", ("signer",), "", done=False, of="first")
 READ = "read the outcome on the online machine"
-SEALS: list[tuple[str, Callable[[Path, Half], None] | None, str]] = [
-    ("the stick is there", at(10, "submit"), "the online machine is at 10/19: sending, 10:32"),
-    ("the outcome was read", at(18, "take"), "the online machine has its outcome"),
-    ("the stick is elsewhere", None, READ),
-]
 
 
-@pytest.mark.parametrize(("case", "happens", "seen"), SEALS, ids=[row[0] for row in SEALS])
 @pytest.mark.parametrize("typed", ["", "n"])
 def test_before_the_seal_somebody_says_that_the_outcome_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str, happens: Callable[[Path, Half], None] | None, seen: str,
-    typed: str,
-) -> None:  # fmt: skip
-    lead, lines, ran, crossing = lead_at(tmp_path), list[str](), list[str](), tmp_path / "stick" / CROSSING
-    if happens:
-        crossing.mkdir(parents=True)
-        happens(crossing, "offline")
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+) -> None:
+    lead, lines, ran = lead_at(tmp_path), list[str](), list[str]()
+    (tmp_path / "stick").mkdir()
+    at(18, "take")(tmp_path / "stick" / CROSSING, "offline")
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "_progress", lines.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
@@ -365,32 +339,60 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     told = reply_members(lead, "offline", 0, SEAL)
     monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(tasks=[*told.tasks[:1], SEAL]))
     assert _do(lead, told, SEAL, set()) is (not typed)
-    assert lines[:2] == [f"waiting: {seen}; Enter seals"] * 2
-    assert len(lines[0]) <= 78
+    assert lines[:2] == ["waiting: the online machine has its outcome; Enter seals"] * 2
     assert ran == (["take requests-2.json"] if typed else ["transcript seal"])
     assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
 
 
-@pytest.mark.parametrize("place", ["stick", "pictures", "folder"])
+ROWS = [*((case, {}, happens, line) for case, happens, line in SEEN), *((*each[:2], None, each[2]) for each in STICKS)]
+TABLE = [
+    (half, task, *row)
+    for half, task in (*WAITS, ("offline", SEAL._replace(by=())), ("offline", SIGN))
+    for row in ROWS
+    if task.name != "hand" or row[2] is None  # it needs the stick alone
+]
+
+
+@pytest.mark.parametrize(("half", "task", "case", "told", "happens", "line"), TABLE)
+def test_the_line_at_every_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], half: Half, task: Task, case: str,
+    told: dict[str, int], happens: Callable[[Path, Half], None] | None, line: str,
+) -> None:  # fmt: skip
+    """At sign it is the wait for requests in the place of those that are too old."""
+    if happens is None:
+        at_fault(monkeypatch, tmp_path / "stick", case, told)
+        if case in ("read-only", "full") and task.name != "hand":  # nothing is written there
+            line = "start ceremony run on {other}"
+        elif task.name == "seal":
+            line = READ
+    else:
+        (tmp_path / "stick").mkdir()
+        happens(tmp_path / "stick" / CROSSING, half)
+        leave_note(tmp_path / "stick" / CROSSING, half, (3, 14), "take", AT_MS)  # its own note is not the other's
+    if (case, task.name) == ("waiting too", "sign"):
+        line = "press Enter on the online machine: it prepares them again"
+    if task.name == "sign":
+        monkeypatch.setattr(run_module, "is_past", lambda _ms: True)
+        monkeypatch.setattr(Lead, "child", lambda *_: 7)
+    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
+    found = re.sub("waiting: [^ ]*/stick ", "waiting: STICK ", line_of(half, task))
+    wanted = line.format(other=MACHINES[OTHER[half]], stick="STICK")
+    assert found == f"waiting: {wanted}{'; Enter seals' if task.name == 'seal' else ' (0 s)'}"
+
+
+@pytest.mark.parametrize("place", [f"stick/{CROSSING}/requests.json", "pictures/requests/1.png"])
 def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str], place: str
 ) -> None:
-    new = {
-        "stick": tmp_path / "stick" / CROSSING / "requests.json",
-        "pictures": tmp_path / "pictures/requests/1.png",
-        "folder": tmp_path / "c/requests.json",
-    }[place]
-    new.parent.mkdir(parents=True, exist_ok=True)
-    pictures = str(tmp_path / "pictures") if place == "pictures" else ""
+    (tmp_path / place).parent.mkdir(parents=True)
+    pictures = str(tmp_path / "pictures") if place.endswith("png") else ""
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
-    before = line_of("offline", seal, exchange=place == "stick", pictures=pictures)
-    assert ("codes/now.html (signatures)" in before) is (place == "pictures")
-    assert 0 < len(before) <= 78
-    new.touch()
+    before = line_of("offline", seal, pictures=pictures)
+    assert ("codes/now.html (signatures)" in before) is bool(pictures)
+    (tmp_path / place).touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
-    if place != "folder":
-        assert line_of("offline", seal, exchange=place == "stick", pictures=pictures) == said
+    assert line_of("offline", seal, pictures=pictures) == said
 
 
 # ---- beside it ------------------------------------------------------------------------------------------------------
@@ -410,3 +412,5 @@ def test_two_terminals_do_not_lead_one_ceremony_on_a_machine(tmp_path: Path, mon
     assert "another terminal leads this ceremony" in str(ended.exception)
     assert CliRunner().invoke(run_module.run_command(), words).exit_code == 0
     assert led == [folder]
+    ended = CliRunner().invoke(run_module.run_command(), [*words, "--qr", str(tmp_path / "nope")])
+    assert f"{tmp_path}/nope is not there" in str(ended.exception)

@@ -23,17 +23,22 @@ def answered(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
     return asked
 
 
-@pytest.mark.parametrize("slip", ["", " ", "yes", "YES", " Yes", "Yes ", "yes.", '"Yes"', "Yes!", "yEs"])
+@pytest.mark.parametrize(
+    "slip", ["", " ", "yes", "YES", " Yes", "yes.", '"Yes"', "Yes!", "yEs", "Zes", "Нуы", "Ｙｅｓ"]
+)
 def test_a_slip_is_asked_again_and_then_counts_for_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str
 ) -> None:
     assert len(answered(monkeypatch, slip, "Yes")) == 2
-    assert "Only the whole word Yes counts" in capsys.readouterr().err
+    said = {"zes": "keys Y and Z", "нуы": "not Latin", "ｙｅｓ": "not Latin"}.get(
+        slip.casefold(), "Only the whole word Yes"
+    )
+    assert said in capsys.readouterr().err
     with pytest.raises(Declined):
         answered(monkeypatch, slip, "no")
 
 
-@pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1", "Ｙｅｓ"])
+@pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1"])
 def test_anything_else_stops_at_once(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     with pytest.raises(Declined, match="the answer was not Yes"):
         answered(monkeypatch, answer, "Yes")

@@ -329,6 +329,15 @@ class ThirdVenue:
         }  # fmt: skip
         if asked.path in builds:
             return self._intent(builds[asked.path], fields)
+        if asked.path == "/v2/token/approve" and fields["trader"] == self.trader:
+            data = keccak(text="approve(address,uint256)")[:4] + encode(
+                ["address", "uint256"], [fields["spender"], int(Decimal(fields["amountUsdc"]).scaleb(6))]
+            )
+            meta = {"spender": fields["spender"], "amountUsdc": fields["amountUsdc"]}
+            return {
+                "to": USDC, "from": self.trader, "data": "0x" + data.hex(), "value": "0x0", "chainId": CHAIN_ID,
+                "description": "approve", "meta": meta,
+            }  # fmt: skip
         reads: dict[str, Callable[[dict[str, Any]], Any]] = {
             "/ready": lambda _: {"ready": True}, "/v2/meta": self._meta, "/v2/pairs": self._pairs,
             "/v2/positions": self._positions,

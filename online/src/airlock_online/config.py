@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
 
+from airlock_online.addresses import http_address
 from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import UsageError
 from airlock_shared.host.settings import read_settings
@@ -108,16 +108,6 @@ def read_config(path: Path) -> OnlineConfig:
     if config.http.proxy:
         require_proxy(config.http.proxy)
     return config
-
-
-def http_address(url: str) -> SplitResult | None:
-    """Return the parts of a plain http(s) address with a host; None for what is none, or has a blank or an odd sign."""
-    try:
-        parts = urlsplit(url)
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:
-        return None
-    return parts if good and url.isascii() and url.isprintable() and " " not in url else None
 
 
 def require_proxy(proxy: str) -> None:

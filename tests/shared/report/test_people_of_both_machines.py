@@ -60,6 +60,16 @@ def test_wrong_words_are_told_on_the_first_page() -> None:
     assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "wrong words" in line]
 
 
+def test_a_time_that_the_clock_contradicted_and_its_correction_are_told_on_the_first_page() -> None:
+    day = offline_events()
+    at = 1 + [event for event, _ in day].index("ceremony-begun")
+    stated = {"stated_ms": 1_790_000_000_000, "uncertainty_s": 60}
+    events: list[Event] = [("clock-contradicted", stated), ("clock-stated", stated)]
+    look = report_of_artefacts(online_files() | {OFFLINE: chain([*day[:at], *events, *day[at:]])}, judge).value["look"]
+    told = [line.partition(" the offline machine's")[0] for line in look if "on a watch" in line]
+    assert told == [f"2026-09-21 14:13:20 UTC on a watch {said}" for said in ("DIFFERS from", "agrees with")]
+
+
 def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
     def confirmed(role: str, how: dict[str, object]) -> Event:
         data = {"ceremony": plan().id, "station": "plan", "by": [role], "compared": plan().fingerprint}

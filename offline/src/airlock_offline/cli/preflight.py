@@ -36,6 +36,7 @@ from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
     INPUT,
     ask,
+    explain_error,
     finish,
     json_option,
     led,
@@ -250,9 +251,9 @@ def preflight(
     folder = _kit(kit, fingerprint)
     if record is not None:
         require_new(record)
-    if watch:
-        stated, uncertainty = _ask_time(state, stated), uncertainty or ASKED_UNCERTAINTY_S
-    clock = _state_time(state, stated, uncertainty)
+    if watch and stated is not None:
+        raise UsageError("the time is given already", do="leave out --time, or --watch")
+    clock = _ask_time(state, uncertainty) if watch else _state_time(state, stated, uncertainty)
     valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
     device = _device(emulator_port, ledger_path, record)
     with working("Looking at every installed file"):
@@ -277,22 +278,17 @@ def _kit(folder: Path | None, fingerprint: str | None) -> Kit | None:
     return Kit(folder, read_installation_fingerprint(fingerprint), ())
 
 
-def _ask_time(state: OfflineHome, stated: str | None) -> str:
-    """Return what a person types who reads a watch; what is no time is asked again.
-
-    Raises ``UsageError`` when the time was given already.
-    """
-    if stated is not None:
-        raise UsageError("the time is given already", do="leave out --time, or --watch")
+def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> dict[str, Any] | None:
+    """Have a person type the time on a watch, and record it; what is no time, or not the clock's, is asked again."""
     question = "UTC on your watch, such as 2026-11-21T02:43:00Z: "  # with the answer no wider than the screen
     while True:
-        typed = ask(question, piped=state.nothing_of_worth()).strip()
         try:
-            read_time(typed)
+            typed = ask(question, piped=state.nothing_of_worth()).strip()
+            return _state_time(state, typed, uncertainty_s or ASKED_UNCERTAINTY_S)
         except UsageError:
-            say("This is no time with its date and zone: year-month-day, T, hours:minutes:seconds, Z.")
-        else:
-            return typed
+            say("This is no date and time in UTC: your local time less its offset, such as 2026-11-21 02:43Z.")
+        except Expired as error:
+            say(explain_error(error))
 
 
 def _end(result: PreflightResult, *, as_json: bool) -> None:

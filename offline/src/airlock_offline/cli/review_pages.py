@@ -88,6 +88,13 @@ class ReviewPages:
         self._said_before: list[str] = []
         self.opened: set[str] = set()
 
+    def begin(self) -> None:
+        """Where it is led, wait for a key: what was said before is not pushed away unread, and no time runs on behind it."""
+        if led():
+            with SingleKeys() as keys, key_line():
+                while keys.key() not in (FORWARD, ENDED):
+                    pass
+
     def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
         """Show the page that decides; its last screen stays, for the question comes below it. Raises ``Declined``.
 
@@ -96,10 +103,6 @@ class ReviewPages:
         """
         self._ledger, self._said_before, self.opened = ledger, [], set()
         if five:
-            if led() and not self._page:  # what was said before is not pushed away unread
-                with SingleKeys() as keys, key_line():
-                    while keys.key() not in (FORWARD, ENDED):
-                        pass
             self._sections = [part for part in sections if not _decides(part)]
             self._page = [[line for part in filter(_decides, sections) for line in part if line.strip("=")], five]
             self._show_page()

@@ -153,7 +153,7 @@ def sign(
     with opened(emulator_port, ledger_path, around, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         desk = _desk(state, entries, device, app, ask, pages)
-        if (first := first_to_sign(items, situation, desk)) is not None:
+        if first := first_to_sign(items, situation, desk):
             desk.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
             begun["model"] = device.model
         if was_begun(entries, plan, fingerprint):
@@ -165,6 +165,8 @@ def sign(
             )
         state.record_unenforced(now_ms())
         state.transcript.record("sign-begun", begun | ({"signer": header.signer} if header.signer else {}), now_ms())
+        if pages and first:
+            pages.begin()
         examined = [judged(item, situation, desk) for item in items]
         document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
         groups = GroupPages(

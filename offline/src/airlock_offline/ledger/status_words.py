@@ -87,7 +87,7 @@ _OPEN = Meaning(AppClosed, "the Ethereum app is not open", "open the Ethereum ap
 _REFUSED = Meaning(
     RefusedOnDevice,
     "refused on the Ledger; nothing was signed",
-    "sign again if it was refused by mistake, otherwise find out what did not match",
+    "give the command again if it was refused by mistake, otherwise find out what did not match",
 )
 _FAULT = "close the Ethereum app, open it again and try again; if it happens again, note the app's version"
 

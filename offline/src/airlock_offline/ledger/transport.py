@@ -29,7 +29,7 @@ MACHINE_TIMEOUT_S = 20  # nobody has to press anything
 REVIEW_S = 1800  # two people may be reading 31 pages on the device aloud; `[ledger] review_minutes` sets it
 MAX_REPLY = 512  # bytes; an APDU answer of this app has at most 256
 
-REPLUG = "unplug the Ledger, plug it in again, unlock it, open the Ethereum app and sign again"
+REPLUG = "unplug the Ledger, plug it in again, unlock it, open the Ethereum app and give the command again"
 
 
 class Transport(Protocol):

@@ -208,7 +208,7 @@ class Desk:
 
         Of many orders it is in the report alone.
         """
-        if len(self._last) > _LAST_AT_MOST:
+        if not 0 < len(self._last) <= _LAST_AT_MOST:
             return
         heading = len(self._last) > 1
         lines = [

@@ -13,9 +13,10 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
+from airlock_online.addresses import http_address
 from airlock_online.clients.connection import is_loopback
 from airlock_online.clients.reply_values import shown_address
-from airlock_online.config import ApiKeySettings, http_address
+from airlock_online.config import ApiKeySettings
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import open_input
 from airlock_shared.text.safe import safe

@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlsplit
 
+from airlock_online.addresses import http_address
 from airlock_online.clients.connection import value_at
-from airlock_online.config import http_address
 from airlock_online.speech.sections import KNOWN, REPLIES
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe

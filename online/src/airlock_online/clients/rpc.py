@@ -12,13 +12,15 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from airlock_online.addresses import http_address
 from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
-from airlock_online.config import http_address
 from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
+    from airlock_shared.documents.deployment import Deployment
 
 MAX_REPLY_BYTES = 2 << 20
 MAX_LOGS = 1000
@@ -308,3 +310,31 @@ def _revert_data(data: object) -> str:
         return ""
     text = data.removeprefix("Reverted ").strip()
     return text.lower() if len(text) > 2 and _BYTES.fullmatch(text) else ""
+
+
+_NO_ADDRESS = "0x" + "00" * 20
+
+
+class ContractViews:
+    """The views of a pinned contract at one node; ``troubles`` says what is not told.
+
+    Raises ``ServiceError`` when the node serves another chain than the pinned one, or cannot be asked.
+    """
+
+    def __init__(self, node: RpcClient, deployment: Deployment, contract: bytes) -> None:
+        if (chain := node.chain_id()) != deployment.chain_id:
+            raise ServiceError(f"it serves chain {chain}, but chain {deployment.chain_id} is pinned")
+        self._node, self._contract = node, checksum_address(contract)
+        self.troubles: list[str] = []
+
+    def word(self, signature: str, *arguments: bytes) -> bytes | None:
+        """Return the word of a view, None where the contract has no such view; arguments are filled up to words."""
+        data = keccak256(signature.encode())[:4] + b"".join(argument.rjust(32, b"\0") for argument in arguments)
+        try:
+            word = self._node.call(RpcCall(_NO_ADDRESS, self._contract, "0x" + data.hex()))
+        except RpcError:
+            word = b""
+        if len(word) != 32:
+            self.troubles.append(f"the contract has no view {signature}")
+            return None
+        return word

@@ -7,11 +7,11 @@ from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import delegation_read, whole
-from airlock_online.clients.rpc import RpcCall, RpcClient, RpcError
+from airlock_online.clients.rpc import ContractViews, RpcClient
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, Scene, failed_read
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
-from airlock_shared.ethereum.signatures import checksum_address, keccak256, parse_address
+from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import looks_like_seconds, span_text, utc_text
 
@@ -114,32 +114,6 @@ DELEGATE_READS: ReadBack = {"delegate": _registered, "delegate-set": _registered
 
 
 DELEGATIONS = "multipleDelegations(address,address)"  # 0x21ae831b: until when (unix s), 0 for none
-_NO_ADDRESS = "0x" + "00" * 20
-
-
-class ContractViews:
-    """The views of a pinned contract at one node; ``troubles`` says what is not told.
-
-    Raises ``ServiceError`` when the node serves another chain than the pinned one, or cannot be asked.
-    """
-
-    def __init__(self, node: RpcClient, deployment: Deployment, contract: bytes) -> None:
-        if (chain := node.chain_id()) != deployment.chain_id:
-            raise ServiceError(f"it serves chain {chain}, but chain {deployment.chain_id} is pinned")
-        self._node, self._contract = node, checksum_address(contract)
-        self.troubles: list[str] = []
-
-    def word(self, signature: str, *arguments: bytes) -> bytes | None:
-        """Return the word of a view, None where the contract has no such view; arguments are filled up to words."""
-        data = keccak256(signature.encode())[:4] + b"".join(argument.rjust(32, b"\0") for argument in arguments)
-        try:
-            word = self._node.call(RpcCall(_NO_ADDRESS, self._contract, "0x" + data.hex()))
-        except RpcError:
-            word = b""
-        if len(word) != 32:
-            self.troubles.append(f"the contract has no view {signature}")
-            return None
-        return word
 
 
 class ExpiryOnChain(NamedTuple):

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.builder_reads import entries
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import reply_names, whole
-from airlock_online.config import OnlineConfig
 from airlock_online.journal.order_states import OrderEvent
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.requests import Request
@@ -20,6 +18,8 @@ from airlock_shared.venue.kinds import value_of
 from airlock_shared.venue.structs import CATALOGUE, Intent
 
 if TYPE_CHECKING:
+    from airlock_online.clients.builder import BuilderClient
+    from airlock_online.config import OnlineConfig
     from airlock_online.delivery.routes.posting import StatusRead
     from airlock_online.readback.delegates import AllowanceRead, DelegationRead
     from airlock_online.readback.referral_codes import ReferralFacts

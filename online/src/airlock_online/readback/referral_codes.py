@@ -13,9 +13,8 @@ from typing import NamedTuple, TypeVar
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.reply_values import reply_names
-from airlock_online.clients.rpc import RpcClient
+from airlock_online.clients.rpc import ContractViews, RpcClient
 from airlock_online.config import OnlineConfig, ReferralViews
-from airlock_online.readback.delegates import ContractViews
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, ReadBack, ReadReply, Scene, failed_read
 from airlock_shared.cli.terminal import rows
 from airlock_shared.documents.deployment import Deployment

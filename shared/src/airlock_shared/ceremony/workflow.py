@@ -405,8 +405,11 @@ class _Workflow(NamedTuple):
         def named(steps: list[str]) -> str:
             return ", ".join(steps[:3]) + (f" and {len(steps) - 3} more" if steps[3:] else "")
 
-        yield Task("take", (), f"Wait for {file}. The desk signs the challenge of step {named(absent or needed)}. Make the "
-                   "file of its answer by airlock-online delegate proof, in the ceremony's folder of that machine or of "
-                   "this one.", not absent, PROOFS, brings=(file,))  # fmt: skip
+        says = (
+            f"Wait for {file}. The desk signs the challenge of step {named(absent or needed)}: on a Ledger by "
+            "airlock-offline delegate prove; else its answer becomes the file by airlock-online delegate proof. It "
+            "belongs into the ceremony's folder of that machine or of this one."
+        )
+        yield Task("take", (), says, not absent, PROOFS, brings=(file,))
         yield Task("proof", (), f"Check the proof of the delegate key of step {named(needed)}.", not owed, PROOFS,
                    brings=tuple(sorted(there)))  # fmt: skip

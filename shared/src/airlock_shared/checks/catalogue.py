@@ -62,7 +62,7 @@ FAMILIES: dict[str, Family] = {
         "QR-IMAGE": Info("not a picture, video or sheet that can be read", "Files that crash a picture library.",
                         "Take or copy the picture again."),
         "QR-INCOMPLETE": Info("the pictures end before the transfer is complete", "Half a document taken for a whole one.",
-                             "Show the missing frames, or let it play longer, and scan again."),
+                             "Take more pictures of the page, or let it play longer, and scan again."),
         "QR-TYPE": Info("a code of the wrong kind", "A wallet's code taken for a document, or the other way round.",
                        "Check what the other screen shows, and for which command."),
         "QR-FIELD": Info("a member missing, unknown or out of range in a wallet's code (EIP-4527)", "Data that no check would look at; private keys.",

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, PATH_TYPE, json_option, led, rows, say, show, show_json
@@ -140,7 +139,7 @@ def _tell(value: Row, facts: Row, lines: Iterable[str], *, as_json: bool) -> Non
         own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part", "alive")}
         show_json({"ok": True, **facts, "ceremony": value["ceremony"]["id"], **own})
         return
-    fingerprint = (word_lines if led() else fingerprint_lines)("report", facts["fingerprint"])
+    fingerprint = () if led() else fingerprint_lines("report", facts["fingerprint"])  # the page that is signed has it
     for line in (*lines, *_shown(value), *fingerprint):
         show(line)
 

@@ -25,9 +25,12 @@ from airlock_shared.text.secrets import redact
 # With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and nothing else, also for an error.
 
 
-_AT_A_TERMINAL = "run the command in a terminal; a pipe answers only for what is worth nothing, by the software Ledger"
 _YES = "Type Yes to go on, anything else to stop: "
 _SLIPS = 3
+SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
+LAYOUT = "These are not Latin letters: change the layout of the keyboard, and type it again."
+_WHOLE = "Only the whole word Yes counts, with a capital Y, and nothing before or after it."
+_YES_SLIPS = {"": _WHOLE, "yes": _WHOLE, "zes": SWAPPED}
 PATH_TYPE = click.Path(path_type=Path)
 INPUT = click.Path(path_type=Path, dir_okay=False)
 FOLDER_TYPE = click.Path(path_type=Path, file_okay=False)
@@ -100,7 +103,10 @@ def ask(question: str, *, piped: bool) -> str:
     click.echo(harmless(redact(question)), err=True, nl=False)
     if not (piped or at_a_terminal()):
         say()
-        raise Declined("not answered: answers come from a terminal", do=_AT_A_TERMINAL)
+        raise Declined(
+            "not answered: answers come from a terminal",
+            do="run the command in a terminal; a pipe answers only for what is worth nothing, by the software Ledger",
+        )
     answer = typed_line()
     if not at_a_terminal():
         say(safe_again(answer.rstrip("\n")))
@@ -133,14 +139,17 @@ def opening(asking: Callable[..., str], opens: Mapping[str, Callable[[], None]])
 
 
 def yes_or_other(question: str, again: str, asking: Callable[..., str], *, piped: bool) -> str:
-    """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one."""
+    """Ask by ``asking`` (as :func:`ask`), a few times more after an empty line or a slip of ``Yes``; return the last one.
+
+    Letters of another keyboard are a slip too.
+    """
     answer = asking(question, piped=piped)
     for _ in range(_SLIPS):
-        if answer == "Yes" or answer.strip(" .!\"'").casefold() not in ("", "yes", "zes"):
+        typed = answer.strip(" .!\"'").casefold()
+        slip = _YES_SLIPS.get(typed, "" if typed.isascii() else LAYOUT)
+        if answer == "Yes" or not slip:
             break
-        say(
-            "Only the whole word Yes counts, with a capital Y and nothing else. Zes: the keys Y and Z have changed places."
-        )
+        say(slip)
         answer = asking(again, piped=piped)
     return answer
 
@@ -289,13 +298,8 @@ class SingleKeys:
 @contextmanager
 def key_line(place: str = "", back: bool = False, last: str = "", *, on: bool = True) -> Iterator[None]:
     """Say in the last row which keys there are, and leave the row empty afterwards."""
-    words = [
-        *([place] if place else []),
-        *(["Enter: on"] if on else []),
-        *(["b: back"] if back else []),
-        *([last] if last else []),
-    ]
-    text = f"-- {' -- '.join(words)} --"
+    words = (place, "Enter: on" * on, "b: back" * back, last)
+    text = f"-- {' -- '.join(filter(None, words))} --"
     paint(text, err=True, end="")
     try:
         yield

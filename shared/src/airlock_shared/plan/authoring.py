@@ -157,7 +157,7 @@ def _action(people: People, *, more: bool) -> Action | None:
     tell_all(people, [row for line in listed for row in textwrap.wrap(line, WIDTH, subsequent_indent=" " * 31)])
     name, none = ("action of the next step", "none") if more else ("action", None)
     meaning = "what is signed, by its name" + ("; none: no further step" if more else "")
-    question = Question(name, meaning, "delegate", none, ", ".join(ACTIONS))
+    question = Question(name, meaning, "delegate", none, ", ".join(ACTIONS) if more else "")
 
     def read(text: str) -> Action | None:
         if more and text == "none":

@@ -120,8 +120,8 @@ def _is_address(text: str) -> bool:
 # An example of everything that a plan can hold, as it is written in TOML: for questions, for explanations, for help.
 
 
-_ACCOUNT = '"0x00000000000000000000000000000000000000a1"'
-_OTHER = '"0x00000000000000000000000000000000000000b2"'
+_ACCOUNT = '"0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359"'
+_OTHER = '"0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb"'
 _BY_UNIT = {
     ADDRESS: _ACCOUNT, COUNT: "0", USDC: '"250.5"', PRICE: '"64000.5"', LEVERAGE: '"10"', PERCENT: '"1"',
     COIN: '"0.25"', CODE: '"TREASURY"', NONCE: "7", UNIX_MS: "2027-03-31T00:00:00Z", UNIX_S: "2027-03-31T00:00:00Z",

@@ -271,7 +271,7 @@ def _incomplete(decoder: Decoder, pictures: int) -> DocumentError:
         "the pictures end before the transfer is complete",
         got=f"{progress.useful} parts",
         expected=f"{progress.expected} parts",
-        do="show the missing frames, or let it play longer, and scan again",
+        do="",
     )
 
 

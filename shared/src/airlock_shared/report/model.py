@@ -14,6 +14,8 @@ from typing import Any, Literal
 
 from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import check_seals, signer_of
+from airlock_shared.ceremony.sections import section_of
+from airlock_shared.checks.times import CONTRADICTED, STATED
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
@@ -63,7 +65,13 @@ def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
         ],
         "missing": list(found.missing) if plan.roles else [],
     }
-    return row | {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else row
+    times = [
+        {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"]), "taken": entry.event == STATED}
+        for entry in section_of(entries, plan)[0]
+        if entry.event in (STATED, CONTRADICTED)
+    ]
+    row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
+    return row if all(each["taken"] for each in times) else row | {"times": times}
 
 
 def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
@@ -283,6 +291,9 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             yield f"station {station} on the {row['machine']} machine: {HOW[NO_PAPER]} by the {by}"
         for station, role, count in row.get("wrong_words", ()):
             yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
+        for each in row.get("times", ()):
+            said = "agrees with" if each["taken"] else "DIFFERS from"
+            yield f"{each['watch']['utc']} on a watch {said} the {row['machine']} machine's clock: {each['at']['utc']}"
         for each in row["exceptions"]:
             station = f" at station {each['station']}" if each["station"] else ""
             said = f"{station}, said by the {each['by']} at {each['at']['utc']}"

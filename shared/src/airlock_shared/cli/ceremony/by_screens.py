@@ -13,7 +13,19 @@ from typing import Any, NamedTuple
 from airlock_shared.ceremony.roles import NO_PAPER
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
 from airlock_shared.cli import terminal
-from airlock_shared.cli.terminal import ENDED, FORWARD, SingleKeys, ask, filled, key_line, led, opening, say
+from airlock_shared.cli.terminal import (
+    ENDED,
+    FORWARD,
+    LAYOUT,
+    SWAPPED,
+    SingleKeys,
+    ask,
+    filled,
+    key_line,
+    led,
+    opening,
+    say,
+)
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.words import BYTEWORDS, SPOKEN_BYTES, spoken
 
@@ -80,11 +92,10 @@ WRONG_AT_MOST = 9
 UNANSWERED_AT_MOST = 5
 """Lines of other than two words that end the command: they are nobody's answer, so neither right nor wrong."""
 WORDS_ASKED = 2
-SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
-LAYOUT = "These are not Latin letters: change the layout of the keyboard, and type it again."
 _Y_AND_Z = str.maketrans("yz", "zy")
 _FEWER = ("Enter alone is no answer", "The second word is missing")
 WITHOUT = "no paper"
+NOT_TAKEN = f"'{WITHOUT}' is no answer here, or no longer after a wrong one: two words are needed."
 FIND_THEM = "Find the words on the other machine's screen. Each person types two of them."
 FROM_PAPER = f"Each person types from THEIR OWN PAPER, and looks at no screen. None: {WITHOUT}"
 SIGN_AGAIN = (
@@ -131,8 +142,8 @@ def type_words(
     places = " and ".join(f"word {at}" for at in positions)
     question = f"{asked.who}, {asked.document}{', YOUR PAPER' if asked.paper else ''}: {places}: "
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
-        given = _typed(question, opening(ask, opens), piped=piped)
-        if asked.paper and not own and given == WITHOUT.split():
+        given = _typed(question, opening(ask, opens), lacks=asked.paper and not own, piped=piped)
+        if given == WITHOUT.split():
             return {"how": NO_PAPER}
         if all(
             secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
@@ -147,11 +158,14 @@ def type_words(
                   expected="the two words at the places that were asked")  # fmt: skip
 
 
-def _typed(question: str, asking: Callable[..., str], *, piped: bool) -> list[str]:
-    """Return two words that a person types; what can be no answer is asked again, a few times."""
+def _typed(question: str, asking: Callable[..., str], *, lacks: bool, piped: bool) -> list[str]:
+    """Return two words that a person types; what can be no answer is asked again, a few times.
+
+    Who ``lacks`` a paper may say so.
+    """
     for _ in range(UNANSWERED_AT_MOST):
         given = asking(question, piped=piped).casefold().split()
-        slip = _slip(given)
+        slip = NOT_TAKEN if given == WITHOUT.split() and not lacks else _slip(given)
         if len(given) == WORDS_ASKED and not slip:
             return given
         say(slip or f"{dict(enumerate(_FEWER)).get(len(given), 'These are too many')}: two words are needed.")

@@ -300,6 +300,7 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
         name = ask(f"Who is the {role}?{'' if needed else ' (empty: nobody)'} ", piped=False).strip()
         if name == _BACK:
             break
+        name = name if any(map(str.isalpha, name)) else ""  # such as ?
         try:
             check_people({**given, role: name}, plan)
             if needed:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 _TOO_LATE = "It is too late to {} these"
 _ASKED = "press Enter on the online machine: it prepares them again"
 _LOOK_AGAIN_S = 0.3
-_CAMERA = re.compile(r"camera(?::[0-9]{1,2})?")
+_WATCH_S = 60  # by which the other machine's watch may be slow
 
 
 # ---- hand over ------------------------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def _here(lead: Lead, task: Task) -> list[Path]:
 def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
     """Return what appears when the documents of a task have come; nothing before a camera."""
     if lead.pictures:
-        return [] if _CAMERA.fullmatch(lead.pictures) else [Path(pictures_source(lead, task))]
+        return [] if by_camera(lead.pictures) else [Path(pictures_source(lead, task))]
     return [(lead.crossing(state) or lead.folder) / name for name in task.brings]
 
 
@@ -155,9 +155,14 @@ def _has_come(path: Path) -> bool:
     return bool(names_in(path)) if path.is_dir() else os.path.lexists(path)
 
 
+def by_camera(source: str) -> bool:
+    """Tell whether codes are read by a camera, and not from a folder of pictures."""
+    return re.fullmatch(r"camera(?::[0-9]{1,2})?", source) is not None
+
+
 def pictures_source(lead: Lead, task: Task) -> str:
     """Return where the codes of what a task waits for are read: the camera, or a folder of that name with pictures."""
-    if _CAMERA.fullmatch(lead.pictures):
+    if by_camera(lead.pictures):
         return lead.pictures
     return str(Path(lead.pictures).absolute() / task.brings[0].partition(".")[0])
 
@@ -180,6 +185,8 @@ def offer_new_requests(lead: Lead, state: WorkflowState) -> None:
     """Have people of the online machine prepare again what is too late to be submitted, and was not sent."""
     say(f"{_TOO_LATE.format('submit')}, and nothing was sent. They are prepared again. Then type n on the air-gapped "
         "machine, where it waits to seal: the new ones are signed.")  # fmt: skip
+    over_s = monotonic() + _WATCH_S  # until then that machine refuses what it signed before in the same step
+    _wait(lambda: "a minute, until what was signed is surely over" if monotonic() < over_s else "")
     ask("Enter prepares them again: ", piped=False)
     prepare_again(lead, state)
 

@@ -14,7 +14,7 @@ from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
-from airlock_shared.errors import DocumentError, UsageError
+from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -70,8 +70,9 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
     if not path.exists():  # the name holds the fingerprint: it is the same page
         version = max(DEFAULT_VERSION, densities_of(transfer)[0])
+        secret = ", SECRET until it is submitted" if sources[0].name.startswith("signatures") else ""
         untold = transfer._replace(
-            fingerprint=""
+            fingerprint="", kind=f"{', '.join(files)}{secret}"
         )  # nobody types its words: those of each document stand on the terminal
         with working("Drawing the codes"):
             write_new(path, qr_page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
@@ -113,7 +114,11 @@ def scan_hand_over(
     if any(map(CAMERA.fullmatch, sources)):
         say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
     while True:  # nothing is kept between two pages: half of the one before would keep the next one out
-        document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
+        try:
+            document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
+        except AirlockError:
+            say()  # what went wrong is said below the line of the progress
+            raise
         ceremony, files = parse_hand_over(document.data)
         if not (other := _other(plan, ceremony, files, names)):
             break
@@ -149,7 +154,8 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     if not unexpected:
         return None
     return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
-                         do="show the other machine's newest page, and take pictures of other pages away")  # fmt: skip
+                         do="show the page of what is expected, which ceremony run shows there, also given again; "
+                            "take pictures of other pages away")  # fmt: skip
 
 
 BY_QR = (codes, scan_hand_over)

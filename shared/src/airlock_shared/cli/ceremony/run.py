@@ -35,6 +35,7 @@ from airlock_shared.cli.ceremony.crossing import (
     await_new_requests,
     await_outcome,
     await_put_right,
+    by_camera,
     hand_over,
     is_past,
     leave_place,
@@ -50,6 +51,7 @@ from airlock_shared.cli.ceremony.workflow import ceremony_folder, task_lines
 from airlock_shared.cli.terminal import (
     FOLDER_TYPE,
     INPUT,
+    ask,
     at_a_terminal,
     json_option,
     rows,
@@ -102,6 +104,10 @@ def run_command() -> click.Command:
         """
         if exchange is not None and pictures:
             raise UsageError("documents cross by --exchange or by --qr", do="give one of them")
+        if pictures and not by_camera(pictures) and not Path(pictures).is_dir():
+            raise UsageError(
+                f"the folder {pictures} is not there", do="make it: each page's pictures go into a folder in it"
+            )
         given = context.get_parameter_source("model")
         model = (
             ("--model", device["model"])
@@ -175,10 +181,20 @@ def _walk(lead: Lead) -> None:
         before = task, done
     leave_place(lead, state, state.tasks[-1], OVER)
     _show_words(state, shown)  # whoever began this run late may still be asked for them on the other machine
+    if before is None and lead.pictures and state.half == "offline" and at_a_terminal():
+        _show_again(lead, state, shown)
     report = lead.folder / "evidence"
     names = ", ".join(name for name in ("report.html", "report.pdf") if (report / name).exists())
     say(f"The ceremony is over on {MACHINES[state.half]}. Open {names} in")
     say(f"  {safe(str(report))}")
+
+
+def _show_again(lead: Lead, state: WorkflowState, shown: set[str]) -> None:
+    """Show the signatures' page again after the end, and then the evidence's: no other machine says what it has read."""
+    for task in [each for each in state.tasks if each.name == "hand"][-2:]:
+        hand_over(lead, state, task)
+        _show_window(lead, shown)
+        ask(f"{task.says} Press Enter when its page was read: ", piped=False)
 
 
 def _interrupt(_number: int, _frame: object) -> None:

@@ -86,7 +86,8 @@ REFERRAL_READ = "referral-read"
 
 _ENTRY = {"seq": int, "at_ms": int, "event": str, "data": dict, "hash": str}
 _FORMS: dict[str, dict[str, type]] = {
-    "clock-stated": {"uncertainty_s": int},
+    "clock-stated": {"uncertainty_s": int, "stated_ms": int},
+    "clock-contradicted": {"stated_ms": int},
     "outcome": {"digest": str},
     "struct-pinned": {"deployment": str},
     **{event: {"step": str, "digest": str} for event in ("signing", "signed", "signed-late", "not-signed")},
