@@ -135,6 +135,22 @@ def test_a_struct_that_the_ledger_signs_over_another_hash_is_not_pinned(desk: Bo
     assert not (desk.path("offline-home") / "structs").exists()
 
 
+@pytest.mark.parametrize(
+    ("fields", "check", "said"),
+    [
+        ('fee = "1", tick = "2", more = "1"', "PLAN-FIELD", "the struct has no such field"),
+        ('fee = "1"', "PLAN-UNDECIDED", "no rule decides this field"),
+    ],
+)
+def test_a_plan_whose_custom_step_does_not_fit_what_is_pinned_is_told_so_at_once(
+    desk: BothMachines, fields: str, check: str, said: str
+) -> None:
+    assert _trust(desk, WIDE.replace("int40", "int64")).code == 0
+    checked = _check(desk, PLAN.replace('fee = "1", tick = "-1"', fields))
+    [mistake] = checked.json()["mistakes"]
+    assert (checked.code, mistake["check"], mistake["line"], mistake["what"]) == (2, check, 19, said)
+
+
 # ---- a pin that changed on the disk ------------------------------------------------------------------------------
 
 
