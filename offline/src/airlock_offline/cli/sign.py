@@ -131,9 +131,8 @@ def sign(
     isolation.begin()
     entries = state.transcript.entries()
     compared = proved_by_words(entries, plan, "requests", fingerprint, BY_WORDS)
-    for line in (*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)):
-        if not (compared and led()):
-            say(line)
+    if not (compared and led()):
+        say_all((*fingerprint_lines("requests", fingerprint), *fingerprint_lines("plan", plan.fingerprint)))
     say_all(valid_elsewhere(deployment, state.pins()))
     if note := begun_note(entries, plan):
         say(note)
