@@ -128,10 +128,3 @@ def test_the_symbols_of_every_version_are_those_of_an_independent_encoder(browse
         code.add_data(QRData(text.encode(), mode=MODE_ALPHA_NUM))
         code.make(fit=False)
         assert symbol["rows"] == code.get_matrix()
-
-
-def test_the_page_chooses_among_the_masks(browser: Page, tmp_path: Path) -> None:
-    show(browser, tmp_path, one_intent())
-    texts = cycle_texts(whole_plan(), 10)
-    masks = browser.evaluate(f"{json.dumps(texts)}.map((text) => symbolOf(text).mask)")
-    assert len(set(masks)) > 4

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,7 +14,6 @@ from airlock_offline.ledger.status import (
     SignedOtherwise,
     TooLargeForDevice,
 )
-from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings
@@ -78,53 +73,3 @@ def test_its_own_hashing_agrees_with_the_gate(document: dict[str, Any]) -> None:
         reject()
     assert recovered(signature, hashes.digest) == SIGNER
     assert shown == typed_data_pages(values, hashes, DEFAULT_MODEL, by_hashes=False)
-
-
-# ---- over loopback ------------------------------------------------------------------------------------------------
-
-RUN = (
-    "from airlock_software_ledger.server import run_emulator; "
-    "run_emulator(model='nanosp', faults=frozenset({faults}), ask={ask})"
-)
-
-
-class Served:
-    """A software Ledger in a process of its own."""
-
-    def __init__(self, faults: set[str], ask: bool = False) -> None:
-        script = RUN.format(faults=faults or "()", ask=ask)
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", script],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        assert self.process.stdout is not None
-        self.port = int(json.loads(self.process.stdout.readline())["port"])
-
-    def stop(self) -> str:
-        """Stop it and return what it said."""
-        self.process.terminate()
-        said = self.process.communicate()[1]
-        assert self.process.returncode == 0
-        return said
-
-
-@pytest.fixture
-def served(request: pytest.FixtureRequest) -> Iterator[Served]:
-    running = Served(getattr(request, "param", set()))
-    yield running
-    if running.process.poll() is None:
-        running.stop()
-
-
-def test_it_signs_over_loopback_and_shows_its_pages_as_a_simulators(served: Served) -> None:
-    typed, hashes = DELEGATE.typed_data()
-    transport = LoopbackTransport(served.port)
-    signature = open_app(transport).sign_typed_data(PATH, typed)
-    transport.close()
-    said = served.stop()
-    assert recovered(signature, hashes.digest) == SIGNER
-    assert said.startswith("SIMULATOR")
-    assert "Sign message" in said

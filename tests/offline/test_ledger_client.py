@@ -130,6 +130,13 @@ def test_a_configuration_of_another_length_is_an_error(length: int) -> None:
         answering(bytes(length)).configuration()
 
 
+@pytest.mark.parametrize(
+    ("flags", "on"), [(0x02, (False, False)), (0x03, (True, False)), (0x13, (True, True)), (0x10, (False, True))]
+)
+def test_of_the_settings_two_are_read(flags: int, on: tuple[bool, bool]) -> None:
+    assert answering(bytes((flags, 1, 22, 0))).configuration() == (*on, (1, 22, 0))
+
+
 def test_an_address_that_is_not_its_public_keys_is_an_error() -> None:
     answer = recorded("address", "address")[0].exchanges[0].data
     assert answering(answer).address(PATH).public_key == answer[1:66]

@@ -11,7 +11,7 @@ import pytest
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.status import WrongAnswer
-from airlock_offline.preflight.ledger import PROOF, device_lines, device_report, raw_messages_options, udev_rule
+from airlock_offline.preflight.ledger import device_lines, device_report, raw_messages_options, udev_rule
 from airlock_shared.host.files import LOOK, OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
@@ -53,11 +53,6 @@ def test_a_harmless_message_proves_raw_messages_against_the_operators_word(raw: 
 def test_a_proof_that_does_not_recover_is_an_error() -> None:
     with pytest.raises(WrongAnswer, match="test message was signed by"):
         report(ledger(faults=("wrong-hash",)), "--prove-raw-messages")
-
-
-def test_the_test_message_names_no_contract_no_chain_and_no_intent() -> None:
-    assert PROOF["domain"] == {"name": "Airlock settings test", "version": "0", "chainId": "0"}
-    assert PROOF["primaryType"] == "AirlockSettingsTest"
 
 
 @pytest.mark.parametrize(

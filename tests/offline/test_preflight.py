@@ -56,16 +56,6 @@ def world(tmp_path: Path) -> MachineProbes:
 # ---- the result -------------------------------------------------------------------------------------------------------
 
 
-def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: MachineProbes) -> None:
-    result = look(home, world)
-    assert [line for line in result.lines if line.verdict != OK] == []
-    assert (result.production, result.report["refused"]) == (True, [])
-    assert list(dict.fromkeys(line.group for line in result.lines)) == [
-        "network", "radios", "kernel", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments",
-        "transcript",
-    ]  # fmt: skip
-
-
 def worst_case(home: Path, world: MachineProbes) -> PreflightResult:
     for name in ("enp0s31f6", "wlp0s20f3", "wwan0"):
         interface(world, name, "0x1003", "up", "1")

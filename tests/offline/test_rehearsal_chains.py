@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from airlock_offline.cli.main import program
 from airlock_offline.home import OfflineHome
-from airlock_shared.documents.deployment import REHEARSAL_CHAINS, parse_deployment, valid_elsewhere
+from airlock_shared.documents.deployment import parse_deployment, valid_elsewhere
 from airlock_shared.errors import Refusal
 from shared.world import DEPLOYMENT_TEXT, to_bytes
 
@@ -36,13 +36,6 @@ def test_a_rehearsal_on_a_chain_that_is_not_its_own_is_not_pinned(tmp_path: Path
     assert isinstance(refused, Refusal)
     assert (refused.check, refused.got) == ("PIN-REHEARSAL", f"chain id {chain_id}")
     assert not (tmp_path / "home/pins").exists()
-
-
-@pytest.mark.parametrize("chain_id", REHEARSAL_CHAINS)
-def test_a_rehearsal_of_its_own_chain_is_pinned(tmp_path: Path, chain_id: int) -> None:
-    ended = trust(tmp_path, document(chain_id, rehearsal=True))
-    assert ended.exit_code == 0, ended.exception
-    assert "REHEARSAL: worth nothing" in ended.output
 
 
 def test_a_fork_of_the_main_network_is_told_when_it_is_pinned(tmp_path: Path) -> None:

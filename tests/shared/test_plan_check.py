@@ -74,23 +74,6 @@ def test_what_is_not_toml_is_told_by_its_place(text: str, line: int, column: int
         assert what in mistake.error.what
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("format", "formats"),
-        ("[[steps]]", "[[step]]"),
-        ('title = "', 'title = "\\u0007'),
-        ("[limits]", "[limits]\nx = 1979-05-27T07:32:00"),
-        ("[signers", "[signer"),
-    ],
-)
-def test_what_the_reader_of_plans_refuses_has_a_mistake(old: str, new: str) -> None:
-    text = PLAN_TEXT.replace(old, new)
-    with pytest.raises(PlanError):
-        parse_plan(text.encode())
-    assert find_mistakes(text.encode())
-
-
 @given(st.data())
 def test_mistakes_are_found_exactly_where_the_reader_of_plans_refuses(data: st.DataObject) -> None:
     text = PLAN_TEXT

@@ -5,23 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from airlock_shared.text.safe import (
-    columns,
     flags,
     is_visible,
     looks_like,
     safe,
-    wrapped,
 )
 from airlock_shared.venue.referral_code import code_letters, is_plain_code
-from draws import repeatable
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
-
-ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\u200b\u202e\u0301無ａ  \U000e0041"), max_size=300)
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
 
@@ -75,18 +68,6 @@ def test_what_a_reader_may_miss_is_flagged(text: str, said: str) -> None:
 )
 def test_look_alikes_are_replaced_by_what_they_look_like(word: str, plain: str) -> None:
     assert looks_like(word) == plain
-
-
-# ---- lines ----------------------------------------------------------------------------------------------------------
-
-
-@repeatable
-@given(ANY_TEXT, st.integers(4, 80))
-def test_no_line_is_wider_than_it_may_be_and_nothing_is_lost(text: str, width: int) -> None:
-    shown = safe(text)
-    lines = list(wrapped(shown, width))
-    assert all(columns(line) <= width for line in lines)
-    assert "".join(lines).replace(" ", "") == shown.replace(" ", "")
 
 
 # ---- referral codes -------------------------------------------------------------------------------------------------

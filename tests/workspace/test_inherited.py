@@ -8,8 +8,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from shared.world import VECTORS
 
 CONFTEST = VECTORS.parent / "conftest.py"
@@ -54,19 +52,3 @@ def run_inner(folder: Path, *words: str, change: str = "") -> subprocess.Complet
 def test_what_a_test_starts_inherits_neither_ignored_signals_nor_a_umask(tmp_path: Path) -> None:
     ended = run_inner(tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-
-
-@pytest.mark.parametrize(
-    ("null", "told"),
-    [
-        ("somebody's file", "is no device"),
-        ("", "cannot be looked at"),
-    ],
-)
-def test_a_null_device_that_is_none_ends_the_tests_with_a_sentence(tmp_path: Path, null: str, told: str) -> None:
-    stand_in = tmp_path / "null"
-    if null:
-        stand_in.write_text(null)
-    ended = run_inner(tmp_path, change=f"\nos.devnull = {str(stand_in)!r}\n")
-    assert ended.returncode == 3
-    assert f"{stand_in} {told}" in ended.stdout + ended.stderr

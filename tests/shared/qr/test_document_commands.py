@@ -14,10 +14,8 @@ import pytest
 from PIL import Image
 
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
-from airlock_shared.cli.qr.file_or_qr import incoming
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.host import picture_sources
 from airlock_shared.plan.reader import parse_plan
@@ -114,12 +112,6 @@ def test_both_screens_say_the_plans_own_fingerprint(
     )
     words = capsys.readouterr().err
     assert words.count("plan fingerprint\n") == 2
-
-
-def test_without_qr_a_document_is_a_file(home: Path, tmp_path: Path) -> None:
-    (tmp_path / "file").write_bytes(b"anything")
-    assert incoming(home, tmp_path / "file", REQUESTS, "sign", known=rehearsals, qr=False, restart=False) == b"anything"
-    assert not home.exists()
 
 
 # ---- what is not shown ------------------------------------------------------------------------------------------------
