@@ -12,7 +12,8 @@ builder                a delegate's intent at ``/v2/intents/delegate-set``; regi
                        ``/v2/intents/referral-register-code``; every build takes ``trader``
 delegation read        ``/v2/delegation``, which names nobody
 pairs                  the flag is ``isPnlTypeAllowed``, 0 or 1
-TWAP service, core API said by the files, with a struct of its own each; none is here
+TWAP service           ``/twaps/open`` takes a struct of its own, ``__reserved1`` sent as ``reserved1``
+core API               ``PUT /price-triggers/global-tp-{trader}-{pairIndex}-{index}`` takes ``UpdateTpSlReq``
 node                   JSON-RPC: blocks with their transactions, receipts, the contracts' nonce bitmaps
 ====================== ==============================================================================================
 """
@@ -209,7 +210,7 @@ def _told(value: Any) -> Any:
 
 
 class ThirdVenue:
-    """Builder, relayer and node under one port. What was taken is kept for a test."""
+    """Builder, market, relayer, TWAP service, core API and node under one port. What was taken is kept for a test."""
 
     types = None
     """It has no second form: what it signs is what ships."""
@@ -223,7 +224,12 @@ class ThirdVenue:
         self.delegates: dict[str, int] = {}
         self.codes: dict[str, bytes] = {}
         self.owners: dict[bytes, str] = {}
+        self.twaps: dict[str, dict[str, Any]] = {}
+        self.triggers: dict[str, dict[str, Any]] = {}
+        self.orders: dict[str, list[dict[str, Any]]] = {}
+        self.sent: dict[str, str] = {}
         self.on_relay: Callable[[dict[str, Any]], Any] | None = None
+        self.on_read: Callable[[dict[str, Any]], Any] | None = None
 
     def address(self, service: str) -> str:
         """Return the address of a service."""
@@ -231,7 +237,7 @@ class ThirdVenue:
 
     def posted(self, path: str) -> list[Any]:
         """Return the bodies that were posted to a path."""
-        return [each.fields for each in self.asked if each.method == "POST" and each.path == path]
+        return [each.fields for each in self.asked if each.method in ("POST", "PUT") and each.path == path]
 
     # ---- the chain -------------------------------------------------------------------------------------------------
 
@@ -338,6 +344,13 @@ class ThirdVenue:
                 "to": USDC, "from": self.trader, "data": "0x" + data.hex(), "value": "0x0", "chainId": CHAIN_ID,
                 "description": "approve", "meta": meta,
             }  # fmt: skip
+        if asked.path == "/v2/relay":
+            told = "0x" + keccak(hexstr=fields["rawTransaction"]).hex()
+            self.sent[told] = fields["rawTransaction"]
+            return {"hash": told}
+        if asked.path.startswith("/v2/relay/"):
+            told = asked.path.rpartition("/")[2]
+            return {"hash": told, "status": "confirmed" if told in self.sent else "pending", "blockNumber": 9}
         reads: dict[str, Callable[[dict[str, Any]], Any]] = {
             "/ready": lambda _: {"ready": True}, "/v2/meta": self._meta, "/v2/pairs": self._pairs,
             "/v2/positions": self._positions,
@@ -374,7 +387,7 @@ class ThirdVenue:
             "trader": fields["trader"], "pairIndex": "0", "index": "0", "initialPosToken": "100000000", "buy": True,
             "openPrice": "640000000000000", "leverage": "100000000000", "timestamp": str(OPENED_S),
         }  # fmt: skip
-        return {"trades": [{"trade": trade}], "orders": []}
+        return {"trades": [] if self.orders else [{"trade": trade}], "orders": []}
 
     def _delegation(self, fields: dict[str, Any]) -> Any:
         until = self.delegates.get(to_checksum_address(fields["delegate"]), 0)
@@ -450,6 +463,8 @@ class ThirdVenue:
             told = self.relayed.get(asked.path.rpartition("/")[2])
             if told is None:
                 raise Refused(404, "NOT_FOUND")
+            if self.on_read is not None:
+                return self.on_read(told)
             looked, told["looked"] = told.get("looked", 0), told.get("looked", 0) + 1
             shown = {name: told[name] for name in ("requestId", "status", "receipt") if name in told}
             return shown if looked else {"requestId": told["requestId"], "status": "Inflight"}
@@ -472,6 +487,61 @@ class ThirdVenue:
         receipt = {"transactionHash": mined.tx_hash, "status": 1}
         self.relayed[name] = {"requestId": name, "status": "Finalised", "receipt": receipt}
         return {"requestId": name}
+
+    def twap(self, asked: Asked) -> Any:
+        if (asked.method, asked.path) != ("POST", "/twaps/open"):
+            raise Refused(404, "NOT_FOUND")
+        sent = asked.fields
+        message = {
+            "trader": sent["trader"], "pairIndex": sent["pairIndex"], "collateral": int(sent["collateral"]),
+            "__reserved1": int(sent["reserved1"]), "deadline": int(sent["deadline"]), "nonce": int(sent["nonce"]),
+        }  # fmt: skip
+        names, kind = _kind("TwapOpenOrder")
+        data = encode([kind], [tuple(message[name] for name in names)])
+        self.take("TwapOpenOrder", "0x" + data.hex(), sent["signature"])
+        mined = self.mine(ROUTER, "0x" + data.hex())
+        self.twaps["7"] = message
+        return {"twapId": 7, "transactionHash": mined.tx_hash, "blockNumber": mined.block}
+
+    def core(self, asked: Asked) -> Any:
+        if asked.method != "PUT" or asked.path != f"/price-triggers/global-tp-{self.trader}-0-0":
+            raise Refused(404, "NOT_FOUND")
+        message = self.take("UpdateTpSlReq", asked.fields["userIntent"], asked.fields["signedMessage"])
+        self.triggers["e-2"] = message
+        return {"success": True, "result": {"oldEntityId": "e-1", "newEntityId": "e-2"}}
+
+    def market(self, asked: Asked) -> Any:
+        if asked.method == "GET":
+            return {"events": self.orders[asked.path.split("/")[2]]}
+        erc712 = asked.fields["erc712"]
+        message = self.take("CloseTradeReq", erc712["userIntent"], erc712["userSignature"])
+        name, tx = secrets.token_hex(10), {"transactionHash": "0x" + "ab" * 32}
+        flags = {"open": False, "isPnl": False}
+        self.orders[name] = [
+            {"seq": seq, "type": kind, "payload": payload, "at": time.time_ns() // 1_000_000}
+            for seq, (kind, payload) in enumerate(
+                [
+                    ("MarketOrderAccepted", {"trackingId": name}),
+                    (
+                        "MarketOrderInitiated",
+                        {"orderId": 7, "trader": self.trader, "pairIndex": 0, "isBuy": True, **flags, **tx},
+                    ),
+                    (
+                        "MarketOrderExecuted",
+                        {
+                            "orderId": 7,
+                            "price": str(message["_wantedPrice"]),
+                            "positionSizeUSDC": "1000000000",
+                            "percentProfit": "0",
+                            "usdcSentToTrader": str(message["_amount"]),
+                            **flags,
+                            **tx,
+                        },
+                    ),
+                ]
+            )
+        ]
+        return self.orders[name]
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -500,6 +570,9 @@ class _Handler(BaseHTTPRequestHandler):
             return
         if isinstance(told, tuple):
             self._send(*told)
+        elif service == "market" and self.command == "POST":
+            lines = [f"event: {e['type']}\nid: {e['seq']}\ndata: {json.dumps(e['payload'])}\n\n" for e in told]
+            self._head(200, "text/event-stream", "".join(lines).encode())
         elif service == "builder":
             self._send(200, {"ok": True, "data": told})
         elif service == "node":
@@ -507,13 +580,20 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, told)
 
-    do_GET = do_POST = _answer  # noqa: N815 (the standard library's names)
+    do_GET = do_POST = do_PUT = _answer  # noqa: N815 (the standard library's names)
 
-    def _send(self, status: int, document: Any) -> None:
-        body = json.dumps(document).encode()
+    def _send(self, status: int, document: Any, location: str = "") -> None:
+        kind = "text/html" if isinstance(document, str) else "application/json"
+        self._head(
+            status, kind, document.encode() if isinstance(document, str) else json.dumps(document).encode(), location
+        )
+
+    def _head(self, status: int, kind: str, body: bytes, location: str = "") -> None:
         self.send_response(status)
-        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
+        if location:
+            self.send_header("Location", location)
         self.end_headers()
         self.wfile.write(body)
 
