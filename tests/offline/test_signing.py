@@ -398,3 +398,17 @@ def test_a_clock_that_nobody_vouched_for_within_a_day_is_refused() -> None:
     assert not passes([], NOW_MS)
     assert not passes(_stated(NOW_MS), NOW_MS + VALID_MS + 1)
     assert not passes(_stated(NOW_MS), NOW_MS - 120_000)
+
+
+def test_the_guard_is_installed_for_the_rest_of_the_process() -> None:
+    assert "AIRGAP-SOCKET" in _guarded(
+        "import socket\nfrom airlock_offline import airgap\nairgap.install_airgap()\nsocket.socket()"
+    )
+
+
+def test_the_program_installs_the_guard_itself() -> None:
+    script = (
+        "import sys, socket\nfrom airlock_offline.cli import main\nsys.argv = ['airlock-offline', '--version']\n"
+        "try:\n    main.main()\nexcept SystemExit:\n    pass\nsocket.socket()"
+    )
+    assert "AIRGAP-SOCKET" in _guarded(script)

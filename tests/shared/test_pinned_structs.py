@@ -173,3 +173,10 @@ def test_a_custom_step_that_is_no_list_of_raw_values_is_a_mistake_in_the_plan(fi
     start = PLAN.index("[steps.fields]")
     with pytest.raises(AirlockError, match="PLAN-F"):
         parse_plan((PLAN[:start] + f"fields = {fields}\n").encode())
+
+
+def test_a_pin_of_a_struct_that_the_profile_describes_is_not_read() -> None:
+    of_profile, other = {"MoveReq": custom_intent(PIN)}, PIN | {"route": "core-api"}
+    assert with_pins(of_profile, [other]) == of_profile
+    assert with_pins(deployment().structs, [PIN, other])["MoveReq"].route == "core-api"
+    assert [*with_pins(deployment().structs, [PIN])] == [*deployment().structs, "MoveReq"]
