@@ -246,3 +246,7 @@ def test_a_clock_that_was_set_since_the_time_was_stated_is_refused(ran_ms: int, 
 def test_a_contradicted_clock_stays_contradicted_whatever_ran() -> None:
     clock = _clock(HOUR, 0, event=CONTRADICTED)
     assert (clock.uncertainty_ms, clock.was_set) == (None, False)
+
+
+def test_after_another_start_the_statement_alone_counts() -> None:
+    assert _clock(HOUR, -4 * HOUR, "another start").uncertainty_ms == MINUTE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.preflight.page import PreflightInputs, PreflightResult, kit_lines, look_at
 from airlock_shared.cli.machine import transcript_line
-from airlock_shared.errors import DocumentError
+from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import (
     LOOK,
     OK,
@@ -21,6 +22,7 @@ from airlock_shared.host.files import (
 )
 from airlock_shared.host.machine import page_lines
 from offline.machine_trees import interface, machine, radio, route, zbar_of
+from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_isolation import ENFORCED, pin
 
 NOW_MS = 1_795_000_000_000
@@ -154,3 +156,41 @@ def test_a_whole_kit_says_its_fingerprint_and_a_changed_one_which_file(tmp_path:
     assert [line.verdict for line in kit_lines((), tmp_path, "ab" * 32)] == [OK]
     [line] = kit_lines((KitFinding("KIT-FILE", "install.sh", "changed"),), tmp_path, "ab" * 32)
     assert (line.found, line.verdict, line.check) == ("changed: install.sh", REFUSED, "KIT-FILE")
+
+
+def last(home: Path) -> dict[str, Any]:
+    entry = TranscriptFile(home / "transcript.jsonl").entries()[-1]
+    assert entry.event == "preflight"
+    return entry.data
+
+
+def test_with_loopback_alone_only_the_ledger_is_missing(home: Path) -> None:
+    require_namespaces()
+    ended = inside(OWN_SYS, *program(home), "preflight", "--json")
+    result = json.loads(ended.stdout)
+    assert (ended.returncode, result["refused"], result["ok"]) == (int(ExitCode.DEVICE), [], False), ended.stderr
+    assert {name: value for name, value in result.items() if name != "ok"} == last(home)
+    found = [line["found"] for line in result["lines"]]
+    assert {"none but loopback", "none that leaves this machine"} <= set(found)
+
+
+def test_an_interface_that_is_up_is_refused_after_the_page_was_shown_and_recorded(home: Path) -> None:
+    ended = inside(with_an_interface(up=True), *program(home), "preflight")
+    assert ended.returncode == int(ExitCode.REFUSED), ended.stderr
+    assert "AIRGAP-INTERFACE" in ended.stderr
+    assert "PRODUCTION" in ended.stdout.splitlines()[0]
+    assert any(line.startswith("  dummy0") and line.endswith("REFUSED") for line in ended.stdout.splitlines())
+    assert "AIRGAP-INTERFACE" in last(home)["refused"]
+
+
+def test_an_interface_that_is_switched_off_is_not(home: Path) -> None:
+    ended = inside(with_an_interface(up=False), *program(home), "preflight")
+    assert ended.returncode == int(ExitCode.DEVICE), ended.stderr
+    assert "switched off: dummy0" in ended.stdout
+
+
+def test_without_sys_it_says_that_it_cannot_tell_and_refuses(home: Path) -> None:
+    require_namespaces()
+    ended = inside(NO_SYS, *program(home), "preflight", "--json")
+    assert ended.returncode == int(ExitCode.REFUSED), ended.stderr
+    assert json.loads(ended.stdout)["refused"] == ["AIRGAP-RADIO"]  # /proc shows loopback alone

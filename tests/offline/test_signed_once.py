@@ -392,3 +392,12 @@ def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the
     result = sign_item(case(STEP), situation()._replace(plan=agreed), table.station)
     assert (result.code, result.answer.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
     assert table.asked_of_the_device == []
+
+
+def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[int] = []
+    (tmp_path / "elsewhere").mkdir()
+    with account_lock(tmp_path / "home", SIGNER):
+        monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
+        with account_lock(tmp_path / "home", SIGNER, waited.append):
+            assert len(waited) == 1

@@ -149,3 +149,22 @@ def test_the_advice_for_a_time_leads_to_one_that_is_taken(written: str) -> None:
     assert "without quotes" in said
     assert mistake.example.startswith(TIME)
     assert not find_mistakes(wrong.replace(f"expiry = {written}", TIME).encode())
+
+
+def test_fields_that_contradict_each_other_are_told_beside_other_mistakes() -> None:
+    own = """[[steps]]
+id = "trigger"
+action = "tpsl-partial"
+signer = "treasury"
+[steps.fields]
+trader = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
+pairIndex = 0
+tradeIndex = 0
+kind = "take_profit"
+coinExposure = "1"
+side = "long"
+triggerType = "percentage"
+price = "64000"
+"""
+    told = find_mistakes((PLAN_TEXT.replace("[limits]", "[limits]\nmore = 1") + own).encode())
+    assert [m.error.what for m in told] == ["unknown name", "this triggerType needs percentage, and not price"]

@@ -246,3 +246,14 @@ def test_an_input_that_ends_writes_nothing(tmp_path: Path, answered: int) -> Non
     ended = _run(tmp_path / "plan.toml", [*CEREMONY, *DELEGATE, ""][:answered])
     assert isinstance(ended.exception, Declined)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_every_line_of_the_questions_fits_the_screen(tmp_path: Path) -> None:
+    answers = [*CEREMONY, "?", *DELEGATE, "?", "", "Yes"]
+    ended = _run(tmp_path / "plan.toml", answers)
+    assert ended.exit_code == 0
+    lines = ended.stderr.splitlines()
+    assert [line for line in lines if len(line) > 80] == []
+    assert f"    Enter takes {TREASURY}" in lines
+    assert f"trader [Enter]: {TREASURY}" not in lines
+    assert "increase-" not in {line.split()[-1] for line in lines if line.split()}

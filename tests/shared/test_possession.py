@@ -301,3 +301,8 @@ def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> No
     (sentence,) = waivers(waived)
     assert (step.id in sentence, DESK in sentence) == (True, True)
     assert waivers(plan()) == []
+
+
+@pytest.mark.parametrize("event", ["delegate-challenged", "refused", "signed"])
+def test_only_the_event_of_a_checked_proof_counts(event: str) -> None:
+    assert proved(entries(challenge().as_data(), event=event)) == frozenset()

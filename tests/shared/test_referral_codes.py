@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.referral_code import code_bytes, code_rows
@@ -70,3 +71,13 @@ def test_a_code_is_shown_as_bytes_code_points_and_kinds_of_characters() -> None:
         "character 6 is 0, the digit zero",
         "character 7 is 1, the digit one",
     ]
+
+
+def test_the_plan_as_it_is_shown_has_the_code_s_bytes_within_80_columns() -> None:
+    for code in ("TREASURY", "W" * 31, "0x" + "d090".ljust(64, "0")):
+        lines = list(plan_lines(parse_plan(replaced(PLAN_TEXT, [('code = "TREASURY"', f'code = "{code}"')]).encode())))
+        digits = code_bytes(code).hex()
+        assert any("hex " + " ".join(digits[at : at + 4] for at in range(0, 32, 4)) in line for line in lines)
+        assert any("code points U+" in line for line in lines)
+    assert any("WARNING: letters that look like others: U+0410" in line for line in lines)
+    assert max(len(line) for line in lines if "code points" in line or "hex " in line or "WARNING" in line) <= 80

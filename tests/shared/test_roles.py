@@ -13,6 +13,7 @@ from airlock_shared.ceremony.roles import (
     SUPERSEDED,
     Half,
     Standing,
+    check_holder,
     check_people,
     check_role,
     check_text,
@@ -270,3 +271,29 @@ def test_an_entry_that_has_not_its_form_is_refused(event: Event) -> None:
     with pytest.raises(DocumentError) as caught:
         stands(begun(), event)
     assert caught.value.check == "DOC-FIELD"
+
+
+@pytest.mark.parametrize("role", NAMES)
+def test_a_role_that_nobody_holds_keeps_it_incomplete(role: str) -> None:
+    events = [begun(names={role: ""}), *whole("offline")[1:]]
+    assert f"the plan names a {role}, and nobody holds that role" in stands(*events).missing
+
+
+def test_another_ceremony_between_changes_nothing() -> None:
+    events = whole("offline")
+    strange: list[Event] = [
+        (CEREMONY_BEGUN, {"ceremony": "other", "plan": "ff" * 32, "roles": {"signer": "Eve"}}),
+        ("sign-begun", {"ceremony": "other", "plan": "ff" * 32, "requests": "ff" * 32}),
+        ("signatures-written", {"requests": "ff" * 32, "signatures": "ff" * 32}),
+        ("address", {"path": "m", "address": FIRST.lower(), "confirmed": True}),
+        ("address", {"path": "m", "address": SECOND, "confirmed": False}),
+        ("deployment-pinned", {"name": "mainnet", "fingerprint": "ff" * 32}),
+        (CEREMONY_ENDED, {"ceremony": "other", "complete": True, "missing": []}),
+    ]
+    assert stands(*events[:-1], *strange, events[-1]).complete
+
+
+def test_a_role_that_nobody_holds_confirms_nothing() -> None:
+    with pytest.raises(Refusal) as caught:
+        check_holder("witness", {"signer": "Ada", "witness": ""}, PLAN)
+    assert caught.value.check == "ROLE-KNOWN"

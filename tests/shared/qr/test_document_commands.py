@@ -14,8 +14,11 @@ import pytest
 from PIL import Image
 
 from airlock_shared.cli.qr.documents import scan_to_file, show_file
+from airlock_shared.cli.qr.file_or_qr import incoming
 from airlock_shared.cli.qr.transfer import Showing
 from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.documents.requests import REQUESTS_FORMAT as REQUESTS
+from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, UsageError
 from airlock_shared.host import picture_sources
 from airlock_shared.plan.reader import parse_plan
@@ -246,3 +249,18 @@ def test_two_documents_at_once_are_never_mixed(
     scan_to_file(home, both, tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
     assert "codes of another transfer are shown too" in capsys.readouterr().err
+
+
+def test_a_document_of_another_kind_is_refused_and_forgotten(home: Path, tmp_path: Path) -> None:
+    frames(to_json(good("desk-key")), tmp_path / "frames")
+    with pytest.raises(DocumentError) as caught:
+        incoming(home, tmp_path / "frames", SIGNATURES, "submit", known=rehearsals, qr=True, restart=False)
+    assert (caught.value.check, caught.value.got) == ("QR-ENVELOPE", f"'{REQUESTS}'")
+    assert list((home / "scans").iterdir()) == []
+    assert not (home / "qr").exists()
+
+
+def test_a_wallets_code_is_no_document() -> None:
+    with pytest.raises(DocumentError) as caught:
+        received(Message("eth-signature", b"\xa0"))
+    assert caught.value.check == "QR-TYPE"
