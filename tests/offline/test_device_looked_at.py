@@ -11,11 +11,12 @@ import pytest
 
 from airlock_offline import device_connection
 from airlock_offline.cli import sign, transcript
-from airlock_offline.ledger.status import WrongModel
+from airlock_offline.ledger.status import SettingOff, WrongModel
 from airlock_offline.signing.device_pages import need_of
 from airlock_shared.cli.terminal import ask_yes
 from airlock_shared.documents.ledger_metadata import read_token_metadata
 from airlock_shared.errors import AirlockError, Declined
+from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.signing_room import Room, answer_with, set_up, stop_the_clock
 from offline.test_signing import LOOKS, SEED
@@ -189,3 +190,49 @@ def test_an_approval_of_a_token_that_the_device_is_told_of_needs_no_blind_signin
     token = USDC._replace(address=contract if told_of_this_one else bytes(20))
     told = where._replace(deployment=where.deployment._replace(token=token))
     assert need_of(case_of(document, where)._replace(situation=told)).blind_signing is blind
+
+
+def test_after_a_no_the_ledger_was_looked_at_and_asked_for_nothing(
+    room: Room, events: list[str], plug: Callable[..., None]
+) -> None:
+    plug(says_no="Sign step")
+    assert room.run_to_end("one") == 6
+    assert {event for event in events if len(event) == 8} <= {*LOOKS, SIMULATED}
+
+
+def test_where_nothing_is_left_to_sign_no_ledger_is_looked_for(
+    room: Room, events: list[str], plug: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    plug()
+    assert room.run_to_end("one") == 0
+    events.clear()
+    capsys.readouterr()
+    words = ("--plan", room.folder / "plan.toml", "--emulator", 1, "-o", room.folder / "again.json")
+    assert room.run(sign.sign, room.folder / "one.json", *words) == 0
+    said = capsys.readouterr().err
+    assert "the kept signature is used again" in said
+    assert "THE LEDGER WILL SHOW" not in said
+    assert room.run_to_end("two") == 3  # another nonce for a step that is signed
+    assert not [event for event in events if not event.startswith("?")]
+
+
+def test_by_its_hashes_an_intent_needs_blind_signing_and_not_raw_messages() -> None:
+    case = case_of(good("open"))
+    step = case.step._replace(signer=case.step.signer._replace(show="hashes"))
+    need = need_of(case._replace(step=step))
+    assert (need.blind_signing, need.raw_messages) == (True, False)
+
+
+def test_with_blind_signing_on_intents_are_signed_all_the_same(room: Room, plug: Callable[..., None]) -> None:
+    plug(settings=AppSettings(blind_signing=True))
+    assert room.run_to_end("one") == 0
+
+
+def test_raw_messages_that_are_off_are_told_by_the_device_and_nothing_is_signed(
+    room: Room, plug: Callable[..., None]
+) -> None:
+    plug(settings=AppSettings(raw_messages=False))
+    with pytest.raises(SettingOff, match="refuses this data") as caught:
+        room.run_to_end("one")
+    assert "turn on Raw messages" in caught.value.do
+    assert recorded(room)[-3:] == ["signing", "not-signed", "sign-stopped"]

@@ -19,6 +19,7 @@ from airlock_offline.ledger.usb import PluggedLedger, Unplugged
 from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address
+from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 
 SERIAL = "0001SERIAL"
@@ -125,3 +126,32 @@ def test_the_file_is_written_once_and_before_it_nothing_is_asked(tmp_path: Path)
     assert "exists already" in str(ended.exception)
     assert there.read_text() == "another"
     assert not (tmp_path / "home/transcript.jsonl").exists()
+
+
+def test_the_software_ledger_is_said_to_be_one() -> None:
+    made = record("Yes\n" * 20, plugged=None, ledger=SoftwareLedger(model="nanosp")).record
+    assert made is not None
+    assert (made["simulator"], made["usb"], made["model"]) == (True, None, "nanosp")
+
+
+def test_when_the_answers_end_there_is_no_record() -> None:
+    found = record("Yes\n")
+    assert isinstance(found.error, Declined)
+    assert found.record is None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [AppSettings(raw_messages=False, blind_signing=False), AppSettings(raw_messages=False, blind_signing=True)],
+)
+def test_without_the_pages_nobody_is_asked_about_them(settings: AppSettings) -> None:
+    made = record("", ledger=SoftwareLedger(model="flex", settings=settings)).record
+    assert made is not None
+    assert made["pages"] == []
+    assert made["settings"]["raw_messages"] != "proven on"
+
+
+def test_a_model_that_nobody_knows_is_recorded_by_its_ids_alone() -> None:
+    made = record("", plugged=PLUGGED._replace(model="", product_id=0xA011), software=False).record
+    assert made is not None
+    assert (made["model"], made["usb"]["product_id"], made["pages"]) == ("", "a011", [])

@@ -7,14 +7,16 @@ from typing import Any
 import pytest
 
 from airlock_offline.device_connection import Device
-from airlock_offline.ledger.apdu import parse_path
+from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_path, parse_path
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
+from airlock_offline.ledger.status import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
-from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, SIGNED_BITS, fields_flow
+from airlock_offline.ledger.typed_data import MAX_ARRAY_COUNT, MAX_LEAVES, SIGNED_BITS, fields_flow, refused_integers
+from airlock_shared.checks.intent import definitions
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.typed_document import read_typed_data
+from airlock_shared.venue.structs import CATALOGUE
 from offline.recordings import Scripted, answering, recorded
 
 PATH = "m/44'/60'/0'/0/0"
@@ -212,3 +214,93 @@ def test_a_refused_width_is_found_below_the_message_and_not_in_a_struct_that_is_
     with pytest.raises(NoSuchWidth, match=r"Inner\.b"):
         sent(typed({"a": "Inner"}, {"a": {"b": 1}}, Inner=inner))
     sent(typed({"a": "bool"}, {"a": True}, Unused=inner))
+
+
+def test_a_path_is_its_length_and_its_numbers() -> None:
+    assert encode_path(PATH).hex() == "058000002c8000003c800000000000000000000000"
+    assert parse_path("m/0/2147483647'") == (0, 0xFFFFFFFF)
+
+
+@pytest.mark.parametrize(
+    ("length", "pieces"), [(0, [0]), (1, [1]), (255, [255]), (256, [255, 1]), (600, [255, 255, 90])]
+)
+def test_data_is_cut_every_255_bytes(length: int, pieces: list[int]) -> None:
+    assert [len(piece) for piece in chunks(bytes(length))] == pieces
+
+
+def test_an_apdu_without_data_has_a_length_byte() -> None:
+    assert Apdu(0xE0, 6, 0, 0).encode().hex() == "e006000000"
+
+
+@pytest.mark.parametrize(("number", "wire"), [(0, "00"), (255, "ff"), (256, "0100"), (2**256 - 1, "ff" * 32)])
+def test_an_integer_takes_as_few_bytes_as_it_needs(number: int, wire: str) -> None:
+    assert encode_integer(number).hex() == wire
+
+
+@pytest.mark.parametrize("version", [b"1.22.0", b"1.22.1", b"1.23.0", b"2.0.0"])
+def test_a_new_enough_app_is_accepted(version: bytes) -> None:
+    assert isinstance(open_app(Scripted(app_named(b"Ethereum", version))), EthereumApp)
+
+
+@pytest.mark.parametrize("name", [b"BOLOS", b"OLOS", b"OLOS\0"])
+@pytest.mark.parametrize("version", [b"1.1.0", b"1.22.0", b"2.2.3-rc1"])
+def test_the_home_screen_is_named(name: bytes, version: bytes) -> None:
+    with pytest.raises(AppClosed, match="home screen"):
+        open_app(Scripted(app_named(name, version)))
+
+
+@pytest.mark.parametrize("lengths", [(31, 32), (32, 33), (0, 0)])
+def test_a_hash_of_another_length_is_a_programming_error(lengths: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="32 bytes"):
+        answering(b"").sign_hashes(PATH, bytes(lengths[0]), bytes(lengths[1]))
+
+
+def test_a_domain_that_is_not_among_the_types_is_defined_by_what_it_has() -> None:
+    assert sent(typed({"a": "bool"}, {"a": True}))[:3] == [
+        "e01a00000c454950373132446f6d61696e",
+        "e01a00ff0605046e616d65",
+        "e01a00ff0a422007636861696e4964",
+    ]
+
+
+def test_a_struct_that_the_message_does_not_use_is_not_streamed() -> None:
+    used = typed({"a": "bool"}, {"a": True})
+    unused = typed({"a": "bool"}, {"a": True}, Unused=[{"name": "b", "type": "bool"}])
+    assert sent(used) == sent(unused)
+
+
+def test_array_levels_are_defined_in_the_order_of_the_type_and_counted_from_the_outside() -> None:
+    apdus = sent(typed({"a": "uint8[2][]"}, {"a": [[1, 2], [3, 4], [5, 6]]}))
+    assert "e01a00ff08" + "c201" + "02" + "0102" + "00" + "0161" in apdus
+    counts = [apdu for apdu in apdus if apdu.startswith("e01c000f")]
+    assert counts == ["e01c000f0103", *["e01c000f0102"] * 3]
+
+
+def test_an_empty_value_has_a_length_and_no_data() -> None:
+    assert "e01c00ff020000" in sent(typed({"a": "string"}, {"a": ""}))
+
+
+def test_a_negative_integer_is_sent_at_full_width_and_a_positive_one_is_not() -> None:
+    apdus = sent(typed({"a": "int64", "b": "int64"}, {"a": -2, "b": 128}))
+    assert "e01c00ff0a0008" + "ff" * 7 + "fe" in apdus
+    assert "e01c00ff03000180" in apdus
+
+
+def test_the_largest_arrays_are_not_refused() -> None:
+    sent(typed({"a": "bool[][]"}, {"a": [[True] * MAX_ARRAY_COUNT] * (MAX_LEAVES // MAX_ARRAY_COUNT)}))
+
+
+@pytest.mark.parametrize("bits", range(8, 257, 8))
+def test_an_unsigned_integer_is_sent_whatever_its_width(bits: int) -> None:
+    """The real app takes and shows all of them (tests/speculos/test_every_kind.py)."""
+    fields_flow(PATH, typed({"price": f"uint{bits}"}, {"price": str(2**bits - 1)}))
+
+
+@pytest.mark.parametrize("type_name", ["int24[]", "int40[2][]"])
+def test_a_refused_width_is_found_in_arrays(type_name: str) -> None:
+    assert refused_integers(typed({"a": type_name}, {"a": []}).structs) == [f"Order.a ({type_name})"]
+
+
+def test_no_struct_of_the_catalogue_has_such_a_width() -> None:
+    assert len(CATALOGUE) > 10
+    assert [intent.name for intent in CATALOGUE.values() if refused_integers(definitions(intent).structs)] == []

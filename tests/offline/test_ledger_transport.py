@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import socket
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -25,6 +27,12 @@ from airlock_offline.ledger.usb import (
 )
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
+
+
+def _in_single_bytes(connection: socket.socket) -> None:
+    for byte in b"\0\0\0\x04\x03\x01\x16\x00\x90\x00":
+        connection.sendall(bytes((byte,)))
+
 
 APDU = bytes.fromhex("e006000000")
 LONG = b"\xe0\x04\x00\x00\xff" + bytes(range(255))
@@ -290,3 +298,113 @@ def test_a_person_is_waited_for_at_every_piece_of_a_transaction() -> None:
     assert len(signature.rsv) == 65
     assert len(device.waited) == 3
     assert all(device.waited)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x03\x01\x16\x00", bytes(range(130))])
+def test_an_answer_is_data_and_status_word(data: bytes) -> None:
+    device = FakeHid(packets(data + b"\x69\x85"))
+    assert opened_on(device).exchange(APDU, person=False) == (data, 0x6985)
+
+
+def test_a_person_is_waited_for_longer_than_a_machine() -> None:
+    device = FakeHid(packets(bytes(65) + b"\x90\x00") + packets(b"\x90\x00"))
+    opened = opened_on(device)
+    opened.exchange(APDU, person=True)
+    opened.exchange(APDU, person=False)
+    assert set(device.waited_ms) == {1000}
+
+
+def test_two_people_have_half_an_hour_unless_the_settings_say_otherwise() -> None:
+    silent = FakeHid([])
+    with pytest.raises(DeviceSilent, match="within 1800 s"):
+        HidTransport(device=lambda: silent, plugged=lambda: [ONE]).exchange(APDU, person=True)
+
+
+@pytest.mark.parametrize("failure", [OSError("read error"), ValueError("not open")])
+def test_an_unplugged_device_is_lost(failure: Exception) -> None:
+    class Failed(FakeHid):
+        def read(self, size: int, timeout_ms: int) -> list[int]:
+            raise failure
+
+    with pytest.raises(DeviceLost, match="broke"):
+        opened_on(Failed([])).exchange(APDU, person=False)
+
+
+def test_the_only_ledger_is_chosen_and_of_several_the_one_named() -> None:
+    assert choose_ledger([ONE]) == ONE
+    assert choose_ledger([ONE, OTHER], "/dev/hidraw95") == OTHER
+
+
+def test_a_ledger_that_cannot_be_opened_is_named_with_what_to_look_at() -> None:
+    with pytest.raises(DeviceLost, match="cannot be opened") as caught:
+        opened_on(Closed([]))
+    assert "other programs" in caught.value.do
+
+
+def test_a_ledger_that_could_not_be_opened_is_not_left_locked() -> None:
+    with pytest.raises(DeviceLost):
+        opened_on(Closed([]))
+    opened_on(FakeHid([])).close()
+
+
+def test_ledgerblues_environment_variables_have_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in LEDGERBLUE_VARIABLES:
+        monkeypatch.setenv(name, "127.0.0.1:9")
+    monkeypatch.setattr(socket, "socket", lambda *_: pytest.fail("a socket was opened"))
+    device = FakeHid(packets(b"\x90\x00"))
+    assert opened_on(device).exchange(APDU, person=False) == (b"", 0x9000)
+    assert device.reports == [b"\0" + packet for packet in packets(APDU)]
+
+
+@pytest.mark.parametrize("connected", [_in_single_bytes], indirect=True)
+def test_an_answer_that_comes_in_pieces_is_whole(connected: LoopbackTransport) -> None:
+    assert connected.exchange(APDU, person=False) == (b"\x03\x01\x16\x00", 0x9000)
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "airlock_offline.ledger.ethereum_app",
+        "airlock_offline.ledger.typed_data_screens",
+        "airlock_offline.ledger.transport",
+        "airlock_offline.ledger.usb",
+        "airlock_software_ledger.app",
+    ],
+)
+def test_importing_the_ledger_loads_nothing_heavy_and_no_network(module: str) -> None:
+    script = f"import sys, {module}; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    unwanted = {
+        "socket",
+        "_socket",
+        "ssl",
+        "http",
+        "asyncio",
+        "eth_account",
+        "eth_utils",
+        "coincurve",
+        "hid",
+        "ledgerblue",
+    }
+    assert unwanted & set(loaded) == set()
+
+
+def test_over_usb_nothing_of_ledgerblue_but_its_framing_is_loaded() -> None:
+    script = "import sys, ledgerblue.ledgerWrapper, ledgerblue.commException; print(*sorted(sys.modules))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    ours = {"ledgerblue.__version__", "ledgerblue.commException", "ledgerblue.ledgerWrapper"}
+    assert {name for name in loaded if name.startswith("ledgerblue.")} == ours
+    assert "socket" not in loaded
+
+
+class Closed(FakeHid):
+    """A device that cannot be opened: hidapi says no more than that."""
+
+    def open_path(self, path: bytes) -> None:
+        raise OSError("open failed")
+
+
+LEDGERBLUE_VARIABLES = (  # those that ledgerblue.comm reads
+    "APDUGEN", "U2FKEY", "MCUPROXY", "LEDGER_PROXY_ADDRESS", "LEDGER_PROXY_PORT", "LEDGER_NFC_PROXY", "LEDGER_BLE_PROXY",
+    "LEDGER_BLE_MAC", "PCSC",
+)  # fmt: skip

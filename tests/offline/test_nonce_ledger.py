@@ -14,19 +14,21 @@ from airlock_offline.cli.preflight import (
     Statement,
     compare_clocks,
     read_time,
+    stated_text,
 )
+from airlock_offline.clock import uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import Case, Verdict
-from airlock_shared.checks.nonces import UsedNonces, nonces_of
+from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
 from airlock_shared.checks.times import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from offline.opinions import SameProcess
 from shared.make_payloads import NOW_MS, seal
-from shared.world import VECTORS, case_of, good, good_challenges
+from shared.world import VECTORS, case_of, good, good_challenges, situation
 
 MINUTE, HOUR = 60_000, 3_600_000
 SIGNATURES = {
@@ -250,3 +252,63 @@ def test_a_contradicted_clock_stays_contradicted_whatever_ran() -> None:
 
 def test_after_another_start_the_statement_alone_counts() -> None:
     assert _clock(HOUR, -4 * HOUR, "another start").uncertainty_ms == MINUTE
+
+
+@pytest.mark.parametrize("step", ["open", "increase", "referral", "take-profit", "desk-key"])
+def test_the_transcript_remembers_what_a_signature_spends(state: OfflineHome, step: str) -> None:
+    case = _item(step)
+    result, _, asked = _sign(state, case)
+    assert (result.code, asked) == (ExitCode.DONE, 1)
+    entry = state.transcript.entries()[-1]
+    assert entry.event == "signed"
+    use = read_use(entry.data)
+    message = case.request.payload["message"]
+    assert str(use.nonce) == str(message.get("nonce", message.get("_nonce")))
+    assert (use.step, use.ceremony, use.signer) == (step, situation().plan.id, case.step.signer.address)
+    assert (use.deadline_ms is None) == (step == "take-profit")
+
+
+def test_a_resumed_ceremony_does_not_ask_the_device_again(state: OfflineHome) -> None:
+    first, _, _ = _sign(state, _item("open"))
+    again, _, asked = _sign(state, _item("open"))
+    assert (again.answer, again.code, asked) == (first.answer, ExitCode.DONE, 0)
+
+
+def test_a_refused_item_spends_nothing(state: OfflineHome) -> None:
+    _sign(state, _item("open"))
+    _sign(state, _item("close", _nonce=str(2**255 + 1)))
+    assert _sign(state, _item("close"))[0].code == ExitCode.DONE
+
+
+def test_within_one_run_the_ledger_grows_with_each_signature(state: OfflineHome) -> None:
+    ledger = nonces_of([])
+    codes = []
+    for case in (_item("open"), _item("open", _nonce="99")):
+        app = FakeApp(case)
+        station = _desk(state, ledger, app)
+        codes.append(sign_item(case.request, case.situation, station).answer.why)
+    assert codes == ["", "NONCE-PENDING"]
+
+
+@pytest.mark.parametrize("off_s", [-60, -1, 0, 59, 60])
+def test_a_clock_that_keeps_the_watch_is_accepted(off_s: int) -> None:
+    compare_clocks(Statement(NOW_MS, 60), NOW_MS + off_s * 1000)
+
+
+@pytest.mark.parametrize("text", ["2026-09-21T14:13:20Z", "2026-09-21T16:13:20+02:00", "2026-09-21 14:13:20+00:00"])
+def test_a_time_with_a_zone_is_read(text: str) -> None:
+    assert read_time(text) == NOW_MS
+    assert stated_text(NOW_MS) == "2026-09-21T14:13:20Z"
+
+
+def test_a_statement_of_an_earlier_version_counts_as_it_did() -> None:
+    entries = [next_entry(None, NOW_MS, STATED, Statement(NOW_MS, 60).as_data(NOW_MS))]
+    assert clock_of(entries, NOW_MS + HOUR, STATED_AT).uncertainty_ms == MINUTE
+
+
+def test_the_machine_says_how_long_it_has_been_running() -> None:
+    first, second = uptime(), uptime()
+    assert first is not None
+    assert second is not None
+    assert first.boot_id == second.boot_id
+    assert 0 <= second.boot_ms - first.boot_ms < MINUTE

@@ -11,13 +11,17 @@ import pytest
 from airlock_offline.ledger.drawing import (
     INTER_MEDIUM_36,
     OPEN_SANS_EXTRABOLD_11,
+    OPEN_SANS_REGULAR_11,
     counted_lines,
+    cut_lines,
     text_lines,
+    text_pages,
     title_line,
     width_px,
 )
-from airlock_offline.ledger.models import MODELS
+from airlock_offline.ledger.models import MODELS, Buttons, screen_of, shown_models
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
+from airlock_offline.ledger.typed_data_screens import TYPED_DATA, ScreenField, button_field_pages, review_pages
 from airlock_offline.signing.review import screen_lines
 
 HASH = bytes.fromhex("6814a1ccab5871d8d799d59215fdcf5cb9422e309f6461273fbca50604aa4640")
@@ -115,3 +119,57 @@ def test_the_review_says_so_of_a_model_that_nobody_compared(monkeypatch: pytest.
     assert not any(note in line for line in screen_lines([["Review"]], "stax"))
     monkeypatch.setitem(MODELS, "stax", MODELS["stax"]._replace(proved=False))
     assert any(note in line for line in screen_lines([["Review"]], "stax"))
+
+
+def test_only_the_height_limits_how_many_fields_a_page_has() -> None:
+    """``getNbTagValuesInPage`` knows no number of fields; five short ones fit on a Stax, and four on the others."""
+    fields = [ScreenField(f"field{number}", "1") for number in range(6)]
+    bodies = {name: review_pages(TYPED_DATA, fields, name)[2:-1] for name in ("stax", "flex", "apexp")}
+    titles = {name: [sum(line.startswith("field") for line in body) for body in bodies[name]] for name in bodies}
+    assert titles == {"stax": [5, 1], "flex": [4, 2], "apexp": [4, 2]}
+
+
+def test_a_nano_repeats_digits_of_a_negative_number_where_its_two_rules_differ() -> None:
+    pages = text_pages("-" + "123456789" * 7, OPEN_SANS_REGULAR_11, 114, 3)
+    drawn = "".join(line for page in pages for line in page)
+    assert len(drawn) > 64
+    assert drawn.startswith("-123456789")
+
+
+def test_three_dots_take_the_place_of_three_characters_where_they_do_not_fit() -> None:
+    assert cut_lines("a" * 10 + " " + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10 + " ..."]
+    assert cut_lines("a" * 90, INTER_MEDIUM_36, 416, 2) == ["a" * 19, "a" * 16 + "..."]
+
+
+def test_no_dots_follow_a_line_that_ends_at_a_line_feed() -> None:
+    """As the real app showed it (tests/speculos/test_held_out.py)."""
+    assert cut_lines("a" * 10 + "\n" + "b" * 90, INTER_MEDIUM_36, 416, 1) == ["a" * 10]
+    assert cut_lines("a\n\nb\n\nc", INTER_MEDIUM_36, 416, 3) == ["a", "", "b"]
+
+
+def test_an_empty_line_takes_its_room() -> None:
+    assert text_lines("a\n\nb\n", INTER_MEDIUM_36, 416) == ["a", "", "b"]
+    assert text_lines("a" * 19 + "\nb", INTER_MEDIUM_36, 416) == ["a" * 19, "b"]
+    assert text_pages("a\n\nb\nc\nd", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "", "b"], ["c", "d"]]
+    full = next("i" * number for number in range(1, 99) if width_px("i" * (number + 1), OPEN_SANS_REGULAR_11) > 114)
+    assert text_pages(f"a\nb\n{full}i\nc", OPEN_SANS_REGULAR_11, 114, 3) == [["a", "b", full], ["i", "c"]]
+    assert text_pages(f"a\nb\n{full[1:]} \nc\nd", OPEN_SANS_REGULAR_11, 114, 3)[1][:2] == ["c", "d"]
+
+
+def test_a_long_title_is_cut_at_35_letters_where_its_value_has_several_pages() -> None:
+    title, layout = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG", screen_of("nanosp").layout
+    assert isinstance(layout, Buttons)
+    [alone] = button_field_pages(ScreenField(title, "1"), layout)
+    first, *_ = button_field_pages(ScreenField(title, "word " * 40), layout)
+    assert (alone[0][:4], alone[0][-3:], first[0][:4], first[0][-3:]) == ("abcd", "EFG", "abcd", "678")
+
+
+def test_the_delimiter_at_which_a_line_was_broken_is_not_measured() -> None:
+    """As the real app showed it: the space takes room on the line, and the dots come after it all the same."""
+    value = "wU,LVrRy_MxnFivIcE1 " + "more" * 20
+    assert cut_lines(value, INTER_MEDIUM_36, 416, 1) == ["wU,LVrRy_MxnFivIcE1 ..."]
+
+
+def test_every_model_that_is_offered_has_pages_that_were_compared() -> None:
+    assert shown_models() == ["nanosp", "flex", "nanox", "stax", "apexp"]
+    assert [name for name in shown_models() if not MODELS[name].proved] == []

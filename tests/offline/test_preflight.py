@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from airlock_offline.installation import Installation, KitFinding
-from airlock_offline.preflight.page import PreflightInputs, PreflightResult, kit_lines, look_at
-from airlock_shared.cli.machine import transcript_line
+from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, installation_lines, kit_lines, look_at
+from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import (
     LOOK,
@@ -19,6 +19,7 @@ from airlock_shared.host.files import (
     REFUSED,
     MachineProbes,
     TranscriptFile,
+    current,
 )
 from airlock_shared.host.machine import page_lines
 from offline.machine_trees import interface, machine, radio, route, zbar_of
@@ -194,3 +195,82 @@ def test_without_sys_it_says_that_it_cannot_tell_and_refuses(home: Path) -> None
     ended = inside(NO_SYS, *program(home), "preflight", "--json")
     assert ended.returncode == int(ExitCode.REFUSED), ended.stderr
     assert json.loads(ended.stdout)["refused"] == ["AIRGAP-RADIO"]  # /proc shows loopback alone
+
+
+def test_on_a_machine_that_is_fit_every_line_is_ok(home: Path, world: MachineProbes) -> None:
+    result = look(home, world)
+    assert [line for line in result.lines if line.verdict != OK] == []
+    assert (result.production, result.report["refused"]) == (True, [])
+    assert list(dict.fromkeys(line.group for line in result.lines)) == [
+        "network", "radios", "kernel", "time", "disk", "camera", "Ledger", "libraries", "installed", "deployments",
+        "transcript",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("production", [True, False])
+def test_the_usual_page_is_one_page(home: Path, world: MachineProbes, production: bool) -> None:
+    if not production:
+        (home / "pins/venue.json").unlink()
+        pin(home, rehearsal=True)
+    result = look(home, world, {"software_ledger": not production, "installation": KIT if production else SOURCE})
+    assert result.production is production
+    assert len(list(page_lines(result.lines))) <= 59
+
+
+def test_the_result_can_be_recorded(home: Path, world: MachineProbes) -> None:
+    transcript = TranscriptFile(home / "transcript.jsonl")
+    result = worst_case(home, world)
+    transcript.record("preflight", result.report, NOW_MS)
+    assert transcript.entries()[-1].data == result.report
+
+
+def test_an_earlier_statement_of_the_time_that_holds_is_shown(home: Path, world: MachineProbes) -> None:
+    lines = look(home, world, {"statement": None, "valid_ms": 60_000}).lines
+    assert "agreed within 60 s, in the last 24 hours" in [line.found for line in lines]
+
+
+def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
+    pin(home, rehearsal=True, name="practice")
+    pins, lines = read_deployments(current(home / "pins"), first="trust one")
+    assert [line.what for line in lines] == ["practice", "venue"]
+    assert [line.found.split(",")[0] for line in lines] == ["REHEARSAL", "production"]
+    assert all(pin.fingerprint in line.found.replace(" ", "") for pin, line in zip(pins, lines, strict=True))
+
+
+def test_a_replaced_pin_is_not_one(home: Path) -> None:
+    (home / "pins/venue.json").rename(home / "pins/venue.0123456789abcdef.replaced.json")
+    [line] = read_deployments(current(home / "pins"), first="trust one")[1]
+    assert (line.found, line.verdict, line.do) == ("none yet", LOOK, "trust one")
+
+
+def test_findings_are_named_and_counted() -> None:
+    lines = list(installation_lines(KIT._replace(findings=(CHANGED,) * 7)))
+    assert [line.check for line in lines] == ["KIT-INSTALLED"] * 6
+    assert lines[0].found == f"changed: {CHANGED.path}"
+    assert lines[-1].found.startswith("and 2 more")
+
+
+def test_a_kit_is_on_the_page_with_the_installation(home: Path, world: MachineProbes, tmp_path: Path) -> None:
+    found = (KitFinding("KIT-MANIFEST", "MANIFEST", "changed, or of another kit"),)
+    result = look(home, world, {"kit": Kit(tmp_path, "ab" * 32, found)})
+    assert result.report["refused"] == ["KIT-MANIFEST"]
+
+
+@pytest.mark.parametrize(
+    "words", [("--kit", "."), ("--fingerprint", "ab" * 32), ("--kit", ".", "--fingerprint", "ab"), ("--kit", "none")]
+)
+def test_a_kit_without_its_fingerprint_is_a_mistake(home: Path, words: tuple[str, ...]) -> None:
+    require_namespaces()
+    before = (home / "transcript.jsonl").read_bytes()
+    ended = inside(OWN_SYS, *program(home), "preflight", *words)
+    assert ended.returncode == int(ExitCode.USAGE), ended.stderr
+    assert (home / "transcript.jsonl").read_bytes() == before
+
+
+def test_a_folder_that_is_no_kit_is_refused(home: Path, tmp_path: Path) -> None:
+    require_namespaces()
+    (tmp_path / "kit").mkdir()
+    ended = inside(
+        OWN_SYS, *program(home), "preflight", "--kit", tmp_path / "kit", "--fingerprint", "ab" * 32, "--json"
+    )
+    assert (ended.returncode, json.loads(ended.stdout)["refused"]) == (3, ["KIT-MANIFEST"]), ended.stderr

@@ -14,7 +14,7 @@ from airlock_shared.host.files import (
     MachineProbes,
     Observed,
 )
-from offline.machine_trees import interface, machine, radio, route
+from offline.machine_trees import ROUTE_HEADING, interface, machine, radio, route, write
 
 
 def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:
@@ -201,3 +201,59 @@ def test_a_radio_that_only_receives_is_to_be_looked_at(tmp_path: Path, kind: str
     world = machine(tmp_path)
     radio(world, kind, "receiver")
     assert verdicts(list(radio_lines(world))) == {(LOOK, "")}
+
+
+def test_every_interface_that_is_up_is_named(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    for name in ("eth0", "eth1", "wlan0"):
+        interface(world, name, "0x1003", "up", "1")
+    interface(world, "sit0", "0x80", "down", "")
+    assert refused_interfaces(world) == ["eth0", "eth1", "wlan0"]
+
+
+@pytest.mark.parametrize(("flags", "operstate"), [("0x80", "down"), ("0x1002", "down"), ("0x1002", "notpresent")])
+def test_interfaces_that_are_switched_off_pass(tmp_path: Path, flags: str, operstate: str) -> None:
+    world = machine(tmp_path)
+    interface(world, "eth0", flags, operstate, "")
+    interface(world, "sit0", "0x80", "down", "")
+    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("switched off: eth0, sit0", OK)]
+
+
+@pytest.mark.parametrize("state", [("0x9", "unknown"), ("0x8", "down")])
+def test_loopback_may_be_up_or_down(tmp_path: Path, state: tuple[str, str]) -> None:
+    world = machine(tmp_path, loopback=state)
+    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("none but loopback", OK)]
+
+
+def test_without_proc_the_interfaces_of_sys_are_judged(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    (world.root / "proc/net/dev").unlink()
+    interface(world, "eth0", "0x1003", "up", "1", own=False)
+    assert [line.found for line in interface_lines(world)] == ["up, connected"]
+
+
+def test_a_file_beside_the_interfaces_is_none(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    write(world.root / "sys/class/net/bonding_masters", "")
+    assert refused_interfaces(world) == []
+
+
+def test_without_ipv6_there_are_no_ipv6_routes(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    (world.root / "proc/net/ipv6_route").unlink()
+    assert [line.found for line in route_lines(world)] == ["none that leaves this machine"]
+    assert ROUTE_HEADING in (world.root / "proc/net/route").read_text()
+
+
+def test_a_modem_is_off_when_its_kind_is_blocked(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    radio(world, "wwan", "tpacpi_wwan_sw", "1")
+    (world.root / "sys/class/wwan/wwan0").mkdir(parents=True)
+    (world.root / "sys/class/bluetooth/hci0:256").mkdir(parents=True)  # a connection, and no radio
+    assert verdicts(list(radio_lines(world))) == {(OK, "")}
+
+
+def test_without_drivers_and_switches_there_is_no_radio(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    (world.root / "sys/class/rfkill").mkdir()
+    assert [line.found for line in radio_lines(world)] == ["none with a driver on this system"]

@@ -15,17 +15,18 @@ from airlock_offline.cli.main import program as program_command
 from airlock_offline.confinement.command import UNCONFINED, Confinement
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.ethereum_app import Need
-from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_production
+from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_production, require_isolation
 from airlock_offline.preflight.page import as_notes
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import Refusal
+from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.host.files import (
+    LOOK,
     REFUSED,
     MachineProbes,
     Observed,
 )
 from offline.machine_trees import interface, machine, radio, route
-from offline.namespaces import inside, program, with_an_interface
+from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS
 
 ENFORCED = Confinement(True, "", 7, "")
@@ -206,3 +207,74 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     assert isinstance(ended.exception, Refusal), ended.output
     assert ended.exception.check == "AIRGAP-INTERFACE"
     assert not (tmp_path / "out.json").exists()
+
+
+def test_a_refusal_names_everything_that_is_wrong(tmp_path: Path) -> None:
+    world = machine(tmp_path, routes=route("eth0"))
+    interface(world, "eth0", "0x1003", "up", "1")
+    radio(world, "wlan", "phy0")
+    with pytest.raises(Refusal) as caught:
+        require_isolation(airgap_lines(world))
+    assert caught.value.check == "AIRGAP-INTERFACE"
+    for name in ("AIRGAP-INTERFACE: eth0", "AIRGAP-ROUTE: IPv4 routes", "AIRGAP-RADIO: Wi-Fi phy0: ON"):
+        assert name in caught.value.got
+
+
+def test_a_rehearsal_looks_at_what_production_refuses_and_says_so(connected: MachineProbes) -> None:
+    [line, *_] = as_notes(airgap_lines(connected))
+    assert (line.verdict, line.check) == (LOOK, "AIRGAP-INTERFACE")
+    assert line.do.startswith("production refuses this; ")
+
+
+def test_without_the_kernels_filter_a_rehearsal_goes_on_and_says_so(home: Path, cut_off: MachineProbes) -> None:
+    pin(home, rehearsal=True)
+    said: list[str] = []
+    Isolation(home, 9999, UNCONFINED, cut_off).begin(said.append)
+    assert said == ["NOTE: this machine is not isolated (AIRGAP-SECCOMP). Production refuses this."]
+
+
+def test_a_missing_landlock_stops_nothing(home: Path, cut_off: MachineProbes) -> None:
+    pin(home, rehearsal=False)
+    Isolation(home, None, ENFORCED._replace(landlock=0, landlock_why="too old"), cut_off).begin()
+
+
+def test_in_production_a_machine_that_is_cut_off_goes_on_without_a_word(home: Path, cut_off: MachineProbes) -> None:
+    pin(home, rehearsal=False)
+    said: list[str] = []
+    isolation = Isolation(home, None, ENFORCED, cut_off)
+    isolation.begin(said.append)
+    assert (isolation.guarded(lambda: "app")(), said) == ("app", [])
+
+
+def test_in_a_rehearsal_it_is_a_note(home: Path, connected: MachineProbes) -> None:
+    pin(home, rehearsal=True)
+    said: list[str] = []
+    isolation = Isolation(home, 9999, ENFORCED, connected)
+    isolation.begin(said.append)
+    assert said == ["NOTE: this machine is not isolated (AIRGAP-INTERFACE). Production refuses this."]
+    assert isolation.guarded(lambda: "app")() == "app"
+
+
+def test_a_damaged_pin_is_an_error_and_not_a_rehearsal(home: Path, cut_off: MachineProbes) -> None:
+    pin(home, rehearsal=True)
+    (home / "pins/other.json").write_text("{}")
+    with pytest.raises(DocumentError):
+        Isolation(home, 9999, ENFORCED, cut_off)
+
+
+def test_with_it_switched_off_they_go_on_to_what_comes_next(home: Path, tmp_path: Path) -> None:
+    script = with_an_interface(up=False)
+    pin(home, rehearsal=False)
+    sign, seal, prove = commands(home, tmp_path)
+    for words, said in ((sign, "PLAN-STEPS"), (seal, "no Ledger is plugged in"), (prove, "no Ledger is plugged in")):
+        ended = inside(script, *program(home), *words)
+        assert said in ended.stderr
+        assert "AIRGAP" not in ended.stderr
+
+
+def test_with_loopback_alone_the_machine_is_cut_off(home: Path, tmp_path: Path) -> None:
+    require_namespaces()
+    pin(home, rehearsal=False)
+    ended = inside(OWN_SYS, *program(home), *commands(home, tmp_path)[1])
+    assert (ended.returncode, "no Ledger is plugged in" in ended.stderr) == (5, True), ended.stderr
+    assert "AIRGAP" not in ended.stderr

@@ -14,9 +14,9 @@ import pytest
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
-from airlock_offline.ledger.status import DeviceLost
+from airlock_offline.ledger.status import DeviceLost, SettingOff
 from airlock_offline.ledger.typed_data_screens import Page
-from airlock_offline.signing.guards import account_lock
+from airlock_offline.signing.guards import account_lock, held_signals
 from airlock_offline.signing.sign_item import ItemResult, sign_item
 from airlock_shared.checks.nonces import nonces_of
 from airlock_shared.checks.times import CONTRADICTED, VALID_MS
@@ -401,3 +401,47 @@ def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monk
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
         with account_lock(tmp_path / "home", SIGNER, waited.append):
             assert len(waited) == 1
+
+
+def test_what_was_begun_without_a_deadline_counts_for_ever(tmp_path: Path) -> None:
+    begun(tmp_path, "take-profit")
+    table = Table(tmp_path, ledger())
+    assert sign(table, renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
+
+
+def test_a_no_on_the_device_frees_the_step(tmp_path: Path) -> None:
+    sign(Table(tmp_path, ledger(screens=lambda _: False)), case())
+    table = Table(tmp_path, ledger())
+    assert sign(table, renonced(STEP, "99")).code == ExitCode.DONE
+
+
+def test_a_device_that_refuses_the_data_frees_the_step(tmp_path: Path) -> None:
+    table = Table(tmp_path, ledger())
+    exchange = table.exchange
+    table.exchange = lambda apdu, *, person: (  # type: ignore[method-assign]
+        (b"", 0x6A80) if apdu[1] == Ins.SIGN_EIP712 else exchange(apdu, person=person)
+    )
+    with pytest.raises(SettingOff):
+        sign(table, case())
+    assert table.events == ["signing", "not-signed"]
+
+
+def test_a_late_signature_spends_its_nonce(tmp_path: Path) -> None:
+    table = Table(tmp_path, at_the_answer(lambda: setattr(table, "now_ms", NOW_MS + 60 * MINUTE)))
+    sign(table, case("take-profit"))
+    assert sign(Table(tmp_path, ledger()), renonced("take-profit", "99")).answer.why == "NONCE-PENDING"
+
+
+def test_signals_come_again_after_they_were_held() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    with held_signals():
+        assert {signal.SIGINT, signal.SIGTERM} <= signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, ()) == before
+
+
+def test_in_its_open_ceremony_a_plan_that_requires_a_witness_is_signed(tmp_path: Path) -> None:
+    table, agreed = Table(tmp_path, ledger()), situation().plan._replace(witness="required")
+    names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
+    begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}
+    table.state.transcript.record("ceremony-begun", begun, NOW_MS)
+    assert sign_item(case(STEP), situation()._replace(plan=agreed), table.station).code == ExitCode.DONE

@@ -6,7 +6,7 @@ import pytest
 
 from airlock_offline.ledger import status, status_words
 from airlock_offline.ledger.status_words import STATUS_WORDS, error_for
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, Declined, DeviceError, ExitCode
 
 EXPECTED = {
     0x5515: status_words.Locked,
@@ -65,3 +65,36 @@ def test_an_unknown_word_is_named_as_unknown(sw: int) -> None:
 def test_what_the_device_answers_in_the_apps_place_has_its_own_advice(sw: int, what: str, do: str) -> None:
     assert what in str(error(sw))
     assert do in error(sw).do
+
+
+@pytest.mark.parametrize("sw", [sw for sw in EXPECTED if sw not in (0x6985, 0x5501)])
+def test_a_failing_device_ends_with_exit_code_5(sw: int) -> None:
+    assert isinstance(error(sw), DeviceError)
+    assert error(sw).exit_code == ExitCode.DEVICE
+
+
+@pytest.mark.parametrize("sw", [0x6985, 0x5501])
+def test_a_person_who_says_no_ends_with_exit_code_6(sw: int) -> None:
+    assert isinstance(error(sw), Declined)
+    assert error(sw).exit_code == ExitCode.DECLINED
+
+
+@pytest.mark.parametrize("sw", [0x650F, 0x6511, 0x6D02, 0x6E01])
+def test_a_closed_app_is_named(sw: int) -> None:
+    assert "Ethereum app is not open" in str(error(sw))
+    assert "open the Ethereum app" in error(sw).do
+
+
+@pytest.mark.parametrize("sw", [0x5515, 0x6982, 0x6B0C, 0x6804])
+def test_a_locked_device_is_named(sw: int) -> None:
+    assert "locked" in str(error(sw))
+    assert "PIN" in error(sw).do
+
+
+def test_refused_data_names_the_setting_that_it_needs() -> None:
+    assert "Raw messages" in error(0x6A80).do
+    assert "Blind signing" in error_for(0x6A80, doing="sign the transaction").do
+
+
+def test_a_path_that_is_not_allowed_points_at_the_plan() -> None:
+    assert "plan" in error(0x6A15).do

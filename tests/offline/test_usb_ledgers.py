@@ -14,18 +14,27 @@ import pytest
 
 from airlock_offline.cli.machine import ledger_lines
 from airlock_offline.device_connection import Device
+from airlock_offline.home import read_config
 from airlock_offline.ledger import status, status_words, usb
 from airlock_offline.ledger import usb as usb_lock
 from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
+from airlock_offline.ledger.models import MODELS, model_of_product, words_of
 from airlock_offline.signing.device_pages import need_of
+from airlock_offline.signing.review import screen_lines
 from airlock_offline.signing.sign_item import ItemResult, sign_item
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, UsageError
 from airlock_shared.host.files import OK
 from airlock_software_ledger.answers import AppSettings
 from airlock_software_ledger.app import SoftwareLedger
 from offline.test_signing import SEED, Table, case, ledger
 from offline.usb_bus import OPEN_ETHEREUM, UsbBus
 from shared.world import situation
+
+PRODUCTS = {
+    "nanos": (0x0001, 0x10), "nanox": (0x0004, 0x40), "nanosp": (0x0005, 0x50), "stax": (0x0006, 0x60),
+    "flex": (0x0007, 0x70), "apexp": (0x0008, 0x80),
+}  # fmt: skip
+
 
 FIRST, SECOND = "/dev/hidraw93", "/dev/hidraw95"
 
@@ -402,3 +411,126 @@ def test_elsewhere_than_on_linux_a_sentence_says_so(platform: str, monkeypatch: 
     [line] = ledger_lines()
     assert line.verdict != OK
     assert "on Linux alone" in line.found
+
+
+def test_a_development_build_is_not_signed_with(bus: UsbBus) -> None:
+    bus.plug(0x7011, model="flex-1.22.0-dev")
+    found = told()
+    assert (type(found), "development build" in found.what) == (status_words.NotReleased, True)
+
+
+def test_none_is_plugged_in(bus: UsbBus) -> None:
+    assert "no Ledger is plugged in" in told().what
+
+
+@pytest.mark.parametrize(("product_id", "named_model"), [(0x5011, "nanosp"), (0xFD11, "nanosp"), (0x5011, "")])
+def test_the_model_that_is_named_and_one_that_nobody_knows_are_used(
+    bus: UsbBus, product_id: int, named_model: str
+) -> None:
+    bus.plug(product_id)
+    device = Device(None, None, named_model=named_model)
+    device.app()
+    device.close()
+
+
+@pytest.mark.parametrize(
+    ("product_id", "model", "found"),
+    [(0x5011, "nanosp", "nanosp"), (0x7011, "flex", "flex"), (0x0006, "stax", "stax"), (0x4011, "nanox", "nanox")],
+)
+def test_the_model_is_read_from_usb_and_the_ledger_is_let_go_of(
+    bus: UsbBus, product_id: int, model: str, found: str
+) -> None:
+    plugged = bus.plug(product_id, seed=SEED, model=model)
+    device = Device(None, None)
+    look(device)
+    assert (device.model, device.listed, device.version) == (found, found, "1.22.0")
+    assert [apdu[:4].hex() for apdu in plugged.apdus] == ["b0010000", "e0020000"]
+    Device(None, None).app()  # another command may have it now
+    bus.opened[-1].close()
+
+
+def test_a_ledger_that_is_still_open_is_looked_at_anew(bus: UsbBus) -> None:
+    bus.plug(seed=SEED)
+    device = Device(None, None)
+    look(device)
+    device.app()  # a seal was made, and something was recorded meanwhile: it is made again
+    look(device)
+    assert (device.model, device.listed) == ("nanosp", "nanosp")
+
+
+def test_a_model_that_usb_does_not_name_is_the_one_that_a_person_names(bus: UsbBus) -> None:
+    bus.plug(0xFD11, seed=SEED)
+    device = Device(None, None, named_model="nanosp")
+    look(device)
+    assert (device.model, device.listed) == ("nanosp", "nanosp")
+
+
+def test_a_version_whose_words_nobody_knows_is_listed_with_a_note(bus: UsbBus) -> None:
+    bus.plug(seed=SEED, version="1.23.0")
+    device = Device(None, None)
+    look(device)
+    assert (device.listed, device.version) == ("nanosp", "1.23.0")
+    said = " ".join(screen_lines([["a page"]], device.listed, device.version))
+    assert "NOTE: The app is 1.23.0. The list has the words of 1.22.0: a word may differ." in said
+    assert len(list(screen_lines([["a page"]], device.listed, "1.22.0"))) == 2
+
+
+def test_the_words_are_those_of_model_and_version() -> None:
+    assert words_of("flex", "1.22.0") == words_of("flex", "9.9.9") == words_of("flex", "") == "flex"
+    assert words_of("flex", "1.22.0-dev") == "flex-1.22.0-dev"
+    assert words_of("nanosp", "1.22.0-dev") == "nanosp"
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_every_product_id_of_a_model_is_known_legacy_ones_too(name: str) -> None:
+    legacy, high = PRODUCTS[name]
+    assert model_of_product(legacy) == name
+    assert {model_of_product(high << 8 | low) for low in range(256)} == {name}
+
+
+@pytest.mark.parametrize("product_id", [0x0000, 0x0002, 0x0003, 0x00FD, 0x00FF, 0x2011, 0xFE11, 0xFFFF])
+def test_another_product_id_is_of_no_model(product_id: int) -> None:
+    assert model_of_product(product_id) == ""
+    assert set(PRODUCTS) == {model.name for model in MODELS.values() if model.offered}
+
+
+def test_a_review_that_takes_a_quarter_of_an_hour_is_waited_for(here: AtTheTable) -> None:
+    here.plugged.during_review = [lambda: None] * 900
+    assert here.sign().answer.result == "signed"
+    assert here.plugged.reads_during_review == 900
+    assert here.table.events == ["signing", "signed"]
+
+
+def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus: UsbBus, here: AtTheTable) -> None:
+    def beside(_question: str) -> None:
+        other = Device(None, None)
+        other.app().address(PATH)
+        other.close()
+
+    here.table.station = here.table.station._replace(ask=beside)
+    assert here.sign().answer.result == "signed"
+
+
+def test_plugged_in_again_during_a_review_it_is_another_connection(bus: UsbBus, here: AtTheTable) -> None:
+    def replug() -> None:
+        bus.unplug()
+        bus.plug(path=SECOND, seed=SEED)
+
+    here.plugged.during_review = [replug]
+    with pytest.raises(usb.Replugged, match="plugged in again, or an app was opened or closed"):
+        here.sign()
+    assert here.table.kept() == []
+    assert here.sign().answer.result == "signed"
+
+
+def test_refused_on_the_device_it_is_declined(here: AtTheTable) -> None:
+    here.plugged.during_review = [lambda: here.plugged.answer_instead(0x5501)]
+    assert here.sign().answer.result == "declined"
+
+
+@pytest.mark.parametrize("minutes", ["0", "-1", "241", '"30"', "1.5", "true"])
+def test_a_time_for_a_review_that_is_none_is_refused(tmp_path: Path, minutes: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"[ledger]\nreview_minutes = {minutes}\n")
+    with pytest.raises(UsageError, match="review_minutes"):
+        read_config(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from airlock_offline.ledger.usb import (
     PluggedLedger,
     UsbPort,
     holders,
+    may_open,
     port_of,
 )
 
@@ -94,3 +96,31 @@ def test_a_lock_is_exclusive_per_device_and_is_not_taken_through_a_link(tmp_path
         found.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(HeldByAnother, match="lock file"):
         DeviceLock("one", tmp_path)
+
+
+def test_a_path_of_hidraw_is_a_device_file_with_its_number_on_the_bus(root: Path) -> None:
+    assert port_of(HIDRAW, root) == UsbPort(root / "dev/hidraw3", "1-7")
+
+
+def test_plugged_in_again_it_has_another_number(root: Path) -> None:
+    before = port_of(HIDRAW, root)
+    (root / "sys/bus/usb/devices/1-2.3/devnum").write_text("8\n")
+    assert port_of(HIDRAW, root) != before
+
+
+@pytest.mark.parametrize("path", ["1-9:1.0", "/dev/hidraw9", "IOService:/AppleARM", "", "../../etc/passwd:1.0"])
+def test_what_is_gone_or_not_linux_has_no_port(root: Path, path: str) -> None:
+    assert port_of(path, root) is None
+
+
+def test_this_process_does_not_hold_the_device_from_itself(root: Path) -> None:
+    (root / "proc/4711").rename(root / f"proc/{os.getpid()}")
+    port = port_of(HIDRAW, root)
+    assert port is not None
+    assert holders(port, root) == []
+
+
+def test_a_device_file_that_is_not_there_may_not_be_opened(tmp_path: Path) -> None:
+    assert not may_open(UsbPort(tmp_path / "none", "1-7"))
+    (tmp_path / "some").touch()
+    assert may_open(UsbPort(tmp_path / "some", "1-7"))

@@ -20,7 +20,7 @@ from airlock_shared.venue.calldata import decode_call
 from airlock_shared.venue.calls import CALLS, indexed
 from draws import draws, repeatable
 from shared.make_transactions import ENTRIES, SELECTORS, call, calldata
-from shared.strategies import ANY_TEXT, READABLE_TEXT, digits_of, of_its_kind
+from shared.strategies import ANY_TEXT, ODD, READABLE_TEXT, digits_of, mutated, of_its_kind
 from shared.world import (
     RESULTS,
     case_of,
@@ -32,6 +32,7 @@ from shared.world import (
     refusals,
     request_of,
     situation,
+    to_bytes,
 )
 
 FOLDER = "transactions"
@@ -226,3 +227,100 @@ def test_no_calldata_makes_the_checks_fall(step: str, other: str, text: str) -> 
         document = good(step, FOLDER)
         document["requests"][0]["payload"]["data"] = data
         _examine_and_confirm(document)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_calldata_with_two_of_its_words_swapped_is_refused(step: str) -> None:
+    request = _request(step)
+    data = request.payload["data"]
+    start = 10 if ENTRIES[step].get("for") is None else 2 + 2 * 104
+    words = [data[at : at + 64] for at in range(start, len(data) - 63, 64)]
+    for first in range(len(words)):
+        for second in range(first):
+            other = [*words]
+            other[first], other[second] = other[second], other[first]
+            changed = data[:start] + "".join(other) + data[start + 64 * len(words) :]
+            case = _with_data(request, changed)
+            assert changed == data or refusals(case.verdicts.all()), f"words {second} and {first}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_calldata_of_any_other_step_is_refused(step: str) -> None:
+    request = _request(step)
+    for other in STEPS:
+        data = _request(other).payload["data"]
+        assert data == request.payload["data"] or refusals(_with_data(request, data).verdicts.all()), other
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_member_of_the_payload_is_refused_or_changes_nothing_that_is_signed(step: str) -> None:
+    pick = random.Random(f"{SEED} {step} payload")
+    before = _good_digest(step)
+    for name in ("to", "from", "value", "chainId"):
+        for other in _changed(good(step, FOLDER)["requests"][0]["payload"][name], pick):
+            document = good(step, FOLDER)
+            document["requests"][0]["payload"][name] = other
+            if not judge(document, situation(FOLDER)):
+                case = case_of(document, situation(FOLDER))
+                assert case.digest == before, f"{name} became {other!r}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_changed_field_of_the_request_is_refused(step: str) -> None:
+    for name, value in good(step, FOLDER)["requests"][0]["fields"].items():
+        for other in (value + "0", value[:-1], value.swapcase() + " ", "", None, 5):
+            document = good(step, FOLDER)
+            document["requests"][0]["fields"][name] = other
+            assert judge(document, situation(FOLDER)), f"{name} became {other!r}"
+
+
+@repeatable
+@given(st.sampled_from(STEPS), st.data())
+def test_no_changed_document_of_a_transaction_makes_its_reader_fall(step: str, data: st.DataObject) -> None:
+    _examine_and_confirm(mutated(good(step, FOLDER), data, TRANSACTION_ODD))
+
+
+@repeatable
+@given(st.sampled_from(STEPS), st.dictionaries(st.sampled_from(["nonce", "gas", "maxFeePerGas", "maxPriorityFeePerGas"]),
+                                               st.integers() | st.integers(-(2**300), 2**300)))  # fmt: skip
+def test_no_numbers_make_the_checks_fall(step: str, numbers: dict[str, int]) -> None:
+    document = good(step, FOLDER)
+    document["requests"][0]["transaction"] |= numbers
+    _examine_and_confirm(document)
+
+
+def test_a_transaction_under_another_plan_s_steps_falls_nowhere() -> None:
+    """An approval where an intent is planned, and an intent where an approval is."""
+    for step in plan().steps:
+        for mine in STEPS:
+            document = good(mine, FOLDER)
+            document["requests"][0]["step"] = step
+            assert judge(document, situation())
+            intent = good(step)
+            intent["requests"][0]["step"] = mine
+            assert judge(json.loads(to_bytes(intent)), situation(FOLDER))
+
+
+def _changed(value: Any, pick: random.Random) -> list[Any]:
+    if isinstance(value, int):
+        return [
+            value + 1,
+            value - 1,
+            -value - 1,
+            value * 1000 + 1,
+            value + 2**64,
+            str(value),
+            float(value),
+            True,
+            None,
+            [value],
+        ]
+    if not value.startswith("0x"):
+        return [value + "x", value[:-1], value.swapcase(), "", 5, None, [value]]
+    place = pick.randrange(2, len(value))
+    digit = f"{int(value[place], 16) ^ 1 << pick.randrange(4):x}"
+    return [value[:place] + digit + value[place + 1 :], value[:-1], value + "1", value[2:], value + "\n", " " + value,
+            "0X" + value[2:], int(value, 16), None, [value], ""]  # fmt: skip
+
+
+TRANSACTION_ODD = ODD | _HEX_TEXT | _CALLDATA | _WRAPPED

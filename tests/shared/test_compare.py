@@ -13,14 +13,18 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words
+from airlock_shared.ceremony.roles import wrong_words
+from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS, proved_by_words, read_entry
 from airlock_shared.cli import terminal as keyboard
 from airlock_shared.cli.ceremony import by_screens
 from airlock_shared.cli.ceremony import by_screens as typed_module
 from airlock_shared.cli.ceremony import compare as compare_module
-from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST
+from airlock_shared.cli.ceremony.by_screens import ASKED_AT_MOST, UNANSWERED_AT_MOST, WRONG_AT_MOST
 from airlock_shared.cli.ceremony.compare import BY_TYPING
-from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice
+from airlock_shared.cli.terminal import BACK, ENDED, FORWARD, NONE, SingleKeys, advice, explain_error
+from airlock_shared.documents.deployment import parse_deployment
+from airlock_shared.documents.requests import parse_requests
+from airlock_shared.documents.transcript import next_entry
 from airlock_shared.errors import Declined, DocumentError, Refusal, UsageError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.words import BYTEWORDS, spoken
@@ -401,3 +405,175 @@ def test_what_stays_above_a_question_is_not_turned(
     by_screens.show_by_screens([f"line {number}" for number in range(50)], stays=1)
     screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
     assert [screen.count("line ") for screen in screens] == [20, 20, 10]
+
+
+def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
+    table: Table, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[str] = []
+    for module in (compare_module, typed_module):
+        monkeypatch.setattr(module, "say", lambda text="": said.append(text))
+
+    def typist(question: str) -> str:
+        assert not [line for line in said if any(word in line.split() for word in set(WORDS))]
+        return honest(question)
+
+    typing(monkeypatch, typist)
+    table.done("compare", "plan")
+    assert " ".join(WORDS[:12]) in "\n".join(said)
+
+
+def test_places_are_drawn_and_not_known_before(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: set[str] = set()
+    for _ in range(6):
+        questions = typing(monkeypatch, lambda _question: "")
+        table.run("compare", "plan")
+        drawn.add(questions[0])
+    assert len(drawn) > 1
+
+
+@pytest.mark.parametrize(("typed", "said"), [("", "Enter alone is no answer"), ("able", "The second word is missing")])
+def test_after_an_empty_line_or_one_word_the_words_are_still_right(
+    table: Table, monkeypatch: pytest.MonkeyPatch, typed: str, said: str
+) -> None:
+    lines = count()
+    questions = typing(monkeypatch, lambda question: typed if next(lines) % 2 == 0 else honest(question))
+    shown = table.done("compare", "plan").stderr
+    assert (len(questions), wrongs(table)) == (4, [])
+    assert f"{said}: two words are needed." in shown
+
+
+def test_where_y_and_z_are_swapped_it_is_said_and_no_wrong_answer(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = count()
+    typing(monkeypatch, lambda question: "able yoom" if next(lines) % 2 == 0 else honest(question))
+    shown = table.done("compare", "plan").stderr
+    assert "keys Y and Z have changed places" in shown
+    assert wrongs(table) == []
+
+
+def test_a_slip_is_asked_again(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    slips = count()
+    questions = typing(monkeypatch, lambda question: "able acid" if next(slips) == 0 else honest(question).upper())
+    table.done("compare", "plan")
+    assert len(questions) == 3
+
+
+def test_wrong_answers_are_those_of_one_ceremony_and_one_document(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(WRONG_AT_MOST // ASKED_AT_MOST):
+        typing(monkeypatch, lambda _question: "able acid")
+        refused(table)
+    assert len(wrong_words(table.transcript.entries(), PLAN)) == WRONG_AT_MOST
+    table.run("end")
+    table.done("begin", *PEOPLE)
+    assert wrong_words(table.transcript.entries(), PLAN) == []
+    questions = typing(monkeypatch, honest)
+    table.done("compare", "plan")
+    assert len(questions) == 2
+
+
+def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
+    table.done("confirm", "plan", "--by", "signer", "--by", "witness")
+    assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
+
+
+def test_other_stations_are_answered_by_each_role_with_the_whole_word(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.sign()
+    for typed in ("", "yes", "Y", "Yes "):
+        typing(monkeypatch, partial(_always, typed))
+        assert isinstance(table.run("compare", "review").exception, Declined)
+    questions = typing(monkeypatch, lambda _question: "Yes")
+    table.done("compare", "review")
+    assert len(questions) == 2
+    assert [each["by"] for each in confirmations(table)] == [["signer"], ["witness"]]
+    assert all("how" not in each for each in confirmations(table))
+
+
+def test_nobody_compares_before_the_beginning_or_for_a_role_that_is_empty(tmp_path: Path) -> None:
+    made = Table(tmp_path)
+    assert made.refused("compare", "plan") == "ROLE-OPEN"
+    made.done("begin", "--role", "signer=Ada Lovelace", "--role", "witness=")
+    assert made.refused("compare", "plan") == "ROLE-KNOWN"
+
+
+@pytest.mark.parametrize("more", [{"how": 1}, {"positions": "1"}, {"why": "x"}])
+def test_an_entry_of_another_form_is_refused(more: dict[str, Any]) -> None:
+    data = {"ceremony": "demo", "station": "plan", "by": ["signer"], "compared": "aa" * 32}
+    assert read_entry(next_entry(None, 1, "station-confirmed", data | {"how": "words", "positions": [1, 2]}))
+    with pytest.raises(DocumentError):
+        read_entry(next_entry(None, 1, "station-confirmed", data | more))
+
+
+def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    table.record("preflight", network_up=[])
+    answers = iter(["yes", "YES.", "Yes"])
+    questions = typing(monkeypatch, lambda _question: next(answers))
+    table.done("compare", "preflight")
+    assert [each["by"] for each in confirmations(table)] == [["witness"]]
+    assert len(questions) == 3
+
+
+@pytest.mark.parametrize("typed", ["y", "no", "Yes Yes", "ja", "yes" * 2])
+def test_no_other_answer_is_a_slip_of_yes(table: Table, monkeypatch: pytest.MonkeyPatch, typed: str) -> None:
+    table.record("preflight", network_up=[])
+    questions = typing(monkeypatch, lambda _question: typed)
+    assert isinstance(table.run("compare", "preflight").exception, Declined)
+    assert (len(questions), confirmations(table)) == (1, [])
+
+
+def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is_not_on_record(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = PLAYED / "requests.json"
+    mark = parse_requests(file.read_bytes())[2]
+    typing(monkeypatch, lambda _question: "able acid")
+    error = table.run("compare", "requests", "--file", str(file)).exception
+    assert isinstance(error, Refusal)
+    assert (error.check, "--file" in advice(error)) == ("ROLE-WORDS", True)
+    assert "--file" in explain_error(error)
+    by = ("--by", "signer", "--by", "witness")
+    assert table.run("confirm", "requests", "--file", str(file), *by, typed="no\n").exit_code != 0
+    assert confirmations(table) == []
+    shown = table.done("confirm", "requests", "--file", str(file), *by).stderr
+    assert spoken(mark).split()[0] in shown
+    assert [(each["by"], each["compared"]) for each in confirmations(table)] == [(["signer", "witness"], mark)]
+    assert "nothing to do" in table.done("confirm", "requests", "--file", str(file), *by, typed="").stderr
+
+
+def test_where_nobody_is_led_it_is_one_piece(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _led_screen(monkeypatch, [])
+    monkeypatch.setattr(by_screens, "led", lambda: False)
+    by_screens.show_by_screens([f"line {number}" for number in range(50)])
+    assert capsys.readouterr().err.splitlines() == [f"line {number}" for number in range(50)]
+
+
+@pytest.mark.parametrize("asks", [0, 1, 3])
+def test_where_it_is_led_a_question_mark_shows_everything_and_answers_nothing(
+    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, asks: int
+) -> None:
+    deployment = parse_deployment(DEPLOYMENT_TEXT.encode())
+    file = tmp_path / "deployment.json"
+    file.write_text(DEPLOYMENT_TEXT)
+    words, questions = spoken(deployment.fingerprint).split(), []
+
+    def ask(question: str, *, piped: bool) -> str:
+        assert piped
+        questions.append(question)
+        if len(questions) <= asks:
+            return "?"
+        return " ".join(words[int(at) - 1] for at in re.findall(r"word (\d+)", question))
+
+    for module in (compare_module, typed_module):
+        monkeypatch.setattr(module, "ask", ask)
+    monkeypatch.setattr(compare_module, "led", lambda: True)
+    shown = table.done("compare", "deployment", "--file", str(file)).stderr
+    assert shown.count("trading domain: ") == asks
+    assert len(set(questions)) == len(questions) - asks
+    assert [each["how"] for each in confirmations(table)] == [BY_PAPER] * 2

@@ -13,6 +13,7 @@ from airlock_shared.checks.nonces import (
     Spending,
     Use,
     UsedNonces,
+    nonce_is_unused,
     nonces_of,
     read_use,
     record_of,
@@ -321,3 +322,88 @@ def test_an_item_that_cannot_be_read_does_not_pass_and_takes_no_nonce(member: st
     found = examined(request_of(document), known=Known(used=ledger)).verdicts.all()
     assert {v.result for v in found if v.check.startswith("NONCE-")} == {"not-reached"}
     assert _judge(_case("open"), ledger) == set()
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_first_signature_is_not_refused(step: str) -> None:
+    assert _judge(_case(step), UsedNonces()) == set()
+
+
+def test_the_refusal_says_until_when_the_earlier_intent_may_execute() -> None:
+    sure = situation()._replace(clock_uncertainty_ms=MINUTE)
+    verdicts = _verdicts(_case("open", sure, _nonce="99"), _ledger(_case("open")))
+    got = next(str(v.got) for v in verdicts if v.check == "NONCE-PENDING")
+    assert "until 2026-09-21 14:29:20 UTC" in got  # a quarter of an hour, and the uncertainty
+
+
+def test_every_earlier_signature_of_a_step_counts() -> None:
+    first, second = use_of(_case("open"))._replace(deadline_ms=1), use_of(_case("open"))
+    ledger = UsedNonces([second, first._replace(nonce=3, digest="0x" + "22" * 32)])
+    assert _judge(_case("open", _nonce="99"), ledger) == {"NONCE-PENDING"}
+
+
+def test_two_items_of_two_spaces_may_have_one_nonce() -> None:
+    ledger = UsedNonces()
+    assert _judge(_case("desk-key"), ledger) == set()
+    assert _judge(_case("referral", _nonce="13"), ledger) == set()
+
+
+def test_an_item_that_is_examined_again_is_not_its_own_rival() -> None:
+    ledger = UsedNonces()
+    for _ in range(3):
+        assert _judge(_case("open"), ledger) == set()
+
+
+def test_three_items_with_one_nonce_are_all_but_the_first_refused() -> None:
+    ledger = UsedNonces()
+    nonces = [_judge(_case(step, _nonce="5"), ledger) for step in ("open", "close", "increase")]
+    assert nonces == [set(), {"NONCE-BATCH"}, {"NONCE-BATCH"}]
+
+
+def test_what_was_never_signed_here_is_not_replaced() -> None:
+    assert _found(INSTEAD, UsedNonces()) == {"NONCE-REPLACES"}
+
+
+@pytest.mark.parametrize("again", [SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])
+def test_each_of_a_chain_can_be_resumed(again: Use) -> None:
+    assert _found(again, UsedNonces([SIGNED, INSTEAD, THIRD._replace(replaces=INSTEAD.digest)])) == set()
+
+
+def test_a_refusal_later_does_not_free_what_was_signed() -> None:
+    ledger = _begun(("signing", SIGNED), ("signed", SIGNED), ("signing", SIGNED), ("not-signed", SIGNED))
+    assert _found(SIGNED._replace(digest=INSTEAD.digest), ledger) == {"NONCE-USED", "NONCE-PENDING"}
+
+
+def test_a_replaced_step_still_waits_for_both() -> None:
+    emergency = INSTEAD._replace(step="remove", ceremony="emergency")
+    again = SIGNED._replace(digest="0x" + "88" * 32, nonce=9)
+    assert _found(again, UsedNonces([SIGNED, emergency])) == {"NONCE-PENDING"}
+
+
+@pytest.mark.parametrize("contract", [ROUTER, b""])
+def test_the_refusal_names_the_line_of_the_plan_that_would_replace(contract: bytes) -> None:
+    known = SIGNED._replace(contract=contract)
+    spending = Spending(_case("open"), known._replace(digest=INSTEAD.digest), UsedNonces([known]))
+    refused = nonce_is_unused.run(spending)
+    assert f'replaces = "{known.digest}"' in str(refused.got)
+    assert ("account nonce" in refused.what) == (contract == b"")
+
+
+def test_a_replacement_is_recorded_as_one() -> None:
+    case = _case("open")
+    named = case._replace(step=case.step._replace(replaced_digest=SIGNED.digest))
+    assert record_of(named)["replaces"] == SIGNED.digest
+    assert read_use(record_of(named)) == use_of(named)
+    assert "replaces" not in record_of(case)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_what_is_recorded_is_read_back_whole(step: str) -> None:
+    case = _case(step)
+    assert read_use(record_of(case)) == use_of(case)
+
+
+def test_entries_that_spend_no_nonce_are_not_in_the_ledger() -> None:
+    other = next_entry(None, NOW_MS, "refused", {"step": "open", "nonce": "junk"})
+    assert nonces_of([other]).clash(OTHER) is None
+    assert nonces_of(_entries({"step": "seal", "digest": "0x"})).clash(OTHER) is None

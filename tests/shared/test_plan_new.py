@@ -257,3 +257,11 @@ def test_every_line_of_the_questions_fits_the_screen(tmp_path: Path) -> None:
     assert f"    Enter takes {TREASURY}" in lines
     assert f"trader [Enter]: {TREASURY}" not in lines
     assert "increase-" not in {line.split()[-1] for line in lines if line.split()}
+
+
+def test_an_earlier_answer_that_no_longer_fits_is_not_offered() -> None:
+    room = Room([*CEREMONY, "delegate", "30m", "20m", "<", "<", "10m", "5m", *DELEGATE[3:], ""])
+    plan = room.plan()
+    assert plan.limits == (600_000, None, None, None, 300_000)
+    offered = [line for line in room.told if line.startswith("remaining_at_least")]
+    assert offered == ["remaining_at_least [3m]: ", "remaining_at_least [20m]: ", "remaining_at_least [3m]: "]

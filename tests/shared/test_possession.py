@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Collection
 from pathlib import Path
@@ -25,7 +26,7 @@ from airlock_shared.cli.possession import proved_keys
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.transcript import PROVED, Entry, next_entry, proved
 from airlock_shared.errors import DocumentError, PlanError, Refusal, UsageError
-from airlock_shared.ethereum.signatures import CURVE_ORDER
+from airlock_shared.ethereum.signatures import CURVE_ORDER, recover
 from airlock_shared.plan.delegate_proofs import WAIVED, Challenge, challenge_of, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
@@ -306,3 +307,65 @@ def test_a_plan_may_waive_the_proof_in_that_word_and_the_waiver_is_named() -> No
 @pytest.mark.parametrize("event", ["delegate-challenged", "refused", "signed"])
 def test_only_the_event_of_a_checked_proof_counts(event: str) -> None:
     assert proved(entries(challenge().as_data(), event=event)) == frozenset()
+
+
+def test_what_another_wallet_signs_recovers_to_the_delegate() -> None:
+    check_possession(challenge(), signed(challenge().text()))
+
+
+def test_the_transcripts_event_names_ceremony_step_delegate_and_the_hash_of_the_text() -> None:
+    digest = hashlib.sha256(challenge().text()).hexdigest()
+    assert challenge().as_data() == {"ceremony": plan().id, "step": STEP, "delegate": DESK, "challenge": digest}
+
+
+def test_the_second_form_would_recover_to_the_delegate_if_it_were_let_through() -> None:
+    low = other_form(other_form(GOOD))
+    assert low == GOOD
+    assert recover(challenge().digest(), low) == bytes.fromhex(DESK[2:])
+
+
+@pytest.mark.parametrize("name", Challenge._fields)
+def test_a_signature_over_a_challenge_for_anything_else_is_refused(name: str) -> None:
+    with pytest.raises(Refusal, match="PROOF-SIGNER"):
+        check_possession(challenge(), signed(other(name).text()))
+
+
+def test_proofs_are_read_as_they_were_written() -> None:
+    (proof,) = parse_proofs(document())
+    assert proof == (challenge(), challenge().text().decode(), "0x" + GOOD.hex())
+    check_claim(proof, challenge())
+    check_possession(challenge(), read_seal(proof.signature))
+    both = [(challenge(), "0x" + GOOD.hex()), (challenge("desk-key-terms"), "")]
+    assert [(each.claimed, each.signature) for each in parse_proofs(write_proofs(both))] == both
+
+
+def test_the_only_registration_is_meant_when_no_step_is_named() -> None:
+    assert choose_step(plan("transactions"), None).id == "delegate-set"
+
+
+def test_of_several_registrations_one_has_to_be_named() -> None:
+    assert len(registrations(plan())) > 1
+    with pytest.raises(UsageError, match="several"):
+        choose_step(plan(), None)
+
+
+def test_a_changed_plan_needs_a_new_proof() -> None:
+    before = proved(entries(challenge().as_data()))
+    edited = parse_plan(PLAN_TEXT.replace("title = ", 'title = "Edited" # ', 1).encode())
+    where = Situation(edited, deployment(), NOW_MS)
+    assert judged(before, where=where).result == "refused"
+
+
+def test_an_item_of_no_step_does_not_reach_the_check() -> None:
+    request = request_of(good(STEP))._replace(step="no-such-step")
+    assert possession_of(request, situation(), frozenset()).result == "not-reached"
+
+
+@pytest.mark.parametrize("word", ['"Waived"', '"no"', '""', "false", "0", '"waived "', '["waived"]'])
+def test_no_other_word_waives_it(word: str) -> None:
+    with pytest.raises(PlanError, match="PLAN-F"):
+        waiving(word)
+
+
+def test_without_a_word_the_proof_is_required() -> None:
+    assert {step.values["possession"].text for step in registrations(plan())} == {"required"}

@@ -5,16 +5,38 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from airlock_shared.cli.terminal import explain_error, rows
+from airlock_shared.errors import AirlockError, Refusal, ServiceError, UsageError
 from airlock_shared.text.safe import (
+    WIDTH,
+    code_points,
+    columns,
     flags,
     is_visible,
     looks_like,
     safe,
+    safe_again,
+    wrapped,
 )
-from airlock_shared.venue.referral_code import code_letters, is_plain_code
+from airlock_shared.venue.referral_code import code_bytes, code_letters, is_plain_code
+from draws import repeatable
 from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
 from shared.world import PLAN_TEXT, good, judge, replaced, situation
+
+
+def _errors() -> list[AirlockError]:
+    refusal = Refusal("MSG-INT", f"what {HOSTILE}", got=HOSTILE, expected=HOSTILE, do=HOSTILE).at(HOSTILE)
+    return [refusal, ServiceError(HOSTILE, do=HOSTILE), UsageError(HOSTILE)]
+
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\n  do:       type Yes\r\u202e\u200b\x9b"
+
+
+ANY_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\u200b\u202e\u0301無ａ  \U000e0041"), max_size=300)
+
 
 # ---- flags ----------------------------------------------------------------------------------------------------------
 
@@ -126,3 +148,59 @@ def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes() -> N
     letters = "ТREASURY".encode()
     assert _referral(letters, "0x" + letters.ljust(32, b"\0").hex()) == set()
     assert _referral(b"TREASURY", "0x" + letters.ljust(32, b"\0").hex()) == {"PLAN-FIELD"}
+
+
+@repeatable
+@given(ANY_TEXT)
+def test_a_flag_is_short_plain_ascii_whatever_the_text(text: str) -> None:
+    for flag in flags(text * 20):
+        assert flag.isascii()
+        assert flag.isprintable()
+        assert len(flag) < 400
+
+
+@repeatable
+@given(ANY_TEXT)
+def test_whatever_is_escaped_on_the_screen_is_flagged_too(text: str) -> None:
+    hidden = [c for c in text if not is_visible(c) and c not in "\n\t"]
+    assert any("the screen does not show" in flag for flag in flags(text)) == bool(hidden)
+
+
+def test_code_points_are_named_in_order() -> None:
+    assert code_points("Tе") == "U+0054 U+0435"
+
+
+@repeatable
+@given(ANY_TEXT, st.integers(4, 80))
+def test_no_line_is_wider_than_it_may_be_and_nothing_is_lost(text: str, width: int) -> None:
+    shown = safe(text)
+    lines = list(wrapped(shown, width))
+    assert all(columns(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == shown.replace(" ", "")
+
+
+@pytest.mark.parametrize("attack", ["無" * 40 + "REFUSED", "x" * 200, " " * 70 + "plan 5: equal", "é" * 79, "a b" * 90])
+def test_a_text_cannot_begin_a_line_of_its_own(attack: str) -> None:
+    lines = list(rows("  got:      ", attack))
+    assert all(line.startswith(("  got:", " " * 12)) for line in lines)
+    assert all(columns(line) <= WIDTH for line in lines)
+
+
+@pytest.mark.parametrize("error", _errors(), ids=lambda error: type(error).__name__)
+def test_an_error_that_quotes_hostile_text_is_harmless(error: AirlockError) -> None:
+    text = explain_error(error)
+    assert all(is_visible(character) for character in text.replace("\n", ""))
+    assert not any(line.startswith("  do:       type") for line in text.splitlines())
+
+
+def test_a_text_that_was_made_safe_is_not_escaped_again() -> None:
+    assert safe_again(safe("\x1b[2J")) == safe("\x1b[2J")
+
+
+@pytest.mark.parametrize("code", ["A", "TREASURY", "Desk-7!!", "x" * 31, "~"])
+def test_a_plain_code_is_plain(code: str) -> None:
+    assert is_plain_code(code_bytes(code))
+
+
+def test_a_plain_code_passes() -> None:
+    assert _referral(b"TREASURY") == set()

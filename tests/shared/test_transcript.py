@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read
 from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.host.files import TranscriptFile, read_transcript
 from draws import repeatable
+from shared.strategies import json_values
 
 
 def _lines(count: int = 6) -> list[bytes]:
@@ -166,3 +169,53 @@ def test_a_disk_that_is_full_in_the_middle_of_an_entry_leaves_the_chain_whole(tm
     assert subprocess.run([sys.executable, "-c", FULL, str(path)], check=False).returncode == 7
     assert [entry.seq for entry in read_transcript(path)] == [0]
     assert TranscriptFile(path).record("step", {}, 3).seq == 1
+
+
+def test_an_untouched_transcript_reads_back() -> None:
+    entries = read_entries(_lines())
+    assert [entry.seq for entry in entries] == list(range(6))
+    assert [entry.line() for entry in entries] == _lines()
+    assert read_entries([]) == []
+
+
+@pytest.mark.parametrize("position", range(6))
+@pytest.mark.parametrize("member", ["seq", "at_ms", "event", "data", "hash"])
+def test_a_changed_member_breaks_the_chain(position: int, member: str) -> None:
+    lines = _lines()
+    entry = json.loads(lines[position])
+    entry[member] = {
+        "seq": entry["seq"] + 1, "at_ms": entry["at_ms"] + 1, "event": "refused",
+        "data": {**entry["data"], "step": "other"}, "hash": "0" * 64,
+    }[member]  # fmt: skip
+    lines[position] = json.dumps(entry).encode()
+    assert _check_of(lines) == "DOC-CHAIN"
+
+
+@pytest.mark.parametrize("position", range(5))
+def test_a_dropped_line_breaks_the_chain(position: int) -> None:
+    lines = _lines()
+    del lines[position]
+    assert _check_of(lines) == "DOC-CHAIN"
+
+
+def test_a_dropped_last_line_gives_another_head() -> None:
+    assert read_entries(_lines()[:-1])[-1].hash != read_entries(_lines())[-1].hash
+
+
+@pytest.mark.parametrize("position", range(6))
+def test_a_doubled_line_breaks_the_chain(position: int) -> None:
+    lines = _lines()
+    lines.insert(position, lines[position])
+    assert _check_of(lines) == "DOC-CHAIN"
+
+
+@repeatable
+@given(
+    st.lists(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), json_values(), max_size=3), max_size=4)
+)
+def test_any_data_is_recorded_and_read_back(records: list[dict[str, Any]]) -> None:
+    lines, last = [], None
+    for number, data in enumerate(records):
+        last = next_entry(last, number, "event", data)
+        lines.append(last.line())
+    assert [entry.data for entry in read_entries(lines)] == records

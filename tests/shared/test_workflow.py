@@ -8,20 +8,25 @@ import pytest
 
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half
 from airlock_shared.ceremony.workflow import (
+    ATTEMPTS,
     DEPLOYMENT,
     EVIDENCE_FILES,
     NAMES,
     PEOPLE,
     READY,
     WAS_READY,
+    WORKFLOW_PARTS,
     Facts,
     Task,
     WorkflowPlace,
     carrying,
     command_of,
+    newest,
     next_task,
+    numbered,
     read_task,
     task_as_json,
+    workflow_part,
     workflow_tasks,
 )
 from airlock_shared.cli.ceremony.workflow import made_here
@@ -324,3 +329,125 @@ def test_an_answer_that_could_name_something_else_is_refused(wrong: dict[str, An
     assert read_task(GOOD).brings == ("requests-2.json",)
     with pytest.raises(DocumentError):
         read_task(GOOD | wrong)
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_every_comparison_of_the_table_is_a_stop_on_the_machine_that_has_to_make_it(half: Half) -> None:
+    tasks = {task.of: task.by for task in Machine(half).tasks() if task.name == "compare"}
+    assert tasks == {name: each.needs(half, PLAN) for name, each in CHECKPOINTS.items() if each.needs(half, PLAN)}
+
+
+def test_one_role_that_did_not_answer_is_asked() -> None:
+    here = Machine("online")
+    here.begin()
+    here.have("requests.json", "signatures.json", signatures=S)
+    compared = next(task for task in here.tasks() if task.of == "signatures")
+    assert not compared.done
+    here.confirm("signatures", S, "facilitator")
+    assert not next(task for task in here.tasks() if task.of == "signatures").done
+    here.confirm("signatures", "ff" * 32, "witness")  # of another document
+    assert not next(task for task in here.tasks() if task.of == "signatures").done
+    here.confirm("signatures", S, "witness")
+    assert next(task for task in here.tasks() if task.of == "signatures").done
+
+
+def test_a_page_that_refused_something_is_looked_at_again() -> None:
+    here = Machine("offline")
+    here.begin()
+    here.have(clock_stated=True)
+    for told in ({"refused": ["AIRGAP-ROUTE"], "device": {}}, {"refused": [], "device": {"error": "locked"}}):
+        here.record("preflight", **told)
+        assert not next(task for task in here.tasks() if task.name == "preflight").done
+    here.record("preflight", refused=[], device={})
+    assert next(task for task in here.tasks() if task.name == "preflight").done
+
+
+def test_what_was_declined_is_signed_into_a_file_of_another_name() -> None:
+    here = Machine("offline")
+    here.begin()
+    here.have("requests.json", "signatures.json", requests=R, signatures=S)  # nothing in it is signed
+    sign = next(task for task in here.tasks() if task.name == "sign")
+    assert (sign.done, sign.attempt) == (False, 2)
+    assert command_of(sign, PLACE)[4:6] == ("-o", "/c/plan.ceremony/signatures-2.json")
+
+
+def test_requests_that_were_made_again_are_taken_and_compared_again() -> None:
+    here = Machine("offline")
+    here.begin()
+    here.have("requests.json", requests=R, brought=frozenset({"requests-2.json"}))
+    taken = next(task for task in here.tasks() if task.name == "take" and task.brings[0].startswith("requests"))
+    assert (taken.done, taken.brings) == (False, ("requests-2.json",))
+
+
+def test_signatures_that_came_after_requests_were_prepared_again_are_submitted() -> None:
+    here = Machine("online")
+    here.begin()
+    here.have(DEPLOYMENT, PEOPLE, READY, "requests-2.json", "signatures.json", deployment=D, names=NAMES_HELD)
+    here.hand(WAS_READY, DEPLOYMENT, PEOPLE)
+    here.have(requests="a2" * 32, signatures=S, digests=("0x1",), answers=R)
+    for mark in (R, "a2" * 32):
+        here.record("prepared", ceremony="demo", plan=PLAN.fingerprint, requests=mark)
+    here.confirm("signatures", S)
+    assert here.next() == "submit signatures.json"
+    here.record("submit-begun", ceremony="demo", requests=R, signatures=S)
+    assert here.next() == "submit signatures.json"
+
+
+def test_a_plan_that_registers_nobody_needs_no_proof_and_other_roles_compare() -> None:
+    names = [task.name for task in Machine("offline", make_plan("referral-set-code")).tasks()]
+    assert "proof" not in names
+    other = Machine("offline", make_plan("referral-set-code", '"officer"'))
+    assert {task.by for task in other.tasks() if task.name == "compare"} == {("officer",)}
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_one_that_has_signatures_does_not_begin_anew_by_itself(half: Half) -> None:
+    here = Machine(half)
+    here.have(DEPLOYMENT, PEOPLE, "signatures.json", deployment=D, names=NAMES_HELD, signatures=S)
+    here.begin()
+    here.record("ceremony-ended", ceremony="demo", complete=False, missing=["a"])
+    assert not here.next().startswith("begin")
+
+
+def test_what_belongs_to_another_plan_is_not_done() -> None:
+    here = Machine("online")
+    here.record("ceremony-begun", ceremony="demo", plan="00" * 32, roles=NAMES_HELD)
+    assert here.next() == "begin"
+
+
+def test_the_ledger_and_its_model_are_named_where_they_are_needed() -> None:
+    def words(name: str, **told: Any) -> tuple[str, ...]:
+        return command_of(Task(name, (), "", False, **told), PLACE)
+
+    assert words("sign", brings=("requests.json",))[-4:] == ("--model", "flex", "--emulator", "9")
+    assert words("seal", of="first")[-4:] == ("--model", "flex", "--emulator", "9")
+    assert words("preflight") == ("preflight", "--watch", "--emulator", "9")
+    assert words("address", of="first")[-3:] == ("--confirm", "--emulator", "9")
+    assert "--emulator" not in words("trust")
+
+
+def test_attempts_are_counted_by_their_names() -> None:
+    assert [numbered("requests", attempt) for attempt in (1, 2, ATTEMPTS)] == [
+        "requests.json", "requests-2.json", "requests-99.json",
+    ]  # fmt: skip
+    assert newest("requests", ["requests.json", "requests-3.json", "requests-x.json", "signatures-9.json"]) == 3
+    assert newest("requests", []) == 0
+
+
+@pytest.mark.parametrize("half", ["online", "offline"])
+def test_every_stop_is_in_a_part_of_the_day_and_each_part_begins_where_its_name_says(half: Half) -> None:
+    tasks = Machine(half).tasks()
+    parts = [workflow_part(half, number, len(tasks)) for number in range(1, len(tasks) + 1)]
+    assert parts == sorted(parts, key=WORKFLOW_PARTS.index)
+    first = {part: tasks[parts.index(part)] for part in dict.fromkeys(parts)}
+    assert {part: f"{task.name} {task.of or ' '.join(task.brings)}".strip() for part, task in first.items()} == (
+        FIRST_OF[half]
+    )
+
+
+FIRST_OF = {
+    "online": {"prepare": "begin", "sign": "take signatures.json", "submit": "compare signatures",
+               "record": f"take {' '.join(EVIDENCE_FILES)}"},
+    "offline": {"prepare": f"take {DEPLOYMENT} {PEOPLE}", "compare": "compare requests", "sign": "sign requests.json",
+                "record": "seal first"},
+}  # fmt: skip

@@ -107,3 +107,83 @@ def test_a_transfer_that_loses_three_frames_of_ten_takes_at_most_1_4_times_the_i
     ideal = count / 0.7
     shown = [shown_until_complete(bytes_payload(count * 100 - 3), 100, seed) for seed in range(41)]
     assert median(shown) <= 1.4 * ideal
+
+
+def test_nothing_is_expected_before_the_first_frame() -> None:
+    decoder = Decoder()
+    assert decoder.progress == Progress(0, 0, 0, 0, 0, 0, 0)
+    assert decoder.result is None
+
+
+def test_a_still_code_is_a_whole_message() -> None:
+    (text,) = frames("eth-signature", CBOR, fragment_bytes=2000)
+    decoder = Decoder()
+    assert decoder.receive(text.upper()) is Taken.USEFUL
+    assert decoder.result == Message("eth-signature", CBOR)
+    assert decoder.progress == Progress(1, 0, 0, 0, 0, 1, 100)
+    assert decoder.receive(text) is Taken.REPEATED
+
+
+def test_the_first_frames_are_enough_and_every_one_of_them_is_useful() -> None:
+    decoder, count = Decoder(), frame_count(CBOR, 100)
+    assert [decoder.receive(text) for text in FRAMES[:count]] == [Taken.USEFUL] * count
+    assert decoder.result == Message("bytes", CBOR)
+
+
+def test_the_percentage_is_never_a_hundred_before_the_end() -> None:
+    decoder = Decoder()
+    seen = [(decoder.receive(text), decoder.progress.percent)[1] for text in FRAMES[:11]]
+    assert seen == [9, 18, 27, 36, 45, 54, 63, 72, 81, 90, 100]
+
+
+def test_a_frame_seen_twice_is_repeated() -> None:
+    decoder = received(FRAMES[:2] + FRAMES[:2])
+    assert decoder.progress == Progress(2, 2, 0, 0, 0, 11, 18)
+
+
+def test_a_mixed_frame_that_says_nothing_new_is_repeated() -> None:
+    decoder = received(FRAMES[:10] + FRAMES[11:60])
+    assert decoder.progress.useful == 11
+    assert decoder.progress.repeated == 48
+
+
+def test_other_codes_are_foreign_and_change_nothing() -> None:
+    decoder = received([*FRAMES[:5], *STRANGERS, *FRAMES[5:11]])
+    assert decoder.progress == Progress(11, 0, len(STRANGERS), 0, 0, 11, 100)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        next(frames("bytes", OTHER, fragment_bytes=100)),
+        next(frames("bytes", CBOR, fragment_bytes=90)),
+        next(frames("crypto-psbt", CBOR, fragment_bytes=100)),
+        next(frames("bytes", CBOR, fragment_bytes=2000)),
+        next(frames("bytes", bytes_payload(20), fragment_bytes=100)),
+    ],
+    ids=["another message", "another density", "another type", "as a still code", "another still code"],
+)
+def test_a_frame_of_another_message_is_named_and_ignored(text: str) -> None:
+    decoder = received(FRAMES[:5])
+    assert decoder.receive(text) is Taken.MIXED
+    assert decoder.reason.startswith("QR-MIXED: a frame of another message")
+    assert received(FRAMES[5:11], decoder).result == Message("bytes", CBOR)
+    assert decoder.receive(text) is Taken.MIXED
+
+
+@pytest.mark.parametrize("moment", range(13))
+def test_a_restart_is_possible_at_any_moment(moment: int) -> None:
+    decoder = received(FRAMES[:moment])
+    decoder.restart()
+    assert decoder.result is None
+    assert received(FRAMES[20:80], decoder).result == Message("bytes", CBOR)
+
+
+def test_a_reason_is_forgotten_with_the_next_good_frame() -> None:
+    decoder = received(["ur:nonsense"])
+    assert decoder.reason.startswith("QR-FORM")
+    decoder.receive(FRAMES[0])
+    assert decoder.reason == ""
+
+
+STRANGERS = ("", "https://example.org", "WIFI:S:cafe;;", "0x" + "00" * 20, "u", "ur", "bytes/aeadaolazmjendeoti")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from contextlib import suppress
@@ -13,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import DocumentError
-from airlock_shared.ur.envelope import MAX_INFLATED, dictionary, unwrap, wrap
+from airlock_shared.ur.envelope import ENVELOPE_VERSION, MAX_INFLATED, dictionary, unwrap, wrap
+from airlock_shared.ur.fountain import frame_count
 from airlock_shared.wire.cbor import Tagged, read, write
 from airlock_shared.wire.strict_json import fingerprint, parse_json, to_cbor
 from draws import repeatable
@@ -184,3 +186,78 @@ def test_any_changed_byte_is_noticed_or_changes_nothing(place: int, change: int)
     changed[place % len(changed)] ^= change
     with suppress(DocumentError):  # the bits after a deflate stream's end mean nothing
         assert unwrap(bytes(changed)) == unwrap(payload())
+
+
+def test_an_envelope_made_by_hand_is_read() -> None:
+    assert unwrap(payload()) == ("airlock/requests@1", CEREMONY, fingerprint(DOCUMENT), unwrap(payload())[3])
+
+
+@pytest.mark.parametrize("path", [path for path in GOOD if "requests" in path.parts], ids=lambda path: path.stem)
+def test_one_intent_takes_at_most_two_frames(path: Path) -> None:
+    document = read_document(path)
+    assert frame_count(wrap(json.dumps(document).encode(), ceremony=ceremony_of(document)), VERSION_20) <= 2
+
+
+def test_the_dictionary_changes_with_the_version_alone() -> None:
+    assert (ENVELOPE_VERSION, hashlib.sha256(dictionary()).hexdigest()) == (
+        1,
+        "145c1fcbef71e20379b7f3a7806e70b34c789b4289462d67b8a32ad251ac4de0",
+    )
+
+
+def test_a_stream_made_without_the_dictionary_is_read_too() -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    stream = packer.compress(to_cbor([CEREMONY, DOCUMENT])) + packer.flush()
+    assert unwrap(payload(stream=stream)) == unwrap(payload())
+
+
+@pytest.mark.parametrize("nonce", range(20))
+def test_an_intent_with_a_long_nonce_takes_at_most_two_frames(nonce: int) -> None:
+    document = many("requests/good/open.json", 1, unlike=lambda item, at: another_intent(item, at + nonce))
+    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= 2
+
+
+@pytest.mark.parametrize(("count", "most"), [(1, 1), (50, 14)])
+def test_signatures_take_few_frames(count: int, most: int) -> None:
+    document = many("signatures/good/every-struct.json", count, unlike=another_signature)
+    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= most
+
+
+def test_fifty_intents_take_at_most_forty_frames() -> None:
+    document = many("requests/good/open.json", 50, unlike=another_intent)
+    assert frame_count(wrap(document, ceremony=ceremony_of(json.loads(document))), VERSION_20) <= 40
+
+
+def test_a_document_of_too_many_items_is_not_wrapped() -> None:
+    document = DOCUMENT | {"requests": [0] * (1 << 18)}
+    with pytest.raises(DocumentError, match=r"QR-CBOR: .*too many items"):
+        wrap(json.dumps(document).encode(), ceremony=CEREMONY)
+
+
+VERSION_20 = 589  # bytes of payload that a frame of version 20-L carries
+
+
+def many(path: str, count: int, *, unlike: Any) -> bytes:
+    """A document with its first item so many times, each with other incompressible values."""
+    document: Any = read_document(VECTORS / path)
+    name = list(document)[-1]
+    items = [unlike(json.loads(json.dumps(document[name][0])), at) for at in range(count)]
+    return json.dumps(document | {"header": document["header"] | {"count": count}, name: items}).encode()
+
+
+def another_signature(item: Any, at: int) -> Any:
+    return item | {"step": f"step-{at}", "digest": "0x" + digits(-at)[:64], "signature": "0x" + digits(at) + "1b"}
+
+
+def another_intent(item: Any, at: int) -> Any:
+    """Another nonce, as message and encoding have it, and another digest."""
+    payload = item["payload"]
+    old, new = payload["message"]["_nonce"], int(digits(at), 16) % 2**256
+    payload["message"]["_nonce"] = str(new)
+    payload["digest"] = "0x" + digits(-at)[:64]
+    payload["encodedIntent"] = payload["encodedIntent"].replace(f"{int(old):064x}", f"{new:064x}")
+    return item | {"step": f"step-{at}"}
+
+
+def digits(at: int) -> str:
+    return hashlib.sha512(b"%d" % at).hexdigest()

@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 
 from airlock_shared.errors import DocumentError
+from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.fountain import (
     MAX_TEXT,
     FountainPart,
     Part,
     fragment_length,
+    frame_count,
     frames,
     parse_part,
     part_text,
@@ -121,3 +123,57 @@ def test_a_part_that_does_not_fit_together_is_refused(members: Any) -> None:
 def test_fragments_smaller_than_their_own_numbers_are_refused(fragment_bytes: int) -> None:
     with pytest.raises(ValueError, match="no fragment"):
         next(frames("bytes", bytes_payload(256), fragment_bytes=fragment_bytes))
+
+
+def test_a_part_is_written_and_read_as_published() -> None:
+    case = FOUNTAIN["part_cbor"]
+    part = FountainPart(case["seq_num"], case["seq_len"], case["message_len"], case["checksum"], b"\1\5\3\3\5")
+    assert part.to_cbor().hex() == case["cbor"]
+    with pytest.raises(DocumentError, match="QR-PART"):  # its own lengths disagree: 8 fragments of 5 bytes are not 100
+        FountainPart.from_cbor(part.to_cbor())
+
+
+@pytest.mark.parametrize("cbor", FOUNTAIN["parts"]["cbor"])
+def test_every_published_part_is_read_back(cbor: str) -> None:
+    assert FountainPart.from_cbor(bytes.fromhex(cbor)).to_cbor().hex() == cbor
+
+
+@pytest.mark.parametrize("case", FOUNTAIN["single"], ids=lambda case: case["type"])
+def test_a_still_code_is_the_published_one(case: dict[str, Any]) -> None:
+    cbor = bytes.fromhex(case["cbor"]) if "cbor" in case else bytes_payload(case["message"], case["seed"])
+    assert list(frames(case["type"], cbor, fragment_bytes=100)) == [case["ur"]]
+    assert parse_part(case["ur"]) == Part(case["type"], None, None, cbor)
+    assert frame_count(cbor, 100) == 1
+
+
+def test_the_frames_of_a_message_are_the_published_ones() -> None:
+    case = FOUNTAIN["multi"]
+    cbor = bytes_payload(case["message"], case["seed"])
+    made = frames(case["type"], cbor, fragment_bytes=case["at_most"])
+    assert list(islice(made, len(case["urs"]))) == case["urs"]
+    assert frame_count(cbor, case["at_most"]) == 9
+
+
+def test_a_long_message_is_received_from_mixed_parts_alone() -> None:
+    case = FOUNTAIN["decoder"]
+    cbor = bytes_payload(case["message"], case["seed"])
+    decoder, sent = Decoder(), frames("bytes", cbor, fragment_bytes=case["at_most"], first=case["first_part"])
+    while decoder.result is None:
+        decoder.receive(next(sent))
+    assert decoder.result == Message("bytes", cbor)
+    assert decoder.progress.percent == 100
+
+
+@pytest.mark.parametrize("text", FOUNTAIN["multi"]["urs"][:3])
+def test_a_frame_with_one_wrong_word_is_refused(text: str) -> None:
+    wrong = "ae" if text[-10:-8] != "ae" else "ad"
+    with pytest.raises(DocumentError, match="QR-CRC"):
+        parse_part(text[:-10] + wrong + text[-8:])
+
+
+@pytest.mark.parametrize(
+    "cbor", ["", "85", "850109", "85010919010001581d00", "8501091901000141", "9f01ff", "ff", "5b7fffffffffffffff"]
+)
+def test_a_part_that_is_not_cbor_is_refused(cbor: str) -> None:
+    with pytest.raises(DocumentError, match="QR-CBOR"):
+        FountainPart.from_cbor(bytes.fromhex(cbor))
