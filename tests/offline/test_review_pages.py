@@ -7,11 +7,13 @@ import json
 import os
 import re
 import select
+import signal
 import struct
 import sys
 import termios
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -20,7 +22,8 @@ from airlock_offline.cli import review_pages
 from airlock_offline.cli import review_pages as deciding
 from airlock_offline.cli.review_pages import deciding_lines, deciding_rows, terminal_screens
 from airlock_offline.cli.sign import sections_of
-from airlock_offline.signing.rows import CHOSEN
+from airlock_offline.signing.review import screen_lines
+from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.judge import Known
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.checks.nonces import UsedNonces
@@ -406,3 +409,105 @@ def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
     assert [line.strip() for line in told if "LAST" in line] == ["OTHER THAN LAST TIME: 1 USDC"]
     assert not [line for line in deciding_lines(now, now) if "LAST" in line or "first of its kind" in line]
     assert "the first of its kind" in next(deciding_lines(now, None))
+
+
+def test_a_section_begins_a_screen_and_a_long_one_goes_on_under_its_heading() -> None:
+    screens = terminal_screens(SECTIONS, 24, 80)
+    assert [number for number, _ in screens] == [0, 1, 2, 2, 2, 2, 2, 3]
+    for (before, _), (number, screen) in pairwise(screens):
+        assert screen[0] == ("long 0, continued" if number == before else SECTIONS[number][0])
+    assert terminal_screens([["=" * 80, "STEP 1", *map(str, range(30))]], 24, 80)[1][1][0] == "STEP 1, continued"
+
+
+def test_a_screen_stands_alone_but_the_first_which_leaves_what_was_said_before_it(
+    tmp_path: Path, sections: list[list[str]]
+) -> None:
+    reader = Reader(tmp_path, "review", sections=sections)
+    assert reader.keys() == (1, 5)
+    assert reader.terminal.shown.count("\n") == len(sections[0])
+    reader.terminal.press("\n")
+    for number in range(2, 5):
+        start = len(reader.terminal.shown)
+        assert reader.keys() == (number, 5)
+        rows = reader.terminal.shown[start:].replace("\r\n", "\n").split("\n")
+        assert len(rows) == 24
+        assert rows[0].rpartition("\r")[2] == sections[number - 1][0]
+        reader.terminal.press("\n")
+    assert reader.keys() == (5, 5)
+    reader.terminal.press("\n")
+    assert reader.ended() == ["asked", True]
+
+
+def test_colour_stands_beside_the_mark_and_only_there(tmp_path: Path) -> None:
+    lines = [
+        "FIRST",
+        f"{KEPT} kept",
+        f"{NOT_KEPT} not {KEPT} kept",
+        f"{CHOSEN} chosen",
+        f"  {KEPT} imitated",
+        "\x1b[31mx",
+    ]
+    for colour in (True, False):
+        (tmp_path / str(colour)).mkdir()
+        reader = Reader(tmp_path / str(colour), "review", sections=[lines], colour=colour)
+        assert reader.keys() == (1, 1)
+        shown = reader.terminal.shown
+        assert re.findall(r"\x1b\[\d+m(.)\x1b\[0m", shown) == ([KEPT, NOT_KEPT, CHOSEN] if colour else [])
+        assert shown.count("\x1b") == (6 if colour else 0)
+        for mark in (KEPT, NOT_KEPT, CHOSEN):
+            assert mark in shown
+        reader.terminal.press("\n")
+        assert reader.ended() == ["asked", True]
+
+
+def test_what_is_too_high_for_a_screen_is_turned_and_the_five_lines_stay(
+    tmp_path: Path, sections: list[list[str]]
+) -> None:
+    sections[2] += map(str, range(40))
+    reader = Reader(tmp_path, "page", sections=sections, five=FIVE)
+    assert reader.keys() == (1, 3)
+    reader.terminal.press("\n")
+    assert reader.keys() == (2, 3)
+    assert "WHAT IS SIGNED" not in reader.terminal.shown
+    reader.terminal.press("\n")
+    _until(reader, QUESTION, 1)
+    for times, slip in enumerate(("4", "?", ""), 2):  # there are three to open
+        reader.terminal.press(f"{slip}\n")
+        _until(reader, QUESTION, times)
+    reader.terminal.press("no\n")
+    assert reader.ended() == ["Declined", True]
+
+
+@pytest.mark.parametrize("quick", [{"wait": 0}, {"wait": 0.6, "person": False}, {"wait": 0.6, "lines": []}])
+def test_where_nobody_has_to_compare_anything_nothing_is_shown(tmp_path: Path, quick: dict[str, object]) -> None:
+    reader = Reader(tmp_path, "ledger", 24, **({"lines": LIST} | quick))
+    assert reader.ended() == ["(b'signature', 36864)", True]
+    assert "THE LEDGER" not in reader.terminal.shown
+
+
+def test_what_the_device_fails_with_comes_through(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=0.6, fails=True)
+    assert reader.keys() == (1, 3)
+    assert reader.ended() == ["OSError", True]
+
+
+def test_ctrl_c_beside_the_ledger_leaves_the_terminal_as_it_was(tmp_path: Path) -> None:
+    reader = Reader(tmp_path, "ledger", lines=LIST, wait=30)
+    assert reader.keys() == (1, 3)
+    os.kill(reader.terminal.pid, signal.SIGINT)
+    assert reader.ended() == ["KeyboardInterrupt", True]
+
+
+def test_as_whom_names_the_account_that_a_delegate_signs_for() -> None:
+    delegated = [case for case in CASES if case.step.signer.delegate_of is not None]
+    assert delegated
+    for case in delegated:
+        assert f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}" in _five(case)["as whom"]
+
+
+def test_a_page_that_comes_again_is_listed_once() -> None:
+    pages = [["press", "right"], ["amount", "1"], ["press", "right"], ["price", "2"], ["press", "right"], ["Sign"]]
+    whole, short = list(screen_lines(pages, "nanosp")), list(screen_lines(pages, "nanosp", each=False))
+    assert short[0] == "THE LEDGER WILL SHOW (nanosp, 6 pages, each listed once)"
+    assert [line for line in short[1:] if line not in whole] == []
+    assert [line for line in whole[1:] if line not in short] == ["  3  press | right", "  5  press | right"]

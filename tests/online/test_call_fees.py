@@ -14,11 +14,13 @@ from hexbytes import HexBytes
 from airlock_online.delivery.deliveries import raw_transaction
 from airlock_online.delivery.routes.rpc import transaction_hash
 from airlock_shared.checks.model import CallCase, Situation
+from airlock_shared.checks.second_opinion import opinion_question
+from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.documents.deployment import Deployment, parse_deployment
-from airlock_shared.errors import DocumentError, PlanError
+from airlock_shared.errors import DocumentError, PlanError, Refusal
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS
-from airlock_shared.venue.profile_words import resolve_profile
+from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from shared.make_payloads import NOW_MS
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
 
@@ -157,3 +159,30 @@ def test_no_fee_goes_with_the_token_s_approval() -> None:
     with pytest.raises(DocumentError) as refused:
         resolve_profile({**FEES, "calls": {"approve": entry}})
     assert refused.value.check == "DOC-VENUE"
+
+
+def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
+    shipped = parse_deployment(DEPLOYMENT_TEXT.encode())
+    found = examined_of(_sending("0x1"), _situation(deployment=shipped))
+    assert refusals(found.verdicts.all()) == {"TX-VALUE"}
+
+
+def test_a_library_that_is_asked_about_another_value_disagrees() -> None:
+    found = examined_of(_sending("0x5"), _situation())
+    assert isinstance(found.case, CallCase)
+    assert opinion_question(found.case)["transaction"]["value"] == 5
+    with pytest.raises(Refusal) as refused:
+        confirm(found.case._replace(digest=examined_of(_sending("0x6"), _situation()).digest))
+    assert refused.value.check == "TX-DISAGREE"
+
+
+def test_the_plan_s_lines_and_its_fingerprint_have_the_limit() -> None:
+    without, with_limit = parse_plan(_plan_text(None)), parse_plan(_plan_text('"0.0005"'))
+    assert without.fingerprint != with_limit.fingerprint
+    assert "  native fee at most  0.0005 of the native currency" in list(plan_lines(with_limit))
+    assert not any("native fee" in line for line in plan_lines(without))
+
+
+def test_people_who_pin_it_read_that_the_call_takes_a_fee() -> None:
+    lines = list(profile_words(_deployed().signed))
+    assert lines == [f"call {CALL}: native currency may be sent with it as a fee, within the plan's native_fee_at_most"]

@@ -47,3 +47,43 @@ def test_at_a_terminal_it_says_why_and_how_long(
     told = capsys.readouterr().err
     assert told.startswith("The builder is busy.")
     assert told.count("It goes on in ") == 2
+
+
+def test_in_a_pipe_nothing_is_told_and_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(1)
+    monkeypatch.setattr(module, "say", said)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    before = threading.active_count()
+    with working("Drawing", first_s=0.0, again_s=0.0):
+        assert threading.active_count() == before
+        assert not said.enough.wait(0.2)
+    assert said.lines == []
+
+
+def test_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(1)
+    monkeypatch.setattr(module, "say", said)
+    with working("Drawing", first_s=3600.0):
+        pass
+    assert said.lines == []
+
+
+def test_a_failure_goes_through_and_ends_the_telling(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = Said(1)
+    monkeypatch.setattr(module, "say", said)
+    before = threading.active_count()
+    with pytest.raises(ZeroDivisionError), working("Drawing", first_s=3600.0):
+        _ = 1 // 0
+    assert threading.active_count() == before
+    assert said.lines == []
+
+
+def test_a_count_down_says_nothing_in_a_pipe_and_waits_as_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    slept: list[float] = []
+    monkeypatch.setattr(module, "sleep", slept.append)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    count_down(5, "The builder is busy.")
+    told = capsys.readouterr()
+    assert (told.out, told.err, sum(slept)) == ("", "", 5)

@@ -42,3 +42,12 @@ def test_a_slip_is_asked_again_and_then_counts_for_nothing(
 def test_anything_else_stops_at_once(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     with pytest.raises(Declined, match="the answer was not Yes"):
         answered(monkeypatch, answer, "Yes")
+
+
+def test_the_word_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(answered(monkeypatch, "Yes")) == 1
+
+
+def test_slips_without_end_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Declined, match="the answer was not Yes"):
+        answered(monkeypatch, *["yes"] * 5, "Yes")
