@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import json
+import random
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +37,7 @@ from airlock_online.speech.sections import (
     may_mean,
 )
 from airlock_shared.errors import UsageError
+from draws import draws
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Seen, Wire, reply
@@ -42,6 +47,7 @@ from second_venue.other_speech import SERVICES
 TX = "0x" + "ee" * 32
 APPROVAL = chain_hash(order("relay", "https://venue.example"))
 FILE: dict[str, Any] = tomllib.loads(SERVICES)
+OPEN = {OrderState.ACCEPTED, OrderState.UNKNOWN, OrderState.REJECTED, OrderState.PREPARED}
 """What may be said while nothing is decided; REJECTED: the venue does not know the path, and has taken nothing."""
 
 
@@ -135,39 +141,57 @@ def test_all_mistakes_are_told_at_once_each_with_its_line(tmp_path: Path) -> Non
 
 BAD: dict[str, dict[str, Any]] = {
     "another format": {"format": "airlock/venue-services@2"},
+    "no format": {"format": None},
     "a section that there is not": {"checks": {"skip": True}},
     "a section that is none": {"words": "confirmed"},
     "a word that fails means confirmed": {"words": {"tx_failed": "confirmed"}},
+    "a word that reverts means confirmed": {"words": {"REVERTED ": "confirmed"}},
     "a known word means another": {"words": {"pending": "reverted"}},
     "a known word in other letters": {"words": {"Pen-ding": "confirmed"}},
+    "confirmed means pending": {"words": {"confirmed": "pending"}},
     "the specification's failed means reverted": {"words": {"failed": "reverted"}},
     "what waits means failed": {"words": {"in progress": "failed"}},
+    "what is in flight means confirmed": {"words": {"Inflight": "confirmed"}},
     "what is not confirmed means confirmed": {"words": {"not_confirmed": "confirmed"}},
+    "an unconfirmed one means confirmed": {"words": {"unconfirmed": "confirmed"}},
     "success means reverted": {"words": {"Success": "reverted"}},
     "one word with two meanings": {"words": {"Settled": "confirmed", "settled": "pending"}},
     "a meaning that there is not": {"words": {"settled": "filled"}},
+    "a meaning that is a state": {"words": {"settled": "FILLED"}},
     "an event of the market": {"words": {"MarketOrderExecuted": "confirmed"}},
     "a word of other letters": {"words": {"ѕuccess": "confirmed"}},
+    "an empty word": {"words": {"": "pending"}},
+    "a word that is no text": {"words": {"settled": 1}},
     "used where it says available": {"replies": {"nonce": {"used": "available"}}},
+    "used where it says unused": {"replies": {"nonce": {"used": "isUnused"}}},
     "available where it says used": {"replies": {"nonce": {"used": "not used"}}},
+    "available where it says unavailable": {"replies": {"nonce": {"used": "not unavailable"}}},
     "enabled where it says disabled": {"replies": {"delegation": {"enabled": "isDisabled"}}},
     "a block that is a time": {"replies": {"relay": {"block": "blockTime"}}},
+    "a block that is a status": {"replies": {"relay": {"block": "status_"}}},
     "a block that is a number of confirmations": {"replies": {"relay": {"block": "confirmations"}}},
+    "a block that is a place of a list": {"replies": {"relay": {"block": "statuses.0"}}},
     "a hash that is an id": {"replies": {"relayer": {"transaction": "requestId"}}},
     "the new id where the old one is": {"replies": {"core-api-replace": {"id": "oldEntityId", "replaced": "oldId"}}},
     "two members at one place": {"replies": {"relayer": {"id": "status", "status": "status"}}},
     "a member at the place of one that ships": {"replies": {"relayer": {"id": "status"}}},
+    "no place": {"replies": {"relayer": {"id": ""}}},
     "a place with brackets": {"replies": {"relayer": {"id": "ids[0]"}}},
+    "a place that begins in a list": {"replies": {"relayer": {"id": "0.id"}}},
+    "a number for a place": {"replies": {"relayer": {"id": 1}}},
     "a member of another reply": {"replies": {"nonce": {"enabled": "isEnabled"}}},
     "a reply that there is not": {"replies": {"market": {"id": "id"}}},
     "a reply of a struct by the relayer": {"replies": {"relayer-DelegateReq": {"id": "id"}}},
     "a busy word that any proxy says": {"replies": {"relayer": {"busy": "Service Unavailable"}}},
     "a busy word that is a status": {"replies": {"relayer": {"busy": "503"}}},
+    "a busy word that is a flag": {"replies": {"relayer": {"busy": True}}},
     "a busy word of another service": {"replies": {"twap": {"busy": "RELAYER_BUSY"}}},
     "a path with a query": {"paths": {"nonce": "/v2/nonce?used=false"}},
+    "a path of another host": {"paths": {"nonce": "//other.example/nonce"}},
     "a whole address": {"paths": {"relayer": "https://other.example/relays"}},
     "a path that goes up": {"paths": {"nonce": "/v2/../nonce"}},
     "a status path without an id": {"paths": {"relayer-status": "/intents"}},
+    "a status path with two": {"paths": {"relayer-status": "/{id}/{id}"}},
     "a name that is nearly one": {"paths": {"relayer-state": "/intents/{id}"}},
     "an action that there is not": {"paths": {"withdraw": "/v2/withdraw"}},
     "a method of a read": {"paths": {"nonce": "POST /v2/nonce"}},
@@ -184,22 +208,30 @@ BAD: dict[str, dict[str, Any]] = {
     "a mark forgotten below": {"bodies": {"relayer": {"a": {"b": "message.nonce"}, "sig": "$signature"}}},
     "a body with a list": {"bodies": {"relayer": {"a": ["$signature"], "sig": "$signature"}}},
     "a body with a fraction": {"bodies": {"relayer": {"a": 1.5, "sig": "$signature"}}},
+    "a body with a number that is too large": {"bodies": {"relayer": {"a": 1 << 60, "sig": "$signature"}}},
     "a body too deep": {"bodies": {"relayer": {"a": {"b": {"c": {"d": {"e": "$signature"}}}}}}},
+    "a member that is none": {"bodies": {"relayer": {"a b": "$signature"}}},
     "a transaction with an intent's part": {"bodies": {"relay": {"raw": "$raw_transaction", "m": "$message.nonce"}}},
+    "a transaction with a signature": {"bodies": {"relay": {"raw": "$raw_transaction", "s": "$signature"}}},
     "no transaction": {"bodies": {"relay": {"digest": "$digest"}}},
     "an order's type to the relayer": {"bodies": {"relayer": {"t": "$order_type", "s": "$signature"}}},
     "a body of nothing": {"bodies": {"builder": {"s": "$signature"}}},
     "own of what ships": {"paths": {"DelegateReq": "/v2/other"}, "requests": {"DelegateReq": {}}},
+    "own of a call that ships": {"paths": {"approve": "/v2/other"}, "requests": {"approve": {}}},
     "own built where transactions are sent": {"paths": {"AReq": "/v2/RELAY"}, "requests": {"AReq": {}}},
     "own without a request": {"paths": {"AReq": "/v2/other"}},
+    "own without a path": {"requests": {"AReq": {}}},
     "own by a leaf that is none": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$b..c"}}},
     "own by decimals that are none": {
         "paths": {"AReq": "/v2/other"},
         "requests": {"AReq": {"a": "$b with 99 decimals"}},
     },
+    "own that leaves out": {"paths": {"AReq": "/v2/other"}, "requests": {"AReq": {"a": "$nothing"}}},
+    "a build by another path's query": {"paths": {"close-coin": "/v2/x?y"}},
     "a member that is sent nowhere": {"requests": {"delegate": {"x": "$delegat"}}},
     "a member of another action": {"requests": {"delegate": {"x": "$tradeIndex"}}},
     "a request of nothing": {"requests": {"withdraw": {"x": "y"}}},
+    "a read with more than a table": {"requests": {"nonce": "check"}},
     "two members of one name": {"requests": {"delegate": {"delegate": "$trader"}}},
     "one member by two names": {"requests": {"delegate": {"a": "$trader", "b": "$trader"}}},
     "a constant in the place of a value": {"requests": {"delegate": {"expirySeconds": 99}}},
@@ -207,6 +239,8 @@ BAD: dict[str, dict[str, Any]] = {
     "left out, and not sent anyway": {"requests": {"delegate": {"x": "$nothing"}}},
     "beside that is no list": {"replies": {"builder": {"beside": "quoteId"}}},
     "no limit below zero": {"limits": {"builder": -1}},
+    "a limit that is a flag": {"limits": {"builder": True}},
+    "a limit that is no whole number": {"limits": {"builder": 1.5}},
     "a limit of another service": {"limits": {"relayer": 60}},
     "a time in another form": {"replies": {"delegation": {"time": "unix-us"}}},
 }
@@ -280,10 +314,12 @@ def test_available_is_the_opposite_of_used_and_a_contradiction_tells_nothing(
         ("iso", "2026-01-01T00:00:00Z", 1_767_225_600),
         ("iso", "2026-01-01T01:00:00+01:00", 1_767_225_600),
         ("iso", "2026-01-01T00:00:00", None),
+        ("iso", "2026-01-01T00:00:00.5Z", None),
         ("iso", 1_767_225_600, None),
         ("unix-ms", 1_767_225_600_000, 1_767_225_600),
         ("unix-ms", "1767225600000", 1_767_225_600),
         ("unix-ms", 1_767_225_600_001, None),
+        ("unix-ms", True, None),
         ("unix-s", "1767225600", "1767225600"),
     ],
 )
@@ -335,8 +371,12 @@ def test_a_word_for_failure_stops_the_asking_and_ends_nothing(
         (said("settled", minedBlock=7), OrderState.CONFIRMED),
         (said("settled", minedBlock="0x7"), OrderState.CONFIRMED),
         (said("settled"), OrderState.ACCEPTED),
+        (said("settled", minedBlock="7"), OrderState.ACCEPTED),
+        (said("settled", minedBlock=-1), OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"decodedError": "Paused()"}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"revertReason": "no"}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"success": False}, OrderState.ACCEPTED),
+        (said("settled", minedBlock=7) | {"reverted": True}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"status": "reverted"}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"status": "pending"}, OrderState.ACCEPTED),
         (said("settled", minedBlock=7) | {"hash": TX}, OrderState.ACCEPTED),
@@ -413,7 +453,10 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
     [
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.CONFIRMED),
         ({"requestId": "r-1", "state": "success", "receipt": {"txHash": TX}}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": {"block": 3}}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "success": False}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "ok": False}, OrderState.ACCEPTED),
+        ({"requestId": "r-1", "state": "success", "receipt": RECEIPT, "error": "x"}, OrderState.ACCEPTED),
         ({"requestId": "r-2", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ({"id": "r-1", "state": "success", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ({"ok": True, "data": {"requestId": "r-1", "state": "success", "receipt": RECEIPT}}, OrderState.CONFIRMED),
@@ -421,6 +464,7 @@ RECEIPT = {"txHash": TX, "block": "0x20"}
         ({"ok": False, "data": {"requestId": "r-1", "state": "success", "receipt": RECEIPT}}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "failed", "receipt": RECEIPT}, OrderState.ACCEPTED),
         ({"requestId": "r-1", "state": "queued", "receipt": RECEIPT}, OrderState.ACCEPTED),
+        ([], OrderState.ACCEPTED),
     ],
 )
 def test_a_relayer_without_an_envelope_is_held_to_the_same_evidence(
@@ -493,7 +537,10 @@ DONE = {"twapId": "41", "transactionHash": TX, "blockNumber": "0x7"}
         (DONE | {"blockNumber": None}, True, OrderState.ACCEPTED),
         (DONE | {"transactionHash": "0x1"}, True, OrderState.ACCEPTED),
         (DONE | {"error": "reverted"}, True, OrderState.ACCEPTED),
+        (DONE | {"success": False}, True, OrderState.ACCEPTED),
+        ({"twapId": 41, "queued": True}, True, OrderState.ACCEPTED),
         ({"twapId": 41, "status": "cancelled"}, True, OrderState.ACCEPTED),
+        ([], True, OrderState.ACCEPTED),
     ],
 )
 def test_a_cancellation_that_was_taken_ends_by_a_transaction_a_block_and_a_used_nonce(
@@ -552,6 +599,69 @@ def test_questions_begin_evenly_apart_and_without_a_limit_at_once() -> None:
 
 
 # ---- mutations of a good file ---------------------------------------------------------------------------------------
+
+MUTATIONS = draws(80, 300)
+PENDING_WORDS = ("queued", "in-progress", "awaiting confirmation", "unconfirmed", "PENDING")
+FAILED_WORDS = ("failed", "tx_failed", "REVERTED", "execution error", "unsuccessful")
+PLACES = ("outcome.state", "txHash", "outcome.minedBlock", "state", "receipt.block", "receipt.txHash", "requestId", "used",
+          "state.isAvailable", "nonce", "available", "blockNumber", "status", "queued", "trader", "")  # fmt: skip
+
+
+def _mutations(seed: int) -> Iterator[dict[str, Any]]:
+    draw = random.Random(seed)
+    for _ in range(MUTATIONS):
+        made = copy.deepcopy(FILE)
+        for _ in range(draw.randint(1, 2)):
+            way = draw.randrange(5)
+            if way == 0:
+                word = draw.choice((*PENDING_WORDS, *FAILED_WORDS, "settled", "success"))
+                made["words"][word] = draw.choice([*MEANINGS, "FILLED"])
+                continue
+            reply_name = draw.choice([*REPLIES])
+            table = made["replies"].setdefault(reply_name, {})
+            name = draw.choice([*REPLIES[reply_name]])
+            if way == 1:
+                table.pop(name, None)
+            elif way == 2:
+                table[name] = draw.choice(PLACES)
+            elif way == 3 and type(value := table.get(name)) is str and value:
+                at = draw.randrange(len(value))
+                table[name] = value[:at] + draw.choice("a./{}_N\u202e") + value[at + 1 :]
+            else:
+                table[name] = draw.choice([True, False, 0, 1, -1, "", [], {}, None, "confirmed"])
+        yield made
+
+
+def test_a_hostile_file_is_refused_or_says_nothing_false(tmp_path: Path) -> None:
+    draw, refused, taken = random.Random(38), 0, 0
+    for number, made in enumerate(_mutations(16)):
+        try:
+            speech = resolve_services(made)
+        except UsageError:
+            refused += 1
+            continue
+        taken += 1
+        waiting, failing = draw.choice(PENDING_WORDS), draw.choice(FAILED_WORDS)
+        scenes = {
+            "relay waits": said(waiting), "relay failed": said(failing, minedBlock=7),
+            "relay waits, as it ships": {"status": "pending"},
+        }  # fmt: skip
+        for name, told in scenes.items():
+            outcome, _ = relayed(speech, tmp_path / f"{number} {name}", told)
+            _nothing_false(outcome, made, name)
+        for word, more in ((waiting, {}), (failing, {"receipt": RECEIPT})):
+            told = {"requestId": "r-1", "state": word, **more}
+            _nothing_false(relayer(speech, tmp_path / f"{number} {word} relayer", TAKEN, told), made, word)
+        for used in (True, False):
+            answer = {"nonce": "7", "trader": "0x1", "state": {"isAvailable": not used}}
+            assert used_in(answer, "0x1", "7", "trading", speech.replies["nonce"]) in (used, None), made
+    assert (min(refused, taken) > MUTATIONS // 5, refused + taken) == (True, MUTATIONS), (refused, taken)
+
+
+def _nothing_false(outcome: OrderOutcome, made: dict[str, Any], scene: str) -> None:
+    error = outcome_error(outcome)
+    assert outcome.state in OPEN, (scene, outcome, json.dumps(made))
+    assert error is None or "sign a new" not in error.do, (scene, made)
 
 
 def test_a_known_word_at_a_place_that_the_file_names_is_no_more_than_the_file_s_word(tmp_path: Path) -> None:

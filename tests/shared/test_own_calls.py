@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from eth_abi.abi import encode
 from eth_utils.crypto import keccak
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airlock_shared.checks.model import CallCase, Situation
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
@@ -262,3 +264,11 @@ def test_arguments_that_exchange_their_names_are_marked_in_every_row(
     assert {mark for mark, _ in marked} == {" ", "-", "+"}
     assert [line for mark, line in marked if mark != "+"] == before
     assert [line for mark, line in marked if mark != "-"] == after
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
+def test_lines_are_compared_in_their_order(old: list[str], new: list[str]) -> None:
+    marked = list(changed_lines(old, new))
+    assert [line for mark, line in marked if mark != "+"] == old
+    assert [line for mark, line in marked if mark != "-"] == new
+    assert any(mark != " " for mark, _ in marked) == (old != new)
