@@ -159,6 +159,11 @@ def test_no_fee_goes_with_the_token_s_approval() -> None:
     with pytest.raises(DocumentError) as refused:
         resolve_profile({**FEES, "calls": {"approve": entry}})
     assert refused.value.check == "DOC-VENUE"
+    whole = json.loads(DEPLOYMENT_TEXT)
+    whole["signed"]["calls"]["approve"]["value"] = "fee"  # of an online machine that resolved nothing
+    with pytest.raises(DocumentError) as refused:
+        parse_deployment(json.dumps(whole).encode())
+    assert refused.value.check == "DOC-VENUE"
 
 
 def test_without_a_profile_no_limit_lets_anything_be_sent() -> None:
