@@ -16,9 +16,10 @@ from airlock_offline.signing.review import review_sections
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.machine import read_deployments
-from airlock_shared.documents.deployment import Deployment, read_deployment
+from airlock_shared.documents.deployment import TEST_ACCOUNTS, Deployment, read_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, Refusal
+from airlock_software_ledger.keys import TEST_SEED, derive, read_path
 from shared.world import DEPLOYMENT_TEXT, VECTORS, examined, good, plan, request_of, situation, to_bytes
 
 NETWORK = "sepolia-fork"
@@ -155,3 +156,9 @@ def test_every_review_and_doctor_say_it_and_never_that_it_is_worth_nothing(tmp_p
     (tmp_path / "test.json").write_bytes(to_bytes(TESTING))
     (line,) = read_deployments([tmp_path / "test.json"], first="")[1]
     assert line.found.startswith(f"{MARK}, ")
+
+
+def test_the_test_accounts_are_the_software_ledger_s_own() -> None:
+    for number, address in enumerate(TEST_ACCOUNTS):
+        path = bytes.fromhex(f"05 8000002c 8000003c {0x80000000 + number:08x} 00000000 00000000")
+        assert derive(TEST_SEED, read_path(path)[0]).address == address
