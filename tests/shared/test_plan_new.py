@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,20 @@ from unittest import mock
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airlock_shared.cli.plan import new_plan
 from airlock_shared.cli.terminal import ask
+from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Declined, PlanError
-from airlock_shared.plan.authoring import ask_plan, write_plan
+from airlock_shared.plan.authoring import ask_plan, toml, write_plan
 from airlock_shared.plan.known import known_from, literal
-from airlock_shared.plan.model import Exact, Plan
-from airlock_shared.plan.questions import People
+from airlock_shared.plan.model import Bounds, Exact, Plan
+from airlock_shared.plan.questions import ANSWER_AGAIN, People, Question, answer_to
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.actions import ACTIONS
+from airlock_shared.venue.actions import ACTIONS, SIDES
 
 TREASURY = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 DESK = "0x52908400098527886E0F7030069857D2E4169EE7"
@@ -265,3 +269,260 @@ def test_an_earlier_answer_that_no_longer_fits_is_not_offered() -> None:
     assert plan.limits == (600_000, None, None, None, 300_000)
     offered = [line for line in room.told if line.startswith("remaining_at_least")]
     assert offered == ["remaining_at_least [3m]: ", "remaining_at_least [20m]: ", "remaining_at_least [3m]: "]
+
+
+@pytest.mark.parametrize("typed", ["required", "none"])
+def test_who_says_at_the_roles_whether_a_witness_is_required_is_told(typed: str) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room([*answers[:3], typed, *answers[3:]])
+    assert room.plan() == Room(answers).plan()
+    assert [error.what for error in room.mistakes] == [f"{typed} is no role: a plan that names a witness requires one"]
+
+
+@pytest.mark.parametrize("position", [9, 11, 12])
+def test_an_address_without_a_checksum_can_be_typed_again(position: int) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    other = "0x8617E340B3D01FA5F11F306F4090FD50E238070D".lower()
+    meant = answers[position] or TREASURY
+    assert Room([*answers[:position], other, "<", meant, *answers[position + 1 :]]).plan() == Room(answers).plan()
+
+
+def test_a_list_longer_than_a_screen_is_given_as_one() -> None:
+    room = Room([*CEREMONY, *DELEGATE, ""])
+    lists: list[Sequence[str]] = []
+    ask_plan(People(room.ask, room.told.append, room.mistakes.append, show=lists.append))
+    assert len(lists[0]) >= len(ACTIONS)
+    assert lists[1:] == [[]]
+    assert not any(name in line for name in ACTIONS for line in room.told[:12] if line.startswith("    "))
+
+
+def test_a_question_mark_and_an_empty_answer_explain() -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room(["?", "", *answers])
+    assert room.plan() == Room(answers).plan()
+    assert [line.strip() for line in room.told].count("for example: 2027-03-delegates") == 2
+
+
+def test_limits_may_be_none_but_for_the_remaining_time() -> None:
+    plan = Room([*CEREMONY, "delegate", "none", "90s", *DELEGATE[3:], ""]).plan()
+    assert plan.limits == (None, None, None, None, 90_000)
+
+
+def test_a_second_step_knows_the_first_ones_signer_and_id() -> None:
+    second = ["delegate", "delegate", "", "", "", DESK, "1806451200", "", "", "", ""]
+    room = Room([*CEREMONY, *DELEGATE, *second, ""])
+    plan = room.plan()
+    assert list(plan.steps) == ["delegate", "delegate-2"]
+    assert [error.what for error in room.mistakes] == ["two steps have the same id"]
+    assert len(plan.signers) == 1
+
+
+def test_a_delegate_signs_for_its_account() -> None:
+    answers = [*CEREMONY, "twap-cancel", *LIMITS, "", "desk", DESK, "m/44'/60'/1'/0/0", TREASURY, "", "41", "", "", ""]
+    plan = Room(answers).plan()
+    assert plan.signers["desk"].delegate_of == bytes.fromhex(TREASURY[2:])
+    assert plan.steps["twap-cancel"].values["trader"].raw == bytes.fromhex(TREASURY[2:])  # type: ignore[union-attr]
+
+
+def test_a_pair_is_asked_for_by_name_then_by_number_and_amounts_may_be_bounds() -> None:
+    begin = [*CEREMONY, "close", *LIMITS, "", *SIGNER, "", ""]
+    by_name = Room([*begin, "BTC/USD", "3", "250.5", "60000..64000", "", "", "", ""]).plan()
+    by_number = Room([*begin, "none", "0", "3", "250.5", "..64000", "", "", "", ""]).plan()
+    assert "pairIndex" not in by_name.steps["close"].values
+    assert by_name.steps["close"].values["expectedPrice"] == Bounds(
+        60000 * 10**10, 64000 * 10**10, "at least 60000, at most 64000"
+    )
+    assert by_number.steps["close"].values["pairIndex"] == Exact(0, "0")
+    assert by_number.steps["close"].values["expectedPrice"] == Bounds(1, 64000 * 10**10, "at most 64000")
+    assert not by_number.steps["close"].values["expectedPrice"].holds(0)  # to the venue 0 is any price
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked", "not_asked"), [("fixed", "price", "percentage"), ("percentage", "percentage", "price")]
+)
+def test_a_trigger_asks_for_what_its_type_needs(kind: str, asked: str, not_asked: str) -> None:
+    head = [
+        *CEREMONY,
+        "tpsl-partial",
+        "",
+        *SIGNER,
+        "",
+        "",
+        "BTC/USD",
+        "0",
+        "take_profit",
+        "0.5",
+        next(iter(SIDES)),
+    ]
+    plan = Room([*head, kind, "70000" if kind == "fixed" else "25", "", "", "", ""]).plan()
+    assert asked in plan.steps["tpsl-partial"].values
+    assert not_asked not in plan.steps["tpsl-partial"].values
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_any_text_is_written_as_itself_in_ascii(text: str) -> None:
+    written = toml(text)
+    assert tomllib.loads(f"x = {written}") == {"x": text}
+    assert written.isascii()
+    assert "\n" not in written
+
+
+def test_values_are_written_as_toml_reads_them() -> None:
+    value = {"at_least": "1", "at_most": "2"}
+    when = datetime(2027, 3, 31, tzinfo=UTC)
+    assert tomllib.loads(f"x = {toml([value, when, 7, True])}") == {"x": [value, when, 7, True]}
+
+
+def test_going_back_to_the_first_question_and_beyond_loses_nothing() -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room([*answers[:9], *["<"] * 12, "desk-2028", *[""] * 8, *answers[9:]])
+    plan = room.plan()
+    assert (plan.id, plan.title) == ("desk-2028", "Delegate keys")
+    assert plan.steps == Room(answers).plan().steps
+    assert "    This is the first question." in room.told
+
+
+def test_another_action_is_asked_for_what_it_needs_and_offers_what_still_fits() -> None:
+    answered = [*CEREMONY, *DELEGATE[:8]]
+    again = ["close", "", "2m", "", "", "", "", "", "", "BTC/USD", "3", "9", "1..2", *[""] * 8]
+    room = Room([*answered, *["<"] * 8, *again])
+    table = room.table()
+    assert [step["action"] for step in table["steps"]] == ["close"]
+    assert table["signers"]["treasury"]["address"] == TREASURY
+    assert table["limits"] == {"deadline_at_most": "30m", "remaining_at_least": "2m"}
+
+
+@pytest.mark.parametrize(
+    ("name", "asked"),
+    [
+        ("delegate", {"deadline_at_most", "remaining_at_least"}),
+        ("delegate-set", {"max_fee_gwei_at_most"}),
+        ("position-increase", {"slippage_percent_at_most", "max_fee_gwei_at_most"}),
+        ("tpsl-partial", set()),
+        ("close", {"deadline_at_most", "remaining_at_least"}),
+        ("open", {"deadline_at_most", "slippage_percent_at_most", "remaining_at_least"}),
+        ("twap-cancel", {"deadline_at_most", "remaining_at_least"}),
+    ],
+)
+def test_only_limits_that_the_action_can_use_are_asked_for(name: str, asked: set[str]) -> None:
+    room = Room([*CEREMONY, name, "", "", ""])
+    with pytest.raises(Declined):
+        room.table()
+    limits = {question for question in _questions(room) if question.endswith(("_at_most", "_at_least"))}
+    assert limits == asked
+
+
+def test_a_second_step_asks_for_the_limits_that_the_first_did_not_need() -> None:
+    second = ["delegate-set", "7", "", "", "", DESK, "2027-03-31"]
+    room = Room([*CEREMONY, *DELEGATE, *second])
+    with pytest.raises(Declined):
+        room.table()
+    assert _questions(room).count("max_fee_gwei_at_most") == 1
+    assert _questions(room).count("deadline_at_most") == 1
+
+
+def test_whether_a_key_is_a_delegates_is_asked_only_where_a_delegate_may_sign() -> None:
+    for name, asked in (("delegate", False), ("twap-cancel", True)):
+        room = Room([*CEREMONY, name, "", "", "", *SIGNER])
+        with pytest.raises(Declined):
+            room.table()
+        assert ("treasury: delegate_of" in _questions(room)) == asked
+
+
+@pytest.mark.parametrize("typed", ["2027-03-31", "2027-03-31T02:00:00+02:00", "2027-03-31 00:00:00Z"])
+def test_a_time_is_shown_in_full_and_in_utc(typed: str) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room([typed if answer.startswith("2027-03-31") else answer for answer in answers])
+    assert room.plan().steps["delegate"].values["expiry"].raw == 1806451200  # type: ignore[union-attr]
+    assert "    = 2027-03-31 00:00:00 UTC" in room.told
+    assert "00:00:00 UTC" in " ".join(room.told[: room.told.index("expiry (a time in UTC): ")])
+
+
+def test_the_pairs_of_the_deployment_are_offered() -> None:
+    deployment = parse_deployment((VECTORS / "deployments/good" / DEPLOYMENT).read_bytes())
+    known = known_from([deployment], [])
+    ceremony = [*CEREMONY[:2], "#1", ""]
+    room = Room([*ceremony, "close", *LIMITS, "", *SIGNER, "", "", "#1"])
+    with pytest.raises(Declined):
+        ask_plan(People(room.ask, room.told.append, room.mistakes.append), known)
+    first = next(iter(deployment.pairs.values())).name
+    assert f"    #1  {deployment.name}" in room.told
+    assert f"    #1  {first}" in room.told
+    assert not room.mistakes
+
+
+@pytest.mark.parametrize(
+    ("typed", "taken"), [(["1", "#1"], "BTC/USD"), (["1", "1"], "1"), (["2", "1", "#1"], "BTC/USD")]
+)
+def test_a_bare_number_beside_offers_is_asked_about_before_it_is_an_answer(typed: list[str], taken: str) -> None:
+    question = Question("pair", "the pair", known=(("BTC/USD", ""), ("ETH/USD", "")))
+    room = Room(typed)
+    assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == taken
+    assert "    Did you mean number 1, BTC/USD? Type #1. Else type 1 once more." in room.told
+
+
+def test_a_number_that_is_offered_itself_is_taken_at_once() -> None:
+    room = Room(["1"])
+    question = Question("code", "the code", known=(("DESK", ""), ("1", "")))
+    assert answer_to(People(room.ask, room.told.append, room.mistakes.append), question, str) == "1"
+    assert not any(line.startswith("    Type #") for line in room.told)
+
+
+def test_a_small_letter_at_the_end_loses_no_answer(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    ended = _run(path, [*CEREMONY, *DELEGATE, "", "yes", "", "Yes"])
+    assert ended.exit_code == 0
+    assert ended.stderr.count("Type Yes to write it, no to change answers, < to go back by one:") == 3
+    assert parse_plan(path.read_bytes()).id == "desk-2027"
+
+
+def test_after_no_every_answer_is_offered_again(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    answers = [*CEREMONY, *DELEGATE, ""]
+    changed = ["", "Another title", *[""] * (len(answers) - 2)]
+    ended = _run(path, [*answers, "no", *changed, "Yes"])
+    assert ended.exit_code == 0, ended.output
+    plan = parse_plan(path.read_bytes())
+    assert (plan.id, plan.title) == ("desk-2027", "Another title")
+    assert plan.steps["delegate"].values["delegate"].raw == bytes.fromhex(DESK[2:])  # type: ignore[union-attr]
+    assert "Your answers are kept" in ended.stderr
+
+
+def test_back_at_the_end_goes_to_the_last_question(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    ended = _run(path, [*CEREMONY, *DELEGATE, "", "<", "<", "", "", "Yes"])
+    assert ended.exit_code == 0, ended.output
+    assert list(parse_plan(path.read_bytes()).steps) == ["delegate"]
+
+
+@pytest.mark.parametrize(("position", "wrong", "expected"), [
+    (0, "Desk 2027", "a short name of the ceremony: small letters, digits, dashes"),
+    (10, "44/60", "its derivation path"),
+    (12, "none", "0x and 40 hex digits"),
+])  # fmt: skip
+def test_a_mistake_says_what_belongs_there_and_to_answer_again(position: int, wrong: str, expected: str) -> None:
+    answers = [*CEREMONY, *DELEGATE, ""]
+    room = Room([*answers[:position], wrong, *answers[position:]])
+    room.table()
+    assert [(error.expected, error.do) for error in room.mistakes] == [(expected, ANSWER_AGAIN)]
+
+
+def test_an_existing_file_is_told_before_the_first_question(tmp_path: Path) -> None:
+    path = tmp_path / "plan.toml"
+    path.write_text("mine")
+    ended = _run(path, ["x"])
+    assert "exists already" in str(ended.exception)
+    assert "title" not in ended.output
+    assert path.read_text() == "mine"
+
+
+def test_an_input_that_never_fits_ends(tmp_path: Path) -> None:
+    ended = _run(tmp_path / "plan.toml", ["Not A Name"] * 1000)
+    assert isinstance(ended.exception, Declined)
+    assert "no usable answer to 'id'" in str(ended.exception)
+
+
+VECTORS = Path(__file__).parents[1] / "vectors"
+
+
+DEPLOYMENT = "venue.json"
