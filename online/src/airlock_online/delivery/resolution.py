@@ -26,7 +26,7 @@ from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Observation, Tracker
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.speech.sections import OF_TRANSACTIONS
+from airlock_online.routes import OF_TRANSACTIONS
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
