@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from airlock_online.clients import pages as kept
+from airlock_online.clients import kept_pool as kept
 from airlock_online.clients.http import Http, NotSent, Timeouts
 from airlock_shared.errors import ServiceError
 from online.loopback import closed_port

@@ -44,7 +44,7 @@ from airlock_online.clients.connection import (
     tls_context,
     unexpected,
 )
-from airlock_online.clients.pages import Gone, KeptStream, kept_pool
+from airlock_online.clients.kept_pool import Gone, KeptStream, kept_pool
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.text.safe import safe
 
