@@ -92,6 +92,8 @@ def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
             signed = json.loads((day.folder("offline") / "requests.json").read_text())["requests"][0]
             time.sleep(max(0, int(signed["payload"]["message"]["_deadline"]) / 1000 - time.time()))
         if question == "Enter prepares them again: " or "new requests are there" in question:
+            if question[:5] in slips:
+                return None  # the line stands until the next look, and is answered once
             slips.append(question[:5])
             return "n" if "new" in question else ""
         return careful(machine, question, screens)
@@ -107,4 +109,4 @@ def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
     found = re.search(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \(in (?:1 min )?(\d+) s\)", shown)
     assert found
     drawn_s = datetime.fromisoformat(f"{found[1]}Z").timestamp() - int(found[2])
-    assert abs(drawn_s - 60 * ("1 min" in found[0]) - opened_s[0]) < 2  # computed after the key, not before it
+    assert -2 < drawn_s - 60 * ("1 min" in found[0]) - opened_s[0] < 30  # computed after the key, not before it
