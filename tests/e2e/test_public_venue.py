@@ -166,7 +166,7 @@ def test_the_take_profit_of_a_position_is_put(desk: PublicDesk, ledger: Ledger, 
     assert desk.ends(ledger, "custom", fields)["state"] == "CONFIRMED"
 
 
-def test_a_code_s_intent_is_refused_by_a_relayer_of_the_router_alone_and_executed_for_another_sender(
+def test_a_code_s_intent_that_a_relayer_of_the_router_alone_refuses_is_confirmed_by_another_sender(
     desk: PublicDesk, ledger: Ledger, venue: Venue
 ) -> None:
     rejected = desk.ends(ledger, "referral-set-code", f'referee = "{TRADER}"\n{CODE}')
@@ -174,18 +174,36 @@ def test_a_code_s_intent_is_refused_by_a_relayer_of_the_router_alone_and_execute
     assert desk.online("export", desk.path("signatures.json"), "-o", desk.path("package.json")).code == 0
     call = json.loads(desk.path("package.json").read_text())["items"][0]["call"]
     stranger = Account.create()
-    filled = {"type": 2, "chainId": 31337, "nonce": 0, "to": call["to"], "data": call["data"], "value": 0, "gas": 500_000,
-              "maxFeePerGas": 10**9, "maxPriorityFeePerGas": 10**8}  # fmt: skip
-    sent = venue.rpc("eth_sendRawTransaction", "0x" + bytes(stranger.sign_transaction(filled).raw_transaction).hex())
-    assert venue.rpc("eth_getTransactionReceipt", sent)["status"] == "0x1"
+    fields = {
+        "type": 2,
+        "chainId": 31337,
+        "value": 0,
+        "gas": 500_000,
+        "maxFeePerGas": 10**9,
+        "maxPriorityFeePerGas": 10**8,
+    }
+    filled = [{**fields, "nonce": 0, "to": call["to"], "data": call["data"]}, {**fields, "nonce": 1, "to": TRADER}]
+    sent = [venue.rpc("eth_sendRawTransaction", "0x" + bytes(stranger.sign_transaction(each).raw_transaction).hex())
+            for each in filled]  # fmt: skip
+    assert venue.rpc("eth_getTransactionReceipt", sent[0])["status"] == "0x1"
+    resolved = desk.online("resolve", "--transaction", sent[0], "--json", rejected["digest"])
+    assert resolved.code == 0
+    assert resolved.json()[0]["state"] == "CONFIRMED", resolved
 
 
-def test_a_code_is_registered_through_a_relayer_that_takes_every_contract(
-    desk: PublicDesk, ledger: Ledger, venue: Venue
+@pytest.mark.parametrize(
+    ("action", "fields"),
+    [
+        ("referral-register", f'referrer = "{TRADER}"\ncode = "DESK27"\n'),
+        ("referral-set-code", f'referee = "{TRADER}"\ncode = "DESK27"\n'),
+    ],
+)
+def test_a_code_reaches_its_end_through_a_relayer_that_takes_every_contract(
+    desk: PublicDesk, ledger: Ledger, venue: Venue, action: str, fields: str
 ) -> None:
     venue.takes_every_contract(on=True)
     try:
-        ended = desk.ends(ledger, "referral-register", f'referrer = "{TRADER}"\ncode = "DESK27"\n')
+        ended = desk.ends(ledger, action, fields)
     finally:
         venue.takes_every_contract(on=False)
     assert ended["state"] == "CONFIRMED", ended

@@ -17,12 +17,13 @@ from airlock_online.delivery.routes import twap
 from airlock_online.delivery.routes.struct import body_of
 from airlock_online.journal.order_states import OrderState
 from airlock_online.preparing.deployment_fetch import deployment_document
-from airlock_online.preparing.meta_forms import enums_of, named_contracts, one_spelling
+from airlock_online.preparing.meta_forms import enums_of, named_contracts, told_scales
 from airlock_online.preparing.prepare import extra_lines, set_aside
 from airlock_online.preparing.venue_profile import add_venue_profile, require_deliverable
 from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import REPLIES, SHIPPED
 from airlock_online.speech.sections import SERVICES_FORMAT as SERVICES
+from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError, ServiceError, UsageError
 from airlock_shared.venue.profile import VENUE_FORMAT
@@ -212,24 +213,37 @@ def test_a_catalogue_that_is_no_list_is_told(pairs: object) -> None:
 
 @pytest.mark.parametrize(
     "told",
-    ["1e6", "1E6", "10^6", "10**6", "1000000", 1_000_000, 1e6, {"decimals": 6}, {"scale": "1e6"},
-     {"scale": 1_000_000, "decimals": 6}],
+    ["1e6", "1E6", "10^6", "10**6", "1000000", "1_000,000", 1_000_000, 1e6, 6, "6", "6 decimals", "raw, 1e6 each",
+     {"decimals": 6}, {"scale": "1e6"}, {"scale": 1_000_000, "decimals": 6}, {"scale": "six", "decimals": 6}],
 )  # fmt: skip
-def test_a_scale_beyond_doubt_has_one_spelling(told: object) -> None:
-    assert one_spelling({"USDC": told, "else": "x"}) == {"usdc": "1e6", "else": "x"}
+def test_a_scale_that_is_told_has_one_spelling(told: object) -> None:
+    assert told_scales({"USDC": told, "else": "1e3"}) == {"usdc": "1e6"}
+
+
+@pytest.mark.parametrize("told", [None, True, "six", "micro-dollars", "", [6], {}, {"scale": "millionths"}, "v1e6x"])
+def test_a_scale_in_words_is_not_told_and_stops_nothing(told: object) -> None:
+    meta = steps.meta()
+    meta["units"]["usdc"] = told
+    lines = " ".join(" ".join(deployment_lines(read_deployment(document_of(meta)))).split())
+    assert "scales: price 1e10, leverage 1e10, usdc 1e6 (not told), coinExposure 1e10 (not told)" in lines
+
+
+@pytest.mark.parametrize("told", [None, "USDC in millionths", ["1e6"]])
+def test_units_that_are_no_table_are_not_told(told: object) -> None:
+    assert read_deployment(document_of(steps.meta() | {"units": told})).document["units"] == {}
 
 
 @pytest.mark.parametrize(
     "told",
-    [6, "6", 18, "1e18", 1_000_001, 0, -6, True, None, "six", [6], {"decimals": 18},
-     {"decimals": 6, "scale": "1e8"}, {}, 1e5, 0.5],
+    [18, "18", 8, "1e18", 1_000_001, "1000001", 0, -6, "-6", "6.5", 1e5, 0.5, 10**30, "8 decimals", "millionths, 1e5",
+     "1e6 or 1e8", {"decimals": 18}, {"decimals": 6, "scale": "1e8"}, {"decimals": 6, "precision": 8}],
 )  # fmt: skip
-def test_a_scale_in_doubt_or_another_one_is_refused(told: object) -> None:
+def test_another_scale_or_two_scales_are_refused(told: object) -> None:
     meta = steps.meta()
     meta["units"]["usdc"] = told
-    with pytest.raises(DocumentError, match=r"scale|fractional") as caught:
+    with pytest.raises(DocumentError, match="another scale") as caught:
         read_deployment(document_of(meta))
-    assert caught.value.check in ("DOC-DEPLOYMENT", "DOC-FLOAT")
+    assert caught.value.check == "DOC-DEPLOYMENT"
 
 
 def test_contracts_are_known_by_name_whatever_its_case() -> None:

@@ -366,7 +366,7 @@ PUBLIC_AND_UNBOUNDED: dict[str, tuple[dict[str, Any], str]] = {
     "an oracle's list of bytes": (
         changed(lambda p: p["calls"].update(updateMargin={
             "signature": _MARGIN.format("bytes[]"), "contract": "tradingRouter", "leaves": _LEAVES_OF_MARGIN})),
-        "not a signature with argument names",
+        "without arrays, whose entries nobody could be shown",
     ),
 }  # fmt: skip
 

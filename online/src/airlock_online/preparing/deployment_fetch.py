@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.clients.connection import value_at
 from airlock_online.clients.reply_values import PNL_ALLOWED, pnl_of, whole
-from airlock_online.preparing.meta_forms import checksummed, enums_of, missing, named_contracts, one_spelling
+from airlock_online.preparing.meta_forms import checksummed, enums_of, missing, named_contracts, told_scales
 from airlock_shared.documents.deployment import CONTRACT_OF_DOMAIN, DEPLOYMENT_FORMAT, REHEARSAL_CHAINS, Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
@@ -43,7 +43,7 @@ def deployment_document(
         "domains": {of: told.part(f"{of}_domain", _domain) for of in CONTRACT_OF_DOMAIN},
         "contracts": told.part("contracts", _table, named_contracts),
         "enums": told.part("enums", _table, lambda table: enums_of(table, replies["meta"]["enum_first"])),
-        "units": told.part("units", _table, one_spelling),
+        "units": told_scales(value_at(meta, replies["meta"]["units"])),
         "defaults": {
             "intentDeadlineMs": told.part("intent_deadline_ms", _integer),
             **(told.part("slippage_percent", _slippage, find=_optional) or {}),

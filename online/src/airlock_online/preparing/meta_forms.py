@@ -130,26 +130,34 @@ def missing(what: str) -> ServiceError:
 
 
 # ---- unit scales ----------------------------------------------------------------------------------------------------
-# How a venue writes the scale of an amount, brought to the one spelling that a deployment document has (``1e6``).
-# The specification gives the scales and calls the meta document's members "unit conventions", without their form.
-# What names a scale beyond doubt is taken; a bare 6 is not one: it may be the decimals, or the scale itself.
+# The scales are Airlock's own (the specification gives them), so a venue's word on them decides nothing: where it tells a
+# number it is compared, and another one is refused; where it tells none, or only words, nothing is compared.
 
 
-_SCALE = re.compile(r"(?:1[eE]|10\^|10\*\*)([0-9]{1,2})|1(0{2,30})", re.ASCII)
+_SCALE = re.compile(
+    r"\b(?:(?:1e|10\^|10\*\*)([0-9]{1,2})|1(0{2,30})|([0-9]{1,2})[ -]?decimals?)\b", re.ASCII | re.IGNORECASE
+)
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
 
 
-def one_spelling(units: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a venue's table of units, the scales that are known here as ``1e6``; the rest as it was told."""
+def told_scales(units: Any) -> dict[str, str]:
+    """Return the scales that a venue tells of our units, as ``1e6``, or as they stand where they are no powers of ten.
+
+    ``units`` is what stands in the meta document, in any form; a unit whose scale is not told as a number is left out.
+    """
     ours = {name.lower(): name for name in SCALES}
-    return {ours.get(name.lower(), name): _spelled(value) for name, value in units.items()}
+    table = units if type(units) is dict else {}
+    told = {ours.get(name.lower()): " and ".join(sorted(_scales(value))) for name, value in table.items()}
+    return {name: scale for name, scale in told.items() if name and scale}
 
 
-def _spelled(value: Any) -> Any:
+def _scales(value: Any) -> set[str]:
+    """Return each scale that a value tells. A number below 100 is the count of decimals: no scale of ours is so small."""
     if type(value) is dict:
-        spelled = {f"1e{value[name]}" for name in ("decimals", "precision") if type(value.get(name)) is int}
-        spelled |= {_spelled(value[name]) for name in ("scale", "factor") if type(value.get(name)) in (int, str)}
-        return spelled.pop() if len(spelled) == 1 else value
-    if type(value) is float and value.is_integer():
-        value = int(value)
-    scale = _SCALE.fullmatch(str(value))
-    return f"1e{int(scale[1] or len(scale[2]))}" if scale else value
+        decimals = {f"1e{value[name]}" for name in ("decimals", "precision") if type(value.get(name)) is int}
+        return decimals.union(*(_scales(value[name]) for name in ("scale", "factor") if name in value))
+    text = str(int(value) if type(value) is float and value.is_integer() else value).replace("_", "").replace(",", "")
+    if scales := {f"1e{int(power or decimals or len(zeros))}" for power, zeros, decimals in _SCALE.findall(text)}:
+        return scales
+    number = _NUMBER.fullmatch(text)
+    return {f"1e{int(text)}" if text.isdigit() and int(text) < 100 else text} if number else set()

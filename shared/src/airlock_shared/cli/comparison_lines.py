@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from airlock_shared.cli.document_lines import fingerprint_lines
+from airlock_shared.documents.deployment import SCALES, Deployment
 from airlock_shared.documents.ledger_metadata import (
     AMOUNT_FORMAT,
     DATETIME_FORMAT,
@@ -25,9 +25,6 @@ from airlock_shared.units import CODE, utc_text
 from airlock_shared.venue.profile_words import profile_words
 from airlock_shared.venue.referral_code import code_flags, code_rows
 from airlock_shared.venue.structs import leaves_of, types_of
-
-if TYPE_CHECKING:
-    from airlock_shared.documents.deployment import Deployment
 
 _ALIKE_AT_LEAST = 5
 _KINDS = {True: " (PnL pair)", False: "", None: " (the venue does not tell whether its orders are PnL orders)"}
@@ -51,6 +48,9 @@ def deployment_lines(deployment: Deployment, *, words: bool = True) -> Iterator[
             yield from hanging(safe(f"{of}: {line}", limit=4000))
     for name, enum in sorted(deployment.enums.items()):
         yield f"enum {safe(name)}: {', '.join(f'{safe(text)} = {number}' for text, number in enum.items())}"
+    told = deployment.document["units"]
+    scales = ((name, scale if name in told else f"{scale} (not told)") for name, scale in SCALES.items())
+    yield from hanging("scales: " + ", ".join(f"{name} {scale}" for name, scale in scales))
     for pair in deployment.pairs.values():
         yield f"pair {pair.number}: {safe(pair.name)}" + _KINDS[pair.pnl]
     for name, url in sorted(deployment.base_urls.items()):

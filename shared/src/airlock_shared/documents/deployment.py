@@ -51,8 +51,9 @@ _TEXTS = {"name": A_NAME, "meta_sha256": Form(HEX_32, "a SHA-256 in hex"), "fetc
 _PRINTABLE = Form(_LABEL, "a printable name")
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _URL_NAMES = tuple(service.url_key for service in SERVICES.values())
-SCALES = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
-"""The units whose scales Airlock knows, by the names that a deployment document has for them."""
+_UNITS = {"price": PRICE, "leverage": LEVERAGE, "usdc": USDC, "coinExposure": COIN, "percentage": PERCENT}
+SCALES = {name: f"1e{unit.decimals}" for name, unit in _UNITS.items()}
+"""Airlock's scales, by the names that a deployment document has for the units."""
 
 CONTRACT_OF_DOMAIN = {"trading": "tradingRouter", "referral": "referral"}
 """The contract that verifies under each domain, by the name that a deployment has for it."""
@@ -266,8 +267,7 @@ def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[st
 
 def _check_units(units: dict[str, Any]) -> None:
     """Refuse a venue whose amounts have another scale than ours: every amount on the screen would be wrong."""
-    for name, unit in SCALES.items():
-        expected = f"1e{unit.decimals}"
+    for name, expected in SCALES.items():
         if units.get(name, expected) != expected:
             raise _contradiction(f"units.{name}", "another scale than Airlock's", repr(units[name])[:80], expected)
 

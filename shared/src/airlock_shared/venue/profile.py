@@ -412,7 +412,10 @@ def require_harmless(where: str, signature: str, shipped: Call | None) -> None:
     """
     if not _SIGNATURE.fullmatch(signature) or len(signature) > _MAX_CHARACTERS:
         raise wrong_profile(
-            where, "not a signature with argument names", signature, f"such as {CALLS['setDelegate'].signature}"
+            where,
+            "not a signature with argument names and without arrays, whose entries nobody could be shown",
+            signature,
+            f"such as {CALLS['setDelegate'].signature}",
         )
     if shipped is not None and shipped.name == "approve":
         raise wrong_profile(where, "approve is the token's, and not the venue's", signature, shipped.signature)
