@@ -17,6 +17,7 @@ from airlock_shared.wire.strict_json import (
     MAX_ITEMS,
     parse_json,
     read_batch,
+    refuse_floats,
     to_cbor,
 )
 
@@ -78,6 +79,12 @@ def test_floats_are_allowed_under_meta_alone() -> None:
     assert _check_of(_read, _batch('{"meta": 1.5}, {"a": 1.5}', 2)) == "DOC-FLOAT"
     assert _check_of(_read, _batch('{"a": 1.5, "meta": {}}', 1)) == "DOC-FLOAT"
     assert _check_of(_read, _batch("", 0, ', "x": 1.5')) == "DOC-FLOAT"
+
+
+@pytest.mark.parametrize(("value", "where"), [([1, [0.5]], r"\[1\]\[0\]"), ({"a": [{"b": 1e9}]}, r"a\[0\]\.b")])
+def test_a_float_within_a_list_is_refused_with_its_place(value: Any, where: str) -> None:
+    with pytest.raises(DocumentError, match=rf"fractional number at {where}"):
+        refuse_floats(value)
 
 
 def test_a_file_of_another_kind_says_so_and_not_that_it_is_damaged() -> None:

@@ -335,6 +335,9 @@ def test_a_pair_is_asked_for_by_name_then_by_number_and_amounts_may_be_bounds() 
     assert by_number.steps["close"].values["pairIndex"] == Exact(0, "0")
     assert by_number.steps["close"].values["expectedPrice"] == Bounds(1, 64000 * 10**10, "at most 64000")
     assert not by_number.steps["close"].values["expectedPrice"].holds(0)  # to the venue 0 is any price
+    bounds = by_name.steps["close"].values["expectedPrice"]
+    edges = (60000 * 10**10 - 1, 60000 * 10**10, 64000 * 10**10, 64000 * 10**10 + 1)
+    assert [bounds.holds(raw) for raw in edges] == [False, True, True, False]
 
 
 @pytest.mark.parametrize(
