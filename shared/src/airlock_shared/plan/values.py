@@ -150,6 +150,8 @@ def _read_bounds(parameter: Parameter, value: dict[str, Any], where: str) -> Bou
     require_known_members(value, where, ("at_least", "at_most"))
     if not parameter.unit.is_amount or not value:
         raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least, at_most or both", where)
+    if parameter.name in _ZERO_IS_NONE:
+        raise plan_error("PLAN-FIELD", "bounds would be kept by 0, which is none", where, expected="one price in quotes")
     low = read_amount(value["at_least"], parameter.unit, f"{where}.at_least") if "at_least" in value else None
     high = read_amount(value["at_most"], parameter.unit, f"{where}.at_most") if "at_most" in value else None
     if low is not None and high is not None and low > high:
@@ -200,6 +202,9 @@ _NEVER_ZERO = frozenset({
     "maxLeverage", "openPrice", "expectedPrice", "price", "expiry", "openTimestamp",
 })  # fmt: skip
 """Fields in which 0 means nothing. Source: the builder's specification, "Common request-field conventions", each action."""
+
+_ZERO_IS_NONE = frozenset({"takeProfit", "stopLoss"})
+"""Triggers of which a 0 is no trigger at all, so that a payload without one would keep any bound above."""
 
 
 def limit_faults(limits: Limits) -> Iterator[PlanError]:
