@@ -286,8 +286,8 @@ def _desk(
         try:
             (on_screen.ask if on_screen else ask)(question)
         finally:
-            opened = sorted(on_screen.opened) if on_screen else "all"
-            state.transcript.record(REVIEWED, read[0] | {"opened": opened}, now_ms())
+            sections = sorted(on_screen.opened) if on_screen else "all"
+            state.transcript.record(REVIEWED, read[0] | {"opened": sections}, now_ms())
 
     proofs, tell = proved(state.transcript.entries()), on_screen.tell if on_screen else say
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)

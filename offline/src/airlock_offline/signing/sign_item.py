@@ -88,9 +88,9 @@ def first_to_sign(requests: list[Request], situation: Situation, desk: SigningDe
     return next((case for case in cases if case is not None), None)
 
 
-def judged(request: Request, situation: Situation, desk: SigningDesk, clock: Clock | None = None) -> Examined:
+def judged(request: Request, situation: Situation, desk: SigningDesk) -> Examined:
     """Return an item with the verdicts of every check, by what this machine knows."""
-    return judge_item(request, situation, Known(used=desk.used, proofs=desk.proofs, clock=clock))
+    return judge_item(request, situation, Known(used=desk.used, proofs=desk.proofs))
 
 
 def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
@@ -212,7 +212,7 @@ def _judged_again(shown: Case, desk: SigningDesk) -> Examined:
     entries = desk.state.transcript.entries()
     desk.used.read_again(entries)
     clock, plan = desk.clock(entries), shown.situation.plan
-    examined = judged(shown.request, _at(clock, shown.situation), desk, clock)
+    examined = judged(shown.request, _at(clock, shown.situation), desk)
     present = people_are_present.run(Attended(plan, people_of(entries, plan)))
     return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
 
