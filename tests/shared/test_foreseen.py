@@ -55,7 +55,7 @@ WRONG = [
     (REQUESTS, "open-pnl", (("pairIndex = 7", "pairIndex = 0"),), "ORDER-OPEN", "orderType"),
     (REQUESTS, "open-pnl", (('orderType = "market_pnl"', 'orderType = "limit"'),), "ORDER-OPEN", "orderType"),
     (REQUESTS, "increase", (("pairIndex = 0", "pairIndex = 7"),), "ORDER-TYPE", "pairIndex"),
-    (REQUESTS, "close", (('"250.000001"', '{ at_most = "250" }'),), "PLAN-FIELD", "collateralToCloseUsdc"),
+    (REQUESTS, "close", (('"250.000001"', '{ at_least = "1", at_most = "250" }'),), "PLAN-FIELD", "collateralToCloseUsdc"),
     (REQUESTS, "close", ((TRADER, f"trader = {OTHER}"),), "SIGNER-ALLOWED", "trader"),
     (REQUESTS, "increase", ((TRADER, f"trader = {OTHER}"),), "SIGNER-ALLOWED", "trader"),
     (REQUESTS, "open", (('slippage_percent_at_most = "1"\n', ""),), "PLAN-LIMIT", ""),

@@ -65,9 +65,7 @@ def decide(
 def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
     path, _, _, (kind, parameter, limit), leaf_kind, _ = field
     raw = leaf(message, path)
-    if kind == "zero":
-        return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
-    wanted = wanted_value(parameter, step, deployment)
+    wanted = None if kind == "zero" else wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
         if leaf_kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
@@ -77,7 +75,7 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
         return Decision(
             field, raw, "plan", wanted.text if ok else expected, ok and wanted.holds(found), type(wanted) is Bounds
         )
-    if kind == "plan-or-zero":
+    if kind in ("zero", "plan-or-zero"):
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
     if kind == "builder":
         expected, ok = _within_limit(limit, raw, plan)
