@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -57,6 +57,7 @@ def judged(
     echo: bool = True,
     structs: Mapping[str, Intent] = CATALOGUE,
     delegation_on_chain: DelegationRead | None = None,
+    of_others: Callable[[], Iterable[OrderEvent]] = tuple,
     **reads: Answer | object,
 ) -> list[Expectation]:
     """Return the promises of a request whose reads answer with these data, or with these very replies.
@@ -74,7 +75,8 @@ def judged(
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
         builder = BuilderClient(wire.url, client)
-        return read_back(Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain))
+        scene = Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
+        return read_back(scene._replace(of_others=of_others))
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:
@@ -241,6 +243,28 @@ def test_an_increase_is_judged_by_the_collateral(
     action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
 ) -> None:
     assert kept(judged(action, INCREASE, INCREASING, events, positions=found)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("ours", "other", "changed", "verdict"),
+    [
+        (10, 20, {}, None),
+        (10, None, {}, None),
+        (None, 20, {}, None),
+        (20, 10, {}, False),
+        (10, 20, {"index": "7"}, False),
+        (10, 20, {"timestamp": "5"}, False),
+    ],
+)
+@pytest.mark.parametrize("found", [holding(trade(initialPosToken="90000000")), holding()])
+def test_an_order_is_not_called_broken_for_what_a_later_one_did(
+    ours: int | None, other: int | None, changed: dict[str, str], verdict: bool | None, found: object
+) -> None:
+    [mine] = ended(EXECUTED)[-1:]
+    later = (mine._replace(payload={"t": trade(initialPosToken="90000000", **changed)}, at_ms=other),)
+    told = (mine._replace(at_ms=ours),)
+    assert kept(judged("close", CLOSE, CLOSING, told, of_others=lambda: later, positions=found)) == [verdict]
+    assert kept(judged("close", CLOSE, CLOSING, told, positions=found)) == [False]
 
 
 OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}

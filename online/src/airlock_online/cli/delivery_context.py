@@ -301,12 +301,19 @@ class Desk:
         allowance = partial(allowance_on_chain, self.node, deployment) if self.node else None
         has_twaps = record.route == TWAP and self.config.speech.paths[TWAP + STATUS]
         twap = partial(TWAPS.status, record, context=self._context) if has_twaps else None
+        others = partial(self._of_others, record)
         events, structs = self.journal.events(digest), deployment.structs
         contradiction = self.journal.contradiction(digest)
         doubt = [not_known("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(
-            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap)
+            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap, others)
         )
+
+    def _of_others(self, record: Record) -> Iterator[OrderEvent]:
+        """Yield the events of the trader's other orders."""
+        for other in self.journal.submissions():
+            if other.record.trader == record.trader and other.record.digest != record.digest:
+                yield from self.journal.events(other.record.digest)
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""

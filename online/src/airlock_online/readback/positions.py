@@ -113,14 +113,27 @@ _Judged = tuple[str, bool | None]
 
 
 def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | None], _Judged]) -> list[Expectation]:
-    """Return the expectation of a position, judged by how it is now."""
+    """Return the expectation of a position, judged by how it is now: not where another order may have changed it since."""
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
     if trades is None:
         return [failed_read(place.name, promised, read.data)]
     mine = place.among(trades)
     note, kept = judge(mine)
+    if kept is False and _changed_since(scene, place):
+        note, kept = f"{note}; another order of the journal may have changed it since", None
     return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
+
+
+def _changed_since(scene: Scene, place: _Slot) -> bool:
+    """Tell whether another order's event is about this position, and not surely earlier than the order's own last one."""
+    at_ms = scene.events[-1].at_ms if scene.events else None
+    for event in scene.of_others():
+        trade = read_trade(event.payload.get("t"))
+        earlier = at_ms is not None and event.at_ms is not None and event.at_ms < at_ms
+        if trade and place.among([trade]) and not earlier:
+            return True
+    return False
 
 
 def _by_event(mine: Trade, collateral: int | None) -> _Judged:
