@@ -114,7 +114,6 @@ class Desk:
         self._summaries: list[OutcomeSummary] = []
         self._last: dict[str, list[str]] = {}
         self._requests: dict[str, dict[str, Request]] = {}
-        keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
         self._context = DeliveryContext(
             journal,

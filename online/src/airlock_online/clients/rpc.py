@@ -17,6 +17,7 @@ from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent,
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.safe import safe
+from airlock_shared.text.secrets import keep_secret
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
@@ -99,6 +100,7 @@ class RpcClient:
         self._http = http
         self._ids = itertools.count(1)
         self.name = node_name(url)
+        keep_secret(url.partition("://")[2].partition("/")[2])  # often an access key
 
     def require(self) -> None:
         """Refuse an address to which no request can be built, or may not be sent. Raises ``UsageError``."""
