@@ -86,10 +86,8 @@ def closed(scene: Scene) -> list[Expectation]:
     told = _result(scene, _EXECUTED, place)
 
     def judge(mine: Trade | None) -> _Judged:
-        if mine is None:
-            return _event_text(told), not told
-        if told == 0:
-            return _event_text(told), False
+        if mine is None or told == 0:
+            return _event_text(told), None if told is None else mine is None and told == 0
         return _by_event(mine, told)
 
     return _judged(scene, place, promised, judge)
