@@ -91,7 +91,7 @@ def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: Delivering
         export_delivery(delivery, desk.world)
         export_delivery(delivery, desk.world)
         assert follow_submission(delivery.digest, desk.reading(lambda *_: False)).state is OrderState.EXPORTED
-        with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
+        with pytest.raises(Refusal, match=r"ROUTE-EXPORTED.*only after this one has ended: until then it can still"):
             submit_delivery(delivery, desk.world)
         assert follow_submission(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.EXPORTED
         assert wire.seen == []
@@ -177,7 +177,7 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
     [
         (OrderState.EXPORTED, "", ExitCode.UNKNOWN, "never sent from here"),
         (OrderState.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
-        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "prepare it anew here"),
+        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "valid until its deadline"),
         (OrderState.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
         (OrderState.REJECTED, "", ExitCode.SERVICE, "remove the cause"),
     ],

@@ -10,6 +10,7 @@ import click
 
 from airlock_online.clients.reply_values import shown_address
 from airlock_online.clock import now_ms
+from airlock_online.delivery.resolution import ONLY_WHEN_ENDED
 from airlock_online.error_codes import ERROR_CODES, ErrorCode
 from airlock_online.home import (
     API_KEY_VARIABLE,
@@ -101,7 +102,7 @@ DELIVERY_CHECKS: dict[str, Info] = {
     "ROUTE-JOURNAL": Info("the journal has this digest with another value", "A package that is not what was signed.",
                           "Find out which file was altered before anything is sent."),
     "ROUTE-EXPORTED": Info("it was given to another sender", "A signature that two senders send.",
-                           "Follow it. To send from here, sign a new one."),
+                           f"Follow it. {ONLY_WHEN_ENDED}"),
     "ROUTE-SENT": Info("it was sent from here", "A signature that two senders send.",
                        "Follow it; what was sent is not exported."),
     "ROUTE-STEP": Info("a step's earlier signature may still execute", "One step that is executed twice.",

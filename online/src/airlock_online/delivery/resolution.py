@@ -195,7 +195,7 @@ class OpenOutcome(NamedTuple):
 
 
 _FOLLOW = "Run `airlock-online follow`."
-_AGAIN = "Sign a new one only after this one has ended: until then it can still be executed."
+ONLY_WHEN_ENDED = "Sign a new one only after this one has ended: until then it can still be executed."
 
 
 _SPENT = OpenOutcome(
@@ -249,12 +249,12 @@ def _open_intent(known: Submission, deadline_ms: int) -> OpenOutcome:
         return OpenOutcome(
             f"the service's final answer, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
             until_ms,
-            f"{_FOLLOW} {_AGAIN}",
+            f"{_FOLLOW} {ONLY_WHEN_ENDED}",
         )
     return OpenOutcome(
         f"its nonce to be used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
         until_ms,
-        f"Read the positions; then run `airlock-online follow` after {moment}. {_AGAIN}",
+        f"Read the positions; then run `airlock-online follow` after {moment}. {ONLY_WHEN_ENDED}",
     )
 
 
