@@ -161,6 +161,9 @@ def test_every_state_says_what_it_waits_for_and_what_to_do(
     assert said.do
     assert (said.until_ms is not None) is (state in OPEN and not nonce_used)
     assert ("it has ended" in said.what) is (state in FINAL)
+    if said.until_ms is not None:
+        assert "node of your own" in said.do
+        assert "another step id" in said.do
     timeless = known._replace(record=known.record._replace(deadline_ms=None, old_entity_id="e-1"))
     assert open_outcome(timeless).until_ms is None
     assert open_outcome(known._replace(record=known.record._replace(route="rpc"))).until_ms is None

@@ -244,17 +244,20 @@ def _open_transaction(known: Submission) -> OpenOutcome:
 
 def _open_intent(known: Submission, deadline_ms: int) -> OpenOutcome:
     until_ms = deadline_ms + EXPIRY_MARGIN_MS
-    moment = utc_text(until_ms)
+    ends = (
+        f"{ONLY_WHEN_ENDED} After {utc_text(until_ms)} a node of your own ([rpc] url) settles it; without one it stays "
+        "open, and what the positions show undone needs a plan with another step id."
+    )
     if known.state is OrderState.ACCEPTED:
         return OpenOutcome(
             f"the service's final answer, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
             until_ms,
-            f"{_FOLLOW} {ONLY_WHEN_ENDED}",
+            f"{_FOLLOW} {ends}",
         )
     return OpenOutcome(
         f"its nonce to be used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
         until_ms,
-        f"Read the positions; then run `airlock-online follow` after {moment}. {ONLY_WHEN_ENDED}",
+        f"Read the positions; then run `airlock-online follow`. {ends}",
     )
 
 
