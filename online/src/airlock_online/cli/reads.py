@@ -368,7 +368,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
         lines += seen_lines(seen, account, "  ")
         for text in apart:
             lines += rows("  DISAGREE  ", text)
-        if len(seen) > 1 and not apart and not any(one.trouble for one in seen):
+        if len(seen) > 1 and not apart and not any(one.trouble or one.owner is None for one in seen):
             lines.append("  both say the same")
         for line in lines:
             show(line)
