@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 from eth_account import Account
 
+from airlock_online.wallets.requests import WalletAnswers
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
+from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.ethereum.abi import decode_abi
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
@@ -270,6 +272,21 @@ def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp
     assert ("0x" + intent.hex(), "0x" + signature.hex()) == (items["code"]["encodedIntent"], items["code"]["signature"])
     assert Account.recover_transaction(items["allow"]["rawTransaction"]) == items["allow"]["signer"]
     assert set(machine.states().values()) == {"EXPORTED"}
+
+
+def test_another_wallet_s_answer_is_a_copy_that_is_kept_until_it_can_execute_no_more(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_signatures, "ask_yes", lambda *_, **__: None)
+    signatures = machine.signatures(close=CLOSE)
+    _, [answer], _ = parse_signatures(signatures.read_bytes())
+    WalletAnswers(machine.home, "aa").keep(answer)
+    damaged = machine.home / "wallet-answers/aa/damaged.json"
+    damaged.write_text("{")
+    assert machine("forget", "--json").json()["removed"] == []
+    assert machine("submit", signatures).code == 0
+    ended = machine("forget", "--json").json()
+    assert (ended["removed"], ended["kept"]) == (["wallet-answers/aa/close.json"], ["wallet-answers/aa/damaged.json"])
 
 
 def test_what_was_exported_is_never_submitted_and_can_be_written_again(machine: OnlineCommand, tmp_path: Path) -> None:
