@@ -146,16 +146,19 @@ def _event_text(collateral: int | None) -> str:
 
 
 def trigger(scene: Scene) -> list[Expectation]:
-    """Return what is expected of a trigger: its id told, the one that it replaces named, its position there."""
+    """Return what is expected of a trigger: its id told, the one that it replaces named, its position there.
+
+    No read of a trigger is known. What the service's own answer says can break an expectation, and keeps none.
+    """
     place = _signed_place(scene)
     event = scene.last(_STORED)
     new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
-    expectations = [Expectation("the trigger", "stored, with its entity id", _entity(new), _is_entity(new))]
+    told = f"{_entity(new)}, by the service's answer alone"
+    expectations = [Expectation("the trigger", "stored, with its entity id", told, None if _is_entity(new) else False)]
     if replaced := scene.request.replaces:
-        kept = _is_entity(old) and str(old) == replaced and str(new) != replaced
-        expectations += [
-            Expectation("the trigger replaced", _entity(replaced), _entity(old), kept if _is_entity(old) else None)
-        ]
+        broken = _is_entity(old) and (str(old) != replaced or str(new) == replaced)
+        told = f"{_entity(old)}, by the service's answer alone"
+        expectations += [Expectation("the trigger replaced", _entity(replaced), told, False if broken else None)]
     promised = "open, so that the trigger can close it"
     return [*expectations, *_judged(scene, place, promised, lambda mine: ("", mine is not None))]
 
