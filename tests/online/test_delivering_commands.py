@@ -188,7 +188,7 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert "nothing to follow" in machine("follow").err
 
 
-def test_without_a_node_a_used_nonce_leaves_a_lost_close_unknown_and_says_what_to_look_for(
+def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(
     machine: OnlineCommand,
 ) -> None:
     signatures = machine.signatures(sell=PART)
@@ -199,9 +199,10 @@ def test_without_a_node_a_used_nonce_leaves_a_lost_close_unknown_and_says_what_t
         [report] = json.loads(machine("resolve", "--json").out)
         if "its nonce is used" in report["known"]:
             break
-    assert (report["state"], report["until_ms"]) == ("UNKNOWN", None)
-    assert "something else" in report["waits_for"]
-    assert "--transaction HASH" in report["do"]
+    assert (report["state"], "never" in report["known"] + report["waits_for"]) == ("UNKNOWN", False)
+    assert "may still be executed" in report["known"]
+    assert "a confirmed block with its nonce used" in report["waits_for"]
+    assert "a node of your own" in report["do"]
 
 
 @pytest.mark.parametrize("fault", ["cancel-fill", ""])

@@ -39,6 +39,7 @@ REPLACED, SPENT = "REPLACED", "NONCE_SPENT"
 """The codes of what is VOIDED: another transaction took its nonce; another signature spent it."""
 
 _NEVER_AGAIN = "so it can never be executed again; whether it was is not said by that"
+_NO_PROOF = "which proves nothing: it may still be executed, until a node of your own ([rpc] url) says otherwise"
 
 
 def resolve_submission(known: Submission, context: DeliveryContext) -> str:
@@ -107,7 +108,7 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
         if proven:
             context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
         return f"{found}: {other}"
-    told = f"{found}, {_NEVER_AGAIN}"
+    told = f"{found}, {_NEVER_AGAIN if proven else _NO_PROOF}"
     if proven and at is not None:
         try:
             told = f"{found}; {executed}" if (executed := settle_spent(record, at, context)) else told
@@ -255,7 +256,7 @@ def _open_intent(known: Submission, deadline_ms: int) -> OpenOutcome:
             f"{_FOLLOW} {ends}",
         )
     return OpenOutcome(
-        f"its nonce to be used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
+        f"a confirmed block with its nonce used, or one after {utc_text(deadline_ms)} with its nonce unused",
         until_ms,
         f"Read the positions; then run `airlock-online follow`. {ends}",
     )
