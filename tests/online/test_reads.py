@@ -61,7 +61,8 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(told(steps.meta(), "/v2/meta"), "meta") == 0
-    assert "chain id   84532" in capsys.readouterr().out
+    told_of = capsys.readouterr()
+    assert ("chain id   84532" in told_of.out, "What is pinned of" in told_of.err) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,7 @@ def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest
         (("enums", "triggerType", "fixed"), 1, "enums.triggerType.fixed"),
         (("units", "usdc"), "1e18", "units.usdc"),
         (("defaults", "intentDeadlineMs"), 1, "defaults.intentDeadlineMs"),
+        (("defaults", "slippagePercent"), None, "defaults.slippagePercent"),
     ],
 )
 def test_a_changed_meta_is_reported_and_never_adopted(

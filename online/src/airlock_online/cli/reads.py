@@ -225,7 +225,7 @@ def meta(at: VenueRead) -> None:
             expected="; ".join(f"{difference.where}: {difference.pinned}" for difference in changed),
             do="sign nothing; ask the venue why, then fetch and trust the deployment again on both machines",
         )
-    say("The venue's meta document is unchanged.")
+    say("What is pinned of the venue's meta document is unchanged.")
 
 
 @reading
