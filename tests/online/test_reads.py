@@ -136,6 +136,27 @@ def test_a_list_that_is_missing_is_not_an_empty_one(ask: Ask, capsys: pytest.Cap
     assert f"orders of {TREASURY}: not told" in text
 
 
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        ({"trades": [], "orders": []}, False),
+        ({"trades": [], "orders": [], "trader": TREASURY}, True),
+        (positions(), True),
+        ({"trades": [{"trade": {"pairIndex": 0, "index": 0}}]}, False),
+    ],
+)
+def test_positions_that_name_no_trader_are_by_the_service_s_word(
+    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, named: bool
+) -> None:
+    assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 0
+    assert ("does not name trader: it is by the service's word alone" in capsys.readouterr().err) is not named
+
+
+def test_an_order_of_another_trader_is_refused(ask: Ask) -> None:
+    others = {"trades": [], "orders": [{"order": {"trader": DESK}}]}
+    assert ask(told(others, "/v2/positions"), "positions", TREASURY) == 8
+
+
 @pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])
 def test_positions_of_no_known_shape_are_refused(ask: Ask, capsys: pytest.CaptureFixture[str], data: object) -> None:
     assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 8
