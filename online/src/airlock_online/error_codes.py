@@ -72,7 +72,7 @@ _BUILDER = (
              "Correct the fields that the details name, or wait if the market is closed."),
     _builder("VALIDATION_ERROR", "400", "The fields break the schema.", "Correct the fields that the details name.", VENUES),
     _builder("NOT_FOUND", "404", "The service has no such endpoint, or no such thing.",
-             "Check the path and the base URL; paths that differ between venues are set in config.toml.", VENUES),
+             "Check the path and the base URL; paths that differ between venues are in the services file, [paths].", VENUES),
     _builder("METHOD_NOT_ALLOWED", "405", "The endpoint needs another method.",
              "Use POST: `/v2/relay` accepts only that.", VENUES),
     _builder("RATE_LIMITED", "429", "Too many calls from this address; the limit is not documented.",
