@@ -9,7 +9,7 @@ import click
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.typed_data import EXPECTED, faults_of
+from airlock_offline.ledger.typed_data import EXPECTED, type_faults
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.document import own_record
@@ -137,7 +137,8 @@ def _judged(examined: Examined) -> Verdicts:
     case, verdicts = examined.case, examined.verdicts
     if not isinstance(case, IntentCase) or case.step.signer.show != "fields":
         return verdicts
-    faults = faults_of(typed_data_of(case))
+    structs, primary, *_ = typed_data_of(case)
+    faults = type_faults(structs, primary)
     return verdicts.also(_LEDGER.verdict(Finding(False, "; ".join(faults), EXPECTED))) if faults else verdicts
 
 
