@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from airlock_offline.ledger import transport
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.transport import LoggedTransport
 from airlock_shared.errors import UsageError
@@ -64,3 +65,17 @@ def test_the_log_is_private_and_never_overwrites(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="exists already"):
         logged(path)
     assert path.read_bytes() == before
+
+
+def test_an_answer_is_not_lost_with_a_log_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    app = open_app(log := logged(tmp_path / "apdu.log"))
+
+    def full(*_: object) -> None:
+        raise UsageError("no space left")
+
+    monkeypatch.setattr(transport, "append_line", full)
+    assert app.sign_hashes(DELEGATE.path, DELEGATE.raw("domain_hash"), DELEGATE.raw("message_hash")).r
+    with pytest.raises(UsageError, match="no space left"):
+        log.exchange(DELEGATE.exchanges[0].apdu, person=False)

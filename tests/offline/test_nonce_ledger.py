@@ -250,8 +250,12 @@ def test_a_contradicted_clock_stays_contradicted_whatever_ran() -> None:
     assert (clock.uncertainty_ms, clock.was_set) == (None, False)
 
 
-def test_after_another_start_the_statement_alone_counts() -> None:
-    assert _clock(HOUR, -4 * HOUR, "another start").uncertainty_ms == MINUTE
+@pytest.mark.parametrize(("after_ms", "ran_ms"), [(HOUR, -4 * HOUR), (HOUR, HOUR), (1, 0), (11 * HOUR, -5 * HOUR)])
+def test_after_another_start_nobody_vouches_for_the_clock(after_ms: int, ran_ms: int) -> None:
+    verdict = time_is_stated.run(clock := _clock(after_ms, ran_ms, "another start"))
+    assert (clock.uncertainty_ms, clock.was_set, verdict.result) == (None, False, "not-judged")
+    assert "the machine was started again" in verdict.what
+    assert "preflight --time" in verdict.what
 
 
 @pytest.mark.parametrize("step", ["open", "increase", "referral", "take-profit", "desk-key"])
@@ -299,11 +303,6 @@ def test_a_clock_that_keeps_the_watch_is_accepted(off_s: int) -> None:
 def test_a_time_with_a_zone_is_read(text: str) -> None:
     assert read_time(text) == NOW_MS
     assert stated_text(NOW_MS) == "2026-09-21T14:13:20Z"
-
-
-def test_a_statement_of_an_earlier_version_counts_as_it_did() -> None:
-    entries = [next_entry(None, NOW_MS, STATED, Statement(NOW_MS, 60).as_data(NOW_MS))]
-    assert clock_of(entries, NOW_MS + HOUR, STATED_AT).uncertainty_ms == MINUTE
 
 
 def test_the_machine_says_how_long_it_has_been_running() -> None:

@@ -198,7 +198,7 @@ def test_each_command_looks_again_when_it_turns_to_a_real_ledger(
     monkeypatch.setattr(f"{place}.opened", lambda *_, **__: nullcontext(Plugged(looked_at=first)))
     monkeypatch.setattr(f"{place}.ask_yes", lambda _question, *, piped: None)
     if command == "sign":  # the document's own checks are not what this is about
-        monkeypatch.setattr(f"{place}._check_document", lambda _verdicts: None)
+        monkeypatch.setattr(f"{place}.require_none", lambda _verdicts: None)
         monkeypatch.setattr(f"{place}.first_to_sign", lambda *_: first or None)
         monkeypatch.setattr(f"{place}.need_of", lambda _case: Need(PATH, b""))
         monkeypatch.setattr(f"{place}._sign_all", lambda *given: given[2].app())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import subprocess
@@ -208,6 +209,31 @@ def test_a_high_s_from_the_device_is_refused(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(ceremony, "_ask_device", high)
     assert refusal_of(table, case()) == "SIG-LOW-S"
     assert table.kept() == []
+
+
+def test_a_wrong_signature_is_told_also_where_the_transcript_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full, write = [False], os.write
+
+    def written(descriptor: int, data: bytes) -> int:
+        if full[0]:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(descriptor, data)
+
+    def other_key(signed: IntentCase, _: Any) -> tuple[DeviceSignature, str]:
+        full[0] = True
+        other = open_app(SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True)))
+        return other.sign_hashes(signed.step.signer.path, bytes(32), signed.hashes.struct_hash), "fields"
+
+    monkeypatch.setattr(ceremony, "_ask_device", other_key)
+    monkeypatch.setattr(os, "write", written)
+    table = Table(tmp_path, ledger())
+    with pytest.raises(Refusal) as caught:
+        sign_item(case(), situation(), table.station)
+    assert caught.value.check in ("SIG-SIGNER", "SIG-RANGE")
+    assert "could NOT be written" in caught.value.do
+    assert "No space left" in caught.value.do
 
 
 class Answers:

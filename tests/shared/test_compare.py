@@ -524,6 +524,10 @@ def test_no_other_answer_is_a_slip_of_yes(table: Table, monkeypatch: pytest.Monk
     questions = typing(monkeypatch, lambda _question: typed)
     assert isinstance(table.run("compare", "preflight").exception, Declined)
     assert (len(questions), confirmations(table)) == (1, [])
+    entry = table.transcript.entries()[-1]
+    assert (entry.event, entry.data["station"], entry.data["reason"]) == (
+        "exception", "preflight", "not confirmed: the answer was not Yes"
+    )  # fmt: skip
 
 
 def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is_not_on_record(

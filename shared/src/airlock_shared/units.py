@@ -1,6 +1,6 @@
 """Exact amounts: what a person writes, and the raw integer that is signed.
 
-No float is ever involved, and nothing is rounded: more decimals than a scale holds are refused (rule E8). Source of the
+No float is ever involved, and nothing is rounded: more decimals than a scale holds are refused. Source of the
 scales: the builder's specification, "Limits", row "scaling".
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_offline.clock import now_ms
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.ceremony.commands import ceremony_group
@@ -31,6 +31,7 @@ def _place(home: OfflineHome) -> CeremonyMachine:
         lambda name: home.require_pinned(name).fingerprint,
         home.nothing_of_worth,
         shows=_shown,
+        uptime=uptime,
     )
 
 

@@ -43,8 +43,8 @@ from airlock_shared.ceremony.sections import (
 )
 from airlock_shared.checks.document import own_record
 from airlock_shared.checks.intent import typed_data_of
-from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_header, judge_steps, refusal_of
-from airlock_shared.checks.model import Case, IntentCase, Situation, Verdict
+from airlock_shared.checks.judge import Examined, Known, judge_header, judge_steps, require_none
+from airlock_shared.checks.model import Case, IntentCase, Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
@@ -141,7 +141,7 @@ def sign(
     known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
     heading = judge_header(header, situation, known)
     steps = judge_steps([item.step for item in items], situation, header.signer)
-    _check_document([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
+    require_none([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
     begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.nothing_at_stake())
@@ -239,14 +239,6 @@ def _hand_over(
     finish(code)
 
 
-def _check_document(verdicts: list[Verdict]) -> None:
-    """Stop before anything is shown when the document as a whole is not the plan's, or nobody knows the time."""
-    for verdict in verdicts:
-        refusal = refusal_of(verdict)
-        refusal.exit_code = exit_code_of([verdict])
-        raise refusal
-
-
 def _desk(
     state: OfflineHome,
     entries: list[Entry],
@@ -285,7 +277,8 @@ def _desk(
             read[:] = [mark | {"decides": deciding_rows(case)}]
         if on_screen:
             listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
-            five = list(deciding_lines(read[0]["decides"], _before(entries, case))) if case is not None else []
+            before = _before(state.transcript.entries(), case) if case is not None else None
+            five = list(deciding_lines(read[0]["decides"], before)) if case is not None else []
             on_screen.show(sections, five, list(listed))
         say_all(() if on_screen else review.section_lines(sections))
 
@@ -293,8 +286,8 @@ def _desk(
         try:
             (on_screen.ask if on_screen else ask)(question)
         finally:
-            opened = sorted(on_screen.opened) if on_screen else "all"
-            state.transcript.record(REVIEWED, read[0] | {"opened": opened}, now_ms())
+            sections = sorted(on_screen.opened) if on_screen else "all"
+            state.transcript.record(REVIEWED, read[0] | {"opened": sections}, now_ms())
 
     proofs, tell = proved(state.transcript.entries()), on_screen.tell if on_screen else say
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)

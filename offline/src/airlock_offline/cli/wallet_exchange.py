@@ -15,7 +15,7 @@ from airlock_offline.wallets.requests import (
     require_request,
     wallet_request,
 )
-from airlock_shared.checks.judge import Known, exit_code_of, judge_item, refusal_of
+from airlock_shared.checks.judge import Known, judge_item, require_none
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -92,10 +92,7 @@ def _require_passed(request: Request, situation: Situation) -> bytes:
     Nonces and proofs are judged where it is signed: what was only asked for spends nothing.
     """
     examined = judge_item(request, situation, Known())
-    for verdict in examined.verdicts.refused():
-        refusal = refusal_of(verdict)
-        refusal.exit_code = exit_code_of(examined.verdicts.blocking())
-        raise refusal
+    require_none(examined.verdicts.refused())
     for verdict in examined.verdicts.not_judged():
         say(f"  not judged yet: {verdict.check}: {verdict.what}")
     return examined.digest

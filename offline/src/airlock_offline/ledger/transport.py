@@ -159,6 +159,7 @@ class LoggedTransport:
         self._transport = transport
         self._path = path
         self._start_s = time.monotonic()
+        self._unwritten: AirlockError | None = None
         self._write({"log": "airlock/apdu-log@1", "redacted": "values, addresses, keys and signatures"})
 
     def goes_on_with(self, transport: Transport) -> None:
@@ -166,7 +167,12 @@ class LoggedTransport:
         self._transport = transport
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
-        """Pass on one APDU and log it with its answer, or with the name of what went wrong."""
+        """Pass on one APDU and log it with its answer, or with the name of what went wrong.
+
+        An answer may be a signature: it is passed on also where the log cannot be written. The next exchange raises that.
+        """
+        if self._unwritten is not None:
+            raise self._unwritten
         at_ms = self._now_ms()
         row: dict[str, object] = {"at_ms": at_ms, "command": redacted_command(apdu)}
         try:
@@ -175,7 +181,10 @@ class LoggedTransport:
             self._write(row | {"took_ms": self._now_ms() - at_ms, "failed": type(error).__name__})
             raise
         took_ms = self._now_ms() - at_ms
-        self._write(row | {"took_ms": took_ms, "answer": redacted_answer(apdu, answer), "sw": f"{sw:04x}"})
+        try:
+            self._write(row | {"took_ms": took_ms, "answer": redacted_answer(apdu, answer), "sw": f"{sw:04x}"})
+        except AirlockError as error:
+            self._unwritten = error
         return answer, sw
 
     def _now_ms(self) -> int:

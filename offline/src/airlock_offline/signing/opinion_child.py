@@ -1,6 +1,6 @@
 """The process that gives the second opinion: one document in, 64 bytes out. Whatever goes wrong ends it, with a failure.
 
-Input: four bytes, the length, and that many bytes of JSON, as ``second_opinion.document_of`` writes it. Before a library of
+Input: four bytes, the length, and that many bytes of JSON, as ``opinion_question`` writes it. Before a library of
 others is loaded, files and sockets are taken from it: it reads Python and packages, and writes nothing but its answer.
 """
 

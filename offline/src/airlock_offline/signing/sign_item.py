@@ -48,11 +48,11 @@ class SigningDesk(NamedTuple):
     ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
     ``look`` looks at the device before people read, and lets go of it; ``app`` opens it to sign, and ``let_go`` ends that.
-    ``show`` shows an examined item with its verdicts; ``beside`` has the Ledger's pages of one that was confirmed on a page
-    of its group, to be shown while the Ledger waits; ``ask`` returns when a person has confirmed, and raises ``Declined``
-    otherwise; ``tell`` says what happens next. ``clock`` is what a transcript says of the clock now, and ``alone`` keeps
-    every other Airlock of the machine from signing with an account. ``opinion`` begins to ask somebody else what is to be
-    signed.
+    ``show`` shows an examined item with its verdicts; ``list_pages`` has the Ledger's pages of one that was confirmed on a
+    page of its group, to be shown while the Ledger waits; ``ask`` returns when a person has confirmed, and raises
+    ``Declined`` otherwise; ``tell`` says what happens next. ``clock`` is what a transcript says of the clock now, and
+    ``alone`` keeps every other Airlock of the machine from signing with an account. ``opinion`` begins to ask somebody else
+    what is to be signed.
     """
 
     state: OfflineHome
@@ -88,9 +88,9 @@ def first_to_sign(requests: list[Request], situation: Situation, desk: SigningDe
     return next((case for case in cases if case is not None), None)
 
 
-def judged(request: Request, situation: Situation, desk: SigningDesk, clock: Clock | None = None) -> Examined:
+def judged(request: Request, situation: Situation, desk: SigningDesk) -> Examined:
     """Return an item with the verdicts of every check, by what this machine knows."""
-    return judge_item(request, situation, Known(used=desk.used, proofs=desk.proofs, clock=clock))
+    return judge_item(request, situation, Known(used=desk.used, proofs=desk.proofs))
 
 
 def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
@@ -117,6 +117,8 @@ def sign_item(
         if not again:
             desk.show(examined)
         return _settled(examined, desk, quietly=bool(again))
+    if agreed is False:
+        return _declined(case, desk, "its page was not confirmed")
     if agreed and desk.used.earlier(use_of(case)):  # since then: it is to be read by itself
         agreed = None
     if isinstance(case, IntentCase) and case.step.signer.show == "fields":
@@ -124,32 +126,34 @@ def sign_item(
     desk.look(case)
     opinion = desk.opinion(opinion_question(case))  # it computes while the person reads
     try:
-        if agreed is None:
-            desk.show(examined)
-        else:
+        if agreed:
             desk.list_pages(examined)
-        return _confirm_and_sign(case, desk, opinion, agreed)
+        else:
+            desk.show(examined)
+        return _confirm_and_sign(case, desk, opinion, ask=not agreed)
     finally:
         opinion.end()
 
 
-def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, agreed: bool | None) -> ItemResult:
+def _confirm_and_sign(case: Case, desk: SigningDesk, opinion: Opinion, *, ask: bool) -> ItemResult:
     if begun_ms := desk.used.begun_ms(_digest(case)):
         desk.tell(f"Signing of this step began at {utc_text(begun_ms)}; it is not known whether the Ledger signed.")
     for earlier in desk.used.earlier(use_of(case)):
         desk.tell(f"WARNING: this step was signed before, with digest {earlier.digest}. It can no longer execute, but")
         desk.tell("it may have been executed: check on the online machine before you sign it again.")
     try:
-        if agreed is False:
-            raise Declined("its page was not confirmed", do="run the command again when everybody agrees")
-        if agreed is None:
+        if ask:
             desk.ask(f"Sign step {case.request.step} as {checksum_address(case.step.signer.address)}?")
         with desk.alone(case.step.signer.address):
             return _sign_alone(case, desk, opinion)
     except Declined as declined:
-        desk.record("declined", _named(case))
-        desk.tell(f"Declined: {declined.what}.")
-        return ItemResult(Answer(case.request.step, "declined", declined.what), ExitCode.DECLINED)
+        return _declined(case, desk, declined.what)
+
+
+def _declined(case: Case, desk: SigningDesk, why: str) -> ItemResult:
+    desk.record("declined", _named(case))
+    desk.tell(f"Declined: {why}.")
+    return ItemResult(Answer(case.request.step, "declined", why), ExitCode.DECLINED)
 
 
 def _signable(examined: Examined) -> Case | None:
@@ -208,7 +212,7 @@ def _judged_again(shown: Case, desk: SigningDesk) -> Examined:
     entries = desk.state.transcript.entries()
     desk.used.read_again(entries)
     clock, plan = desk.clock(entries), shown.situation.plan
-    examined = judged(shown.request, _at(clock, shown.situation), desk, clock)
+    examined = judged(shown.request, _at(clock, shown.situation), desk)
     present = people_are_present.run(Attended(plan, people_of(entries, plan)))
     return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
 
@@ -233,7 +237,7 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
 
 
 _DO = (
-    "the signature is quarantined: it was not kept, and the transcript says so. Find out why before you sign again "
+    "the signature is quarantined: it was not kept, and the transcript {}. Find out why before you sign again "
     "with this Ledger: check the account, the path, and the Ethereum app's version"
 )
 
@@ -241,7 +245,7 @@ _DO = (
 def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
     """Check a case's signature over our own digest; one that fails is quarantined.
 
-    Raises ``Refusal`` of family ``SIG``, after the transcript has recorded it.
+    Raises ``Refusal`` of family ``SIG``, after the transcript has recorded it; it says so where that cannot be written.
     """
     try:
         check_signature(case, signed)
@@ -253,8 +257,11 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
             "recovered": recovered_by(case.digest, bytes.fromhex(signed.signature[2:])),
             "expected": checksum_address(case.step.signer.address),
         }
-        desk.record(QUARANTINED, data)
-        refusal.do = _DO
+        refusal.do = _DO.format("says so")
+        try:
+            desk.record(QUARANTINED, data)
+        except AirlockError as error:
+            refusal.do = _DO.format(f"could NOT be written ({error.what}): write it down by hand")
         raise
 
 

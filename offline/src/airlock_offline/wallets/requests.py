@@ -154,7 +154,6 @@ def wallet_request(asked: SignRequest, step: Step, situation: Situation) -> Requ
     _require_claims(asked, step, situation)
     make = _intent if asked.data_type is DataType.TYPED_DATA else _transaction
     request = make(asked.sign_data, step, situation)
-    refuse_floats(request.as_json(), f"step {step.id}")
     return read_request(request.as_json(), f"step {step.id}")
 
 

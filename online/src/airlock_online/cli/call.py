@@ -149,7 +149,7 @@ def require_sends_nothing(method: Method, path: str, *sent: str) -> None:
 
 
 def require_units(fields: Mapping[str, str]) -> None:
-    """Raise ``UsageError`` for a time whose magnitude is that of the other unit (rules A30 and A31)."""
+    """Raise ``UsageError`` for a time whose magnitude is that of the other unit."""
     for name, unit in TIMES.items():
         value = fields.get(name, "")
         if value.isascii() and value.isdecimal() and looks_like_seconds(int(value[:40])) != (unit is UNIX_S):

@@ -178,7 +178,7 @@ def _same(value: object, asked: str) -> bool:
 
 
 # ---- urls -----------------------------------------------------------------------------------------------------------
-# Addresses: a service's base, which may have a path of its own, and the path below it (rule A1).
+# Addresses: a service's base, which may have a path of its own, and the path below it.
 
 
 def join_address(base_url: str, path: str) -> str:

@@ -31,7 +31,7 @@ _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationLi
 
 
 def check_admission(delivery: Delivery) -> None:
-    """Refuse what may not go where it is meant to go, and what has not the form of a signed thing (rule C28)."""
+    """Refuse what may not go where it is meant to go, and what has not the form of a signed thing."""
     intent = delivery.intent or CATALOGUE.get(delivery.primary_type)
     allowed = {intent.route} if intent else OF_TRANSACTIONS if delivery.raw_transaction else frozenset()
     if delivery.route not in allowed:

@@ -3,7 +3,7 @@
 An intent whose nonce is unused in a confirmed block after its deadline never was executed and never will be. One whose
 nonce is used can never be executed again; whether it was is not said by that, since somebody may have spent the nonce in
 another way. A transaction is settled by its receipt, or by the other transaction that has taken its nonce. What a service
-says of the chain is its word, and ends nothing (rule C10).
+says of the chain is its word, and ends nothing.
 """
 
 from __future__ import annotations

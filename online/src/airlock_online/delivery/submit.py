@@ -89,7 +89,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
 
     Raises ``Refusal`` (``ROUTE-…``, ``ORDER-…``, ``SIG-FORM``), ``UsageError`` or ``Expired`` before anything is sent,
     ``JournalError`` when it cannot be written down, ``OutcomeUnknown`` when the journal fails after the sending. The
-    outcome says the rest: see ``outcome.error_of``.
+    outcome says the rest: see ``outcome_error``.
     """
     keep_secret(delivery.signature)
     check_admission(delivery)

@@ -132,7 +132,7 @@ class Journal:
         """Move to SENDING and return the claim's token, for exactly one caller; empty when it was sent or is being sent.
 
         This is one conditional statement. Whoever gets the token may send once; ``sent`` is what is sent and where,
-        members of ``Record``, written with it. The caller calls ``claims.let_go`` when it sends no more. When the answer
+        members of ``Record``, written with it. The caller calls ``schema.let_go`` when it sends no more. When the answer
         of the commit is lost, the row itself says whose claim it is. Raises ``JournalError``, also for a copy of a journal.
 
         ``alone`` looks at the rivals in the same transaction, in which nobody else claims for the step: what it raises, it

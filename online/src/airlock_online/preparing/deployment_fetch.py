@@ -137,7 +137,7 @@ _DECISIVE = ("chain_id", "domains", "contracts", "enums", "units", "defaults")
 
 
 def decisive_differences(meta: dict[str, Any], pinned: Deployment, replies: Replies) -> list[MetaDifference]:
-    """Return what a meta document says otherwise than the pinned deployment (rule A4). Raises as deployment_document."""
+    """Return what a meta document says otherwise than the pinned deployment. Raises as deployment_document."""
     now = deployment_document(pinned.name, meta, b"", [], {}, "", replies)
     differences = []
     for part in _DECISIVE:

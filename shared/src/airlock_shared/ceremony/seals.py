@@ -17,7 +17,7 @@ from airlock_shared.wire.strict_json import parse_json, to_json
 # ---- seals ----------------------------------------------------------------------------------------------------------
 # A transcript sealed by the signer's Ledger: its head signed as a personal message, and recorded as its next entry.
 # Who changes a sealed transcript has to find another chain with the same head, or the signer's key. The text that is
-# signed can be read whole on the device. Source: EIP-191, version 0x45; DESIGN section 7.
+# signed can be read whole on the device. Source: EIP-191, version 0x45.
 
 
 SEALED = "sealed"

@@ -105,10 +105,13 @@ class NotJudged:
         return [{"check": check, "why": why, "items": items} for check, (why, items) in self._found.items()]
 
 
-def refusal_of(verdict: Verdict, limit: int | None = None) -> Refusal:
-    """Return a verdict as the error that ends a command; where only time stops it, it is too late (exit code 7)."""
-    got, expected = str(verdict.got)[:limit], str(verdict.expected)[:limit]
-    return Refusal(verdict.check, verdict.what, got=got, expected=expected, where=verdict.where)
+def require_none(verdicts: Sequence[Verdict], limit: int | None = None) -> None:
+    """Raise the first of what stands in the way as ``Refusal``; it has exit code 7 where nothing but time does."""
+    for verdict in verdicts[:1]:
+        got, expected = str(verdict.got)[:limit], str(verdict.expected)[:limit]
+        refusal = Refusal(verdict.check, verdict.what, got=got, expected=expected, where=verdict.where)
+        refusal.exit_code = exit_code_of(verdicts)
+        raise refusal
 
 
 def only_time(verdicts: Sequence[Verdict]) -> bool:

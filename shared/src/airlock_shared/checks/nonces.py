@@ -7,7 +7,7 @@ The record is made from the signing machine's own transcript, and grows with the
 What the device was about to be asked is in it beside what it has signed: a reservation without an end counts as signed.
 A nonce space belongs to a contract on a chain: trading and referral nonces are different numbers. Within it, some contracts
 keep the bitmap under the signer and some under the trader, so both are looked at. A transaction's nonce is its sender's
-count. Sources: DESIGN section 6; acceptance rule A29; the builder's specification, "Authentication".
+count. Sources: the builder's specification, "Authentication".
 """
 
 from __future__ import annotations

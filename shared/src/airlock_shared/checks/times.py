@@ -169,9 +169,9 @@ def registration_is_live(case: Case | ReadPayload, permission: str) -> Finding:
 
 # ---- clock ----------------------------------------------------------------------------------------------------------
 # TIME-CLOCK: somebody has vouched for this machine's clock, from a watch, within the last day.
-# A statement holds for a day, and only while the clock runs on: one that was set back, that was set at all since the
-# machine was started, or that a later statement contradicts, is vouched for by nobody. Source: DESIGN section 6,
-# family ``TIME``; clock_gettime(2): ``CLOCK_BOOTTIME`` runs on through a suspend and cannot be set.
+# A statement holds for a day, and only while the machine and its clock run on: one that was set, that was read at another
+# start of the machine, or that a later statement contradicts, is vouched for by nobody. Source: clock_gettime(2):
+# ``CLOCK_BOOTTIME`` runs on through a suspend and cannot be set; nothing tells what was done to a clock over a restart.
 
 
 VALID_MS = 24 * 3600 * 1000
@@ -194,13 +194,15 @@ class Clock(NamedTuple):
     """What a machine's transcript says of its clock: the last statement, and how far it vouches for the clock, in ms.
 
     ``uncertainty_ms`` is None while nobody vouches for it. ``gap_ms`` is by how much the clock went another way since the
-    statement than the time since the machine's start; None when that is not known.
+    statement than the time since the machine's start; None when that is not known. ``restarted``: the machine was started
+    again since then.
     """
 
     now_ms: int
     last: Entry | None
     uncertainty_ms: int | None
     gap_ms: int | None = None
+    restarted: bool = False
 
     @property
     def was_set(self) -> bool:
@@ -211,13 +213,15 @@ class Clock(NamedTuple):
 def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None = None) -> Clock:
     """Return what a transcript says of the clock at ``now_ms`` (unix ms), compared with the time since it started."""
     last = next((entry for entry in reversed(entries) if entry.event in (STATED, CONTRADICTED)), None)
-    clock = Clock(now_ms, last, None, _gap_ms(last, now_ms, uptime))
-    return clock if clock.was_set else clock._replace(uncertainty_ms=_uncertainty_ms(entries, last, now_ms))
+    restarted = bool(last and uptime and last.data.get("boot_id") != uptime.boot_id)
+    clock = Clock(now_ms, last, None, None if restarted else _gap_ms(last, now_ms, uptime), restarted)
+    if clock.was_set or restarted:
+        return clock
+    return clock._replace(uncertainty_ms=_uncertainty_ms(entries, last, now_ms))
 
 
 def _gap_ms(last: Entry | None, now_ms: int, uptime: Uptime | None) -> int | None:
-    """Return the gap since the statement; None after another start, or from a statement that does not say it."""
-    if last is None or last.event != STATED or uptime is None or last.data.get("boot_id") != uptime.boot_id:
+    if last is None or last.event != STATED or uptime is None:
         return None
     return (now_ms - int(last.data["machine_ms"])) - (uptime.boot_ms - int(last.data["boot_ms"]))
 
@@ -249,6 +253,8 @@ def time_is_stated(clock: Clock) -> Finding:
         return Finding(False, got + ("ahead" if clock.gap_ms > 0 else "back"), expected, "", what)
     if last is None:
         return Finding(None, "no statement of the time", expected, "", what)
+    if clock.restarted and last.event == STATED:
+        what = f"the machine was started again since its clock was compared with a watch; {time_advice()}"
     said = "stated" if last.event == STATED else "a watch contradicts the clock"
     got = f"last {said} at {utc_text(last.at_ms)}; the clock says {utc_text(clock.now_ms)}"
     return Finding(None if last.event == STATED else False, got, expected, "", what)

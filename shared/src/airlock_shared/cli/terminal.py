@@ -168,7 +168,7 @@ def explain_error(error: AirlockError) -> str:
 
 
 def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
-    """Return untrusted text beside its label, cut, without secrets, as :func:`beside` lays it out."""
+    """Return untrusted text beside its label, cut, without secrets, as ``labelled_rows`` lays it out."""
     return labelled_rows(label, safe_again(without_secrets(text), limit=limit))
 
 

@@ -36,7 +36,7 @@ def encode_abi(types: Sequence[str], values: Sequence[Any]) -> bytes:
     """Return ``abi.encode`` of the values, one per type. Source: the Solidity documentation, "Contract ABI Specification".
 
     A value that the type cannot hold is a programming error and raises ``ValueError``: values come from
-    :mod:`airlock_shared.ethereum.eip712` or from :func:`decode`, which have read them strictly.
+    :mod:`airlock_shared.ethereum.eip712` or from :func:`decode_abi`, which have read them strictly.
     """
     return _encode(type_of(f"({','.join(types)})"), values)
 
@@ -44,7 +44,7 @@ def encode_abi(types: Sequence[str], values: Sequence[Any]) -> bytes:
 def encode_struct(struct: str, values: Sequence[Any]) -> bytes:
     """Return ``abi.encode(struct)``: a dynamic struct begins with the offset word 0x20, a static one does not.
 
-    Raises as :func:`encode`.
+    Raises as :func:`encode_abi`.
     """
     read = type_of(struct)
     return (_number(32) if read.dynamic else b"") + _encode(read, values)

@@ -33,7 +33,7 @@ _Types = dict[str, list[dict[str, str]]]
 
 
 def opinion_on(document: dict[str, Any]) -> bytes:
-    """Return 64 bytes: the digest, and a second 32 that ``checks.second_opinion.compare`` explains.
+    """Return 64 bytes: the digest, and a second 32 that ``checks.second_opinion.compare_opinion`` explains.
 
     Whatever the libraries raise is raised.
     """

@@ -151,7 +151,9 @@ def _read_bounds(parameter: Parameter, value: dict[str, Any], where: str) -> Bou
     if not parameter.unit.is_amount or not value:
         raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least, at_most or both", where)
     if parameter.name in _ZERO_IS_NONE:
-        raise plan_error("PLAN-FIELD", "bounds would be kept by 0, which is none", where, expected="one price in quotes")
+        raise plan_error(
+            "PLAN-FIELD", "bounds would be kept by 0, which is none", where, expected="one price in quotes"
+        )
     low = read_amount(value["at_least"], parameter.unit, f"{where}.at_least") if "at_least" in value else None
     high = read_amount(value["at_most"], parameter.unit, f"{where}.at_most") if "at_most" in value else None
     if low is not None and high is not None and low > high:

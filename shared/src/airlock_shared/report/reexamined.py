@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps, refusal_of
+from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps, require_none
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.checks.second_opinion import check_signature
@@ -45,8 +45,7 @@ def judge(evidence: Evidence) -> list[Judged]:
 
 def _require_document(requests: Requests, situation: Situation) -> None:
     steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
-    for verdict in (*judge_header(requests.header, situation, Known()).refused(), *steps.refused()):
-        raise refusal_of(verdict, 400)
+    require_none([*judge_header(requests.header, situation, Known()).refused(), *steps.refused()], 400)
 
 
 def _each(

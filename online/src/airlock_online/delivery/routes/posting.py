@@ -288,7 +288,7 @@ class Posted(NamedTuple):
 # What a status does whose word a services file explains: less than one that Airlock knows by itself.
 # The file says what the venue means; it proves nothing. ``confirmed`` counts with a transaction and a block in the
 # same reply, without a sign of failure beside it, and never against the operator's own node. ``reverted`` and
-# ``failed`` end nothing: only the chain shows that the signature cannot be executed any more (rule C10), and until
+# ``failed`` end nothing: only the chain shows that the signature cannot be executed any more, and until
 # then nobody is told to sign another.
 
 

@@ -19,7 +19,7 @@ from airlock_shared.ceremony.roles import (
     require_open,
     wrong_words,
 )
-from airlock_shared.ceremony.sections import CHECKPOINT_CONFIRMED, WORDS_WRONG, section_of
+from airlock_shared.ceremony.sections import CHECKPOINT_CONFIRMED, EXCEPTION, WORDS_WRONG, section_of
 from airlock_shared.cli.ceremony.by_screens import (
     FIND_THEM,
     FROM_PAPER,
@@ -113,7 +113,8 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
             proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
         else:
-            _agree(who, opens, piped=place.nothing_of_worth())
+            no = {"station": station, "by": role, "reason": _NOT_SO}
+            _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.nothing_of_worth())
             proof = {"how": NO_PAPER} if here.paper else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:
@@ -208,11 +209,15 @@ def _introduce(place: CeremonyMachine, plan: Plan, station: str, compared: str, 
             say(line)
 
 
-def _agree(who: str, opens: Mapping[str, Callable[[], None]], *, piped: bool) -> None:
+_NOT_SO = "not confirmed: the answer was not Yes"
+
+
+def _agree(who: str, tell_no: Callable[[], None], opens: Mapping[str, Callable[[], None]], *, piped: bool) -> None:
     """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
     question = f"{who}: I compared it myself, and it is so. Type Yes: "
     if yes_or_other(question, "Type Yes: ", opening(ask, opens), piped=piped) != "Yes":
-        raise Declined("not confirmed: the answer was not Yes", do="look again, and find out what differs")
+        tell_no()
+        raise Declined(_NOT_SO, do="look again, and find out what differs")
 
 
 def _prove(

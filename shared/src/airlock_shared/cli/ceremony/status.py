@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import HOW, Half, Standing, standing, stations_of
+from airlock_shared.checks.times import Uptime
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.terminal import led, rows
 from airlock_shared.documents.transcript import Entry
@@ -136,6 +137,8 @@ class CeremonyMachine(NamedTuple):
     deployment_file: Callable[[str], Path] | None = None
     """Where this machine keeps the deployment of a name, to be handed over; None on the machine to which it comes."""
     shows: Callable[[str, Sequence[Entry], bool], Iterable[str]] = _nothing
+    uptime: Callable[[], Uptime | None] = lambda: None
+    """How long this machine has been running; nobody states the time of the one that does not say it."""
 
     def standing(self, plan: Plan) -> Standing:
         """Return how the ceremony of a plan stands here."""

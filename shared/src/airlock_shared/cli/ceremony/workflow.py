@@ -142,7 +142,7 @@ def facts_of(place: CeremonyMachine, plan: Plan, folder: Path, crossing: Path | 
             for name in files
             if PROOF_FILE.fullmatch(name)
         },
-        clock_stated=clock_of(entries, place.now_ms()).uncertainty_ms is not None,
+        clock_stated=clock_of(entries, place.now_ms(), place.uptime()).uncertainty_ms is not None,
     )
 
 
