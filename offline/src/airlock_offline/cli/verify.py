@@ -39,7 +39,7 @@ from airlock_shared.documents.signatures import Answer, parse_signatures
 from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import hanging, safe, safe_again
 from airlock_shared.text.words import spoken
 
@@ -72,7 +72,7 @@ def verify(
     Example:
       airlock-offline verify requests.json --plan plan.toml
     """
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     data = incoming(state.home, source, REQUESTS_FORMAT, "verify", known=state.pins, qr=qr, restart=restart)
     header, items, fingerprint = parse_requests(data)
     if deployment_file is not None:
