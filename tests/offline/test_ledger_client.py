@@ -147,10 +147,10 @@ def test_an_address_that_is_not_its_public_keys_is_an_error() -> None:
             answering(wrong).address(PATH)
 
 
-@pytest.mark.parametrize("payload", [b"", b"\x00", b"\x03\xc0", b"\xf8\x6b", b"\xc0"])
+@pytest.mark.parametrize("payload", [b"", b"\x00", b"\x01\xc0", b"\x03\xc0", b"\xf8\x6b", b"\xc0"])
 def test_a_legacy_or_unknown_transaction_is_not_sent(payload: bytes) -> None:
     transport = Scripted(b"")
-    with pytest.raises(UsageError, match="type 1, 2 and 4"):
+    with pytest.raises(UsageError, match="of type 2"):
         EthereumApp(transport).sign_transaction(PATH, payload)
     assert transport.sent == []
 

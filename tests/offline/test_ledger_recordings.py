@@ -57,7 +57,7 @@ def ask(recording: Recording, app: EthereumApp) -> Any:
         case "eip7702-authorization":
             return app.sign_authorization(path, for_ledger(values))
         case "address":
-            return app.address(path, confirm=values["confirm"], chain_id=values.get("chainId"))
+            return app.address(path, confirm=values["confirm"])
         case "configuration":
             return app.configuration()
     assert recording.operation == "app-and-version"
@@ -69,7 +69,8 @@ def test_all_recordings_are_here() -> None:
     assert {r.model for r in RECORDINGS} == {"flex", "nanosp"}
 
 
-IN_OUR_ORDER = [r for r in RECORDINGS if not r.id.endswith(OTHER_ORDER) and WITH_ARRAY not in r.id]
+NOT_ASKED = (*OTHER_ORDER, "-address-chain")  # the client names no network with an address
+IN_OUR_ORDER = [r for r in RECORDINGS if not r.id.endswith(NOT_ASKED) and WITH_ARRAY not in r.id]
 SIGNED = [r for r in IN_OUR_ORDER if r.result == "signed"]
 FULL = [r for r in SIGNED if r.operation == "eip712-full"]
 
@@ -153,7 +154,7 @@ def test_calldata_without_blind_signing_names_that_setting(recording: Recording)
         app.sign_transaction(recording.path, _whole(recording).payload())
 
 
-@ids(recorded("address", "address"))
+@ids([r for r in IN_OUR_ORDER if (r.operation, r.result) == ("address", "address")])
 def test_an_address_is_asked_for_and_read_as_recorded(recording: Recording) -> None:
     transport = Played(recording.exchanges)
     answer = ask(recording, EthereumApp(transport))
