@@ -177,14 +177,6 @@ def test_what_the_device_cannot_be_asked_to_show_is_refused() -> None:
     assert transport.sent == []
 
 
-def test_a_definition_longer_than_an_apdu_is_refused() -> None:
-    long_name = "S" * 128
-    members = {"m" * 128: long_name}
-    message = {"m" * 128: {"a": True}}
-    with pytest.raises(TooLargeForDevice, match="definition"):
-        sent(typed(members, message, **{long_name: [{"name": "a", "type": "bool"}]}))
-
-
 # ---- integer widths -----------------------------------------------------------------------------------------------
 
 

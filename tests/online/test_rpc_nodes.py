@@ -70,7 +70,7 @@ pairIndex = 0
 tradeIndex = 0
 additionalCollateralUsdc = "10"
 leverage = "5"
-openPrice = {{ at_least = "1" }}
+openPrice = {{ at_least = "1", at_most = "100000" }}
 """
 
 

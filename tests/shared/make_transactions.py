@@ -161,7 +161,7 @@ _ALL: tuple[dict[str, Any], ...] = (
     {
         "step": "limit-update-desk", "action": "limit-update", "endpoint": "/v2/limit/update",
         "fields": {"trader": TREASURY, "pairIndex": "0", "orderIndex": "0", "price": "60500", "slippagePercent": "1",
-                   "takeProfit": "0", "delegate": DESK},
+                   "takeProfit": "0", "stopLoss": "0", "delegate": DESK},
         "call": "updateOpenLimitOrder", "to": "tradingRouter", **_BY_DESK,
         "arguments": {"pairIndex": 0, "index": 0, "price": 605000000000000, "slippage": 10000000000, "tp": 0, "sl": 0},
     },

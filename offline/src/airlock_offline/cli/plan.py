@@ -27,7 +27,7 @@ from airlock_shared.plan.decisions import choices_of
 from airlock_shared.plan.model import CUSTOM, Plan
 from airlock_shared.plan.reader import PLAN_FORMAT
 from airlock_shared.plan.toml_positions import parse_written_plan
-from airlock_shared.plan.values import plan_error
+from airlock_shared.plan.values import TRIGGERS, plan_error
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
     ADDRESS,
@@ -198,7 +198,9 @@ def _field(parameter: Parameter, drafted: _Drafted, deployment: Deployment) -> s
     if not parameter.required and (field.rule.kind == "builder" or (field.rule.kind == "plan-or-zero" and raw == 0)):
         return ""
     value = _value(parameter, raw, deployment)
-    by_the_builder = asked is None and not parameter.required and parameter.unit.is_amount
+    by_the_builder = (
+        asked is None and not parameter.required and parameter.unit.is_amount and parameter.name not in TRIGGERS
+    )
     return f"{{ at_least = {value}, at_most = {value} }}" if by_the_builder else value
 
 

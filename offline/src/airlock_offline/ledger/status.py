@@ -47,7 +47,7 @@ class DeviceNotFound(DeviceError):
 
 
 class TooLargeForDevice(DeviceError):
-    """A value, or the definition of a member, has more bytes than the app takes."""
+    """A value has more bytes than the app takes."""
 
 
 class NoSuchWidth(DeviceError):

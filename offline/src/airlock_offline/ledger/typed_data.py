@@ -13,7 +13,6 @@ from functools import partial
 from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import (
-    MAX_DATA,
     P1_FIRST,
     P1_PARTIAL,
     P2_FIELD,
@@ -124,15 +123,8 @@ def definitions_of(structs: Structs) -> list[Apdu]:
     result: list[Apdu] = []
     for name, members in structs.items():
         result.append(define(P2_NAME, name.encode()))
-        result += [define(P2_FIELD, _field_definition(member, structs)) for member in members]
+        result += [define(P2_FIELD, _type_code(kind, structs) + _with_length(member)) for member, kind in members]
     return result
-
-
-def _field_definition(member: Member, structs: Structs) -> bytes:
-    data = _type_code(member.type, structs) + _with_length(member.name)
-    if len(data) > MAX_DATA:
-        raise _too_large(f"the definition of {member.name} takes {len(data)} bytes", f"{MAX_DATA}")
-    return data
 
 
 def _type_code(type_name: str, structs: Structs) -> bytes:
@@ -163,7 +155,8 @@ def values_of(items: Iterable[Leaf]) -> list[Apdu]:
 def _value(leaf: Leaf) -> list[Apdu]:
     raw = encode_value(leaf.type, leaf.value)
     if len(raw) > MAX_VALUE_BYTES:
-        raise _too_large(f"{leaf.name} has {len(raw)} bytes", f"{MAX_VALUE_BYTES}")
+        what = f"{leaf.name} has {len(raw)} bytes, at most {MAX_VALUE_BYTES}"
+        raise TooLargeForDevice(f"the Ledger cannot be asked to show this typed data: {what}", do="split the request")
     *pieces, last = chunks(len(raw).to_bytes(2, "big") + raw)
     partly = [ethereum_apdu(Ins.EIP712_VALUE, P1_PARTIAL, P2_FIELD, piece) for piece in pieces]
     return [*partly, ethereum_apdu(Ins.EIP712_VALUE, P1_FIRST, P2_FIELD, last)]
@@ -177,12 +170,6 @@ def encode_value(type_name: str, value: MessageValue) -> bytes:
     if kind == "bool":
         return b"\x01" if value else b"\x00"
     return value.encode() if isinstance(value, str) else bytes(value)
-
-
-def _too_large(what: str, limit: str) -> TooLargeForDevice:
-    return TooLargeForDevice(
-        f"the Ledger cannot be asked to show this typed data: {what}, at most {limit}", do="split the request"
-    )
 
 
 # ---- app faults -----------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
+from airlock_shared.plan.model import CUSTOM, AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.units import (
     ADDRESS,
     CODE,
@@ -65,9 +65,7 @@ def decide(
 def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
     path, _, _, (kind, parameter, limit), leaf_kind, _ = field
     raw = leaf(message, path)
-    if kind == "zero":
-        return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
-    wanted = wanted_value(parameter, step, deployment)
+    wanted = None if kind == "zero" else wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
         if leaf_kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
@@ -77,7 +75,7 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
         return Decision(
             field, raw, "plan", wanted.text if ok else expected, ok and wanted.holds(found), type(wanted) is Bounds
         )
-    if kind == "plan-or-zero":
+    if kind in ("zero", "plan-or-zero"):
         return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
     if kind == "builder":
         expected, ok = _within_limit(limit, raw, plan)
@@ -231,7 +229,9 @@ _NAMED = {_TAKES: "take profit", _STOPS: "stop loss"}
 
 
 def directions(step: Step) -> Iterator[str]:
-    """Yield what each trigger of a step waits for, by the plan; nothing for a step without one."""
+    """Yield what each trigger of a step waits for, by the plan; nothing for a step without one, or a venue's own."""
+    if step.action.name == CUSTOM:  # what its leaves mean is the venue's word
+        return
     kind, side = (_text(step, name) for name in ("kind", "side"))
     if kind in _NAMED and "percentage" in step.values:
         yield f"the {_NAMED[kind]} waits for {_of_profit(step.values['percentage'])}"
@@ -249,11 +249,14 @@ def odd_directions(step: Step) -> Iterator[str]:
     percentage = _exact(step, "percentage")
     if percentage is not None and kind in _NAMED and (percentage < 0) is (kind == _TAKES) and percentage:
         yield f"a {_NAMED[kind]} at a {'profit' if percentage > 0 else 'loss'}: is the sign of the percentage meant?"
-    opened = _exact(step, "openPrice")
+    bounds, exact = step.values.get("openPrice"), _exact(step, "openPrice")
+    low, high = (bounds.low, bounds.high) if isinstance(bounds, Bounds) else (exact, exact)
     for parameter, each in (("takeProfit", _TAKES), ("stopLoss", _STOPS)):
         trigger = _exact(step, parameter)
-        if opened and trigger and side and trigger != opened and (trigger > opened) is not _rises(each, side):
-            beyond = "above" if trigger > opened else "below"
+        if not (low and high and trigger and side):
+            continue
+        if trigger < high if _rises(each, side) else trigger > low:
+            beyond = "below" if _rises(each, side) else "above"
             yield f"the {_NAMED[each]} of this {side} lies {beyond} its open price: it would be hit at once"
 
 

@@ -34,15 +34,15 @@ class Exact(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """Bounds that the plan gives for a raw integer, both inclusive; None is open."""
+    """Bounds that the plan gives for a raw integer, both inclusive."""
 
-    low: int | None
-    high: int | None
+    low: int
+    high: int
     text: str
 
     def holds(self, raw: object) -> bool:
         """Tell whether a payload's value lies within the bounds."""
-        return type(raw) is int and (self.low is None or self.low <= raw) and (self.high is None or raw <= self.high)
+        return type(raw) is int and self.low <= raw <= self.high
 
 
 class AsSigned(NamedTuple):

@@ -13,7 +13,7 @@ from airlock_shared.errors import Declined, PlanError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.plan.known import Offered, literal
 from airlock_shared.plan.model import Limits, Signer
-from airlock_shared.plan.values import plan_error, read_values, value_faults
+from airlock_shared.plan.values import TRIGGERS, plan_error, read_values, value_faults
 from airlock_shared.units import ADDRESS, CHOICE, CODE, COUNT, NONCE, UNIX_MS, UNIX_S, utc_text
 from airlock_shared.venue.actions import Action, Parameter
 
@@ -293,8 +293,8 @@ def _question(parameter: Parameter, signer: Signer, *, required: bool) -> Questi
     meaning = parameter.meaning
     if parameter.choices:
         meaning += f"; one of {', '.join(parameter.choices)}"
-    if parameter.unit.is_amount and not required:
-        meaning += "; LOW..HIGH, ..HIGH or LOW.. gives bounds for the builder's choice"
+    if parameter.unit.is_amount and not required and parameter.name not in TRIGGERS:
+        meaning += "; LOW..HIGH gives bounds for the builder's choice"
     if parameter.unit in (UNIX_S, UNIX_MS):
         meaning += "; a date alone, such as 2027-03-31, is its beginning, 00:00:00 UTC"
     return Question(f"{parameter.name}{unit}", meaning, literal(parameter).strip('"'), default)

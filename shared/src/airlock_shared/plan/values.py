@@ -149,18 +149,17 @@ def _read_code(value: str, where: str) -> bytes:
 def _read_bounds(parameter: Parameter, value: dict[str, Any], where: str) -> Bounds:
     require_known_members(value, where, ("at_least", "at_most"))
     if not parameter.unit.is_amount or not value:
-        raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least, at_most or both", where)
-    if parameter.name in _ZERO_IS_NONE:
-        raise plan_error(
-            "PLAN-FIELD", "bounds would be kept by 0, which is none", where, expected="one price in quotes"
-        )
-    low = read_amount(value["at_least"], parameter.unit, f"{where}.at_least") if "at_least" in value else None
-    high = read_amount(value["at_most"], parameter.unit, f"{where}.at_most") if "at_most" in value else None
-    if low is not None and high is not None and low > high:
+        raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least and at_most", where)
+    if parameter.name in TRIGGERS:
+        raise plan_error("PLAN-FIELD", "bounds would be kept by a trigger that never fires, or by none", where,
+                         expected="one value in quotes")  # fmt: skip
+    if len(value) < 2:
+        raise plan_error("PLAN-FIELD", "one bound alone leaves the other side open", where, got=str(value)[:80],
+                         expected="at_least and at_most")  # fmt: skip
+    low, high = (read_amount(value[name], parameter.unit, f"{where}.{name}") for name in ("at_least", "at_most"))
+    if low > high:
         raise plan_error("PLAN-FIELD", "at_least is above at_most", where)
-    if parameter.name in _NEVER_ZERO:  # a price of 0 is any price: a bound above alone does not allow it
-        low = max(low or 0, 1)
-    return Bounds(low, high, ", ".join(f"{name.replace('_', ' ')} {bound}" for name, bound in value.items()))
+    return Bounds(low, high, f"at least {value['at_least']}, at most {value['at_most']}")
 
 
 def _read_time(unit: Unit, value: Any, where: str) -> Exact:
@@ -205,8 +204,8 @@ _NEVER_ZERO = frozenset({
 })  # fmt: skip
 """Fields in which 0 means nothing. Source: the builder's specification, "Common request-field conventions", each action."""
 
-_ZERO_IS_NONE = frozenset({"takeProfit", "stopLoss"})
-"""Triggers of which a 0 is no trigger at all, so that a payload without one would keep any bound above."""
+TRIGGERS = frozenset({"takeProfit", "stopLoss", "price", "percentage"})
+"""What a position waits for: of a value within bounds that is far from what people mean, nothing tells them."""
 
 
 def limit_faults(limits: Limits) -> Iterator[PlanError]:
@@ -226,24 +225,27 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
 def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Iterator[PlanError]:
     """Yield which of a step's values break the plan's limits (``PLAN-OWN-LIMIT``) or mean nothing (``PLAN-FIELD``)."""
     for name, value in values.items():
-        if name in _NEVER_ZERO and (highest := _highest(value)) is not None and highest <= 0:
+        ends = _ends(value)
+        if ends is None:  # no number, or of a venue's own leaf, of which we know nothing
+            continue
+        if name in _NEVER_ZERO and ends[0] <= 0:
             yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
                              expected="more than 0")  # fmt: skip
-        if name == "slippagePercent" and not isinstance(value, AsSigned):  # of a venue's own leaf we know nothing
-            yield from _slippage_faults(value, limits.slippage_at_most_raw, f"{where}.{name}")
+        if name == "slippagePercent":
+            yield from _slippage_faults(value.text, ends, limits.slippage_at_most_raw, f"{where}.{name}")
 
 
-def _slippage_faults(value: Value, most: int | None, where: str) -> Iterator[PlanError]:
-    highest = _highest(value)
-    if highest is not None and highest < 0:
-        yield plan_error("PLAN-FIELD", "a slippage below zero", where, got=value.text, expected="0 or more")
-    elif most is not None and (highest is None or highest > most):
-        yield plan_error("PLAN-OWN-LIMIT", "the step breaks the plan's own limit", where, got=value.text,
+def _slippage_faults(text: str, ends: tuple[int, int], most: int | None, where: str) -> Iterator[PlanError]:
+    if ends[0] < 0:
+        yield plan_error("PLAN-FIELD", "a slippage below zero", where, got=text, expected="0 or more")
+    elif most is not None and ends[1] > most:
+        yield plan_error("PLAN-OWN-LIMIT", "the step breaks the plan's own limit", where, got=text,
                          expected=f"at most {to_human(most, PERCENT)}, as slippage_percent_at_most says")  # fmt: skip
 
 
-def _highest(value: Value) -> int | None:
-    """Return the highest raw value that fits, None when there is no highest."""
-    if isinstance(value, Exact):
-        return value.raw if type(value.raw) is int else None
-    return value.high if isinstance(value, Bounds) else None
+def _ends(value: Value) -> tuple[int, int] | None:
+    """Return the lowest and the highest raw value that fits; None of what is no number."""
+    if isinstance(value, Bounds):
+        return value.low, value.high
+    raw = value.raw if isinstance(value, Exact) else None
+    return (raw, raw) if type(raw) is int else None
