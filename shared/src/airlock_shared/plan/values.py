@@ -13,7 +13,7 @@ from typing import Any
 
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.signatures import parse_address
-from airlock_shared.plan.model import AsSigned, Bounds, Exact, Limits, Value
+from airlock_shared.plan.model import Bounds, Exact, Limits, Value
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,

@@ -234,7 +234,7 @@ def _stage(name: str, found: Sequence[Row | None], of: int) -> Html:
 def _step_facts(step: Row, report: Row) -> list[Fact]:
     """Return what was asked, as it is signed, for which account, until when and by whom."""
     signer = next(signer for signer in report["plan"]["signers"] if signer["name"] == step["signer"])
-    of = f", as delegate of {signer['delegate_of']}" if signer["delegate_of"] else ""
+    of = f", as delegate of {signer['delegate_of']}" if signer["delegate_of"] == _account(step) else ""
     return [
         ("asked", _asked(step["planned"], step["request"])),
         ("for the account", _account(step)),
