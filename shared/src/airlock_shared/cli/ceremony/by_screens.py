@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import NO_PAPER
+from airlock_shared.ceremony.roles import HOW, NO_PAPER
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
 from airlock_shared.cli import terminal
 from airlock_shared.cli.terminal import (
@@ -145,6 +145,7 @@ def type_words(
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
         given = _typed(question, opening(ask, opens), lacks=asked.paper and not own, piped=piped)
         if given == WITHOUT.split():
+            say(f"On record: {HOW[NO_PAPER]}.")
             return {"how": NO_PAPER}
         if all(
             secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
