@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.addresses import http_address
 from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
+from airlock_online.secrets import keep_secret
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.safe import safe
-from airlock_shared.text.secrets import keep_secret
 
 if TYPE_CHECKING:
     from airlock_online.clients.http import Http
