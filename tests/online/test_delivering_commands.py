@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import stat
+import time
 from pathlib import Path
 
 import pytest
@@ -186,6 +187,20 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert machine.states() == {"sell": "FILLED", "buy": "FILLED", "allow": "CONFIRMED"}
     assert once(machine)
     assert "nothing to follow" in machine("follow").err
+
+
+def test_two_closes_of_a_position_that_are_followed_after_both_were_filled_are_not_called_broken(
+    machine: OnlineCommand,
+) -> None:
+    machine.services.faults = Faults.of("drop-after-accepted@batched")
+    (machine.home / "config.toml").write_text("")
+    machine("submit", machine.signatures(a=PART, b=PART), "--patience", 0)
+    machine.services.faults = Faults()
+    time.sleep(1)
+    with machine.journal() as journal:
+        digests = [known.record.digest for known in journal.submissions()]
+    assert [machine("follow", digest).code for digest in digests] == [0, 0]
+    assert machine.states() == {"a": "FILLED", "b": "FILLED"}
 
 
 def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(

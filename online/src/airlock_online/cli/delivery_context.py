@@ -32,7 +32,7 @@ from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
-from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
+from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
@@ -309,10 +309,12 @@ class Desk:
         )
 
     def _of_others(self, record: Record) -> Iterator[OrderEvent]:
-        """Yield the events of the trader's other orders."""
+        """Yield the events of the trader's other orders; of an open one also that it may change its position at any time."""
         for other in self.journal.submissions():
             if other.record.trader == record.trader and other.record.digest != record.digest:
                 yield from self.journal.events(other.record.digest)
+                if other.state in OPEN:
+                    yield OrderEvent(None, other.state, {"t": json.loads(other.record.signed)})
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""
