@@ -26,6 +26,7 @@ KEEPER, STORAGE = "0x" + "07" * 20, "0x" + "08" * 20
 ORDER_ID = f"0x{7:064x}"
 REGISTERED = "0x" + keccak256(b"MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)").hex()
 WAYS = ("relayer", "twap", "core-api-post")
+TRADER, STRANGER = order("batched-market", "https://venue.example").trader.lower(), "0x" + "99" * 20
 
 
 def nested(delivery: Delivery) -> str:
@@ -183,8 +184,9 @@ def test_a_search_begins_at_the_sending_and_what_it_misses_proves_nothing(
 # ---- a market order: transaction, order, end -------------------------------------------------------------------------
 
 
-def log(kind: str, address: str = STORAGE, order_id: str = ORDER_ID) -> dict[str, Any]:
-    return {"address": address, "topics": [kind, order_id], "data": "0x", "transactionHash": OTHER}
+def log(kind: str, address: str = STORAGE, order_id: str = ORDER_ID, trader: str = TRADER) -> dict[str, Any]:
+    topics = [kind, order_id, f"0x{trader[2:]:0>64}"]
+    return {"address": address, "topics": topics, "data": "0x", "transactionHash": OTHER}
 
 
 def topic(state: OrderState) -> str:
@@ -222,6 +224,34 @@ def test_without_its_own_orders_end_a_registered_order_is_not_filled(
     with chain.node() as node:
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, TX in outcome.reason) == (OrderState.ACCEPTED, True)
+
+
+@pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.MARKET_DECLINED])
+@pytest.mark.parametrize("first", [True, False])
+def test_a_strangers_order_in_the_same_transaction_is_not_ours(
+    desk: DeliveringMachine, state: OrderState, first: bool
+) -> None:
+    delivery, theirs = lost(desk, "batched-market"), f"0x{8:064x}"
+    logs = [log(REGISTERED), log(REGISTERED, order_id=theirs, trader=STRANGER)]
+    chain = chain_with(delivery, carrier(delivery, logs=tuple(logs[:: -1 if first else 1])))
+    chain.mine(7, Mined(OTHER, KEEPER, 2, logs=(log(topic(state), order_id=theirs),)))
+    with chain.node() as node:
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
+        assert (outcome.state, "order 7" in outcome.reason) == (OrderState.ACCEPTED, True)
+        chain.mine(8, Mined(OTHER, KEEPER, 3, logs=(log(topic(state)),)))
+        assert follow_submission(delivery.digest, world(desk, delivery, node.url)).state is state
+
+
+@pytest.mark.parametrize("second", [{"order_id": f"0x{8:064x}"}, {"order_id": f"0x{8:064x}", "trader": STRANGER}])
+def test_of_two_orders_of_one_trader_in_one_transaction_neither_is_known_to_be_ours(
+    desk: DeliveringMachine, second: dict[str, str]
+) -> None:
+    delivery, ours = lost(desk, "batched-market"), "trader" in second
+    chain = chain_with(delivery, carrier(delivery, logs=(log(REGISTERED), log(REGISTERED, **second))))
+    chain.mine(7, Mined(OTHER, KEEPER, 2, logs=(log(topic(OrderState.FILLED)),)))
+    with chain.node() as node:
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
+    assert outcome.state is (OrderState.FILLED if ours else OrderState.ACCEPTED)
 
 
 # ---- a tracking id ---------------------------------------------------------------------------------------------------

@@ -184,10 +184,10 @@ def _settle_order(
 ) -> str:
     """Find how an order ended that a transaction registered, by the contracts' own events."""
     ours = context.contracts_of(record)
-    own = [_topics(log) for log in execution.receipt.logs if str(log.get("address")).lower() in ours]
-    order_id = next((topics[1] for topics in own if _is(topics, REGISTERED)), "")
-    if not order_id or context.node is None:
+    order_ids = {_topics(log)[1] for log in execution.receipt.logs if _registers(log, record.trader, ours)}
+    if len(order_ids) != 1 or context.node is None:
         return f"{found}, which registered it; how it ended is not found: give the venue's `--tracking-id`"
+    (order_id,) = order_ids
     number = int(order_id, 16)
     try:
         logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ORDER_ENDS)], order_id)
@@ -212,5 +212,9 @@ def _topic(signature: str) -> str:
     return "0x" + keccak256(signature.encode()).hex()
 
 
-def _is(topics: list[str], signatures: set[str]) -> bool:
-    return len(topics) > 1 and topics[0] in map(_topic, signatures)
+def _registers(log: dict[str, Any], trader: str, ours: frozenset[str]) -> bool:
+    """Tell whether a log is one of ours that registers an order of this trader: somebody else's may stand beside it."""
+    topics = _topics(log)
+    known = len(topics) > 1 and topics[0] in map(_topic, REGISTERED) and str(log.get("address")).lower() in ours
+    words = "".join(word[2:] for word in (*topics[2:], str(log.get("data")).lower()))
+    return known and words[24:64] == trader[2:].lower()
