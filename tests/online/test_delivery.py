@@ -202,7 +202,7 @@ def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
 # ---- 4xx: the only replies after which it may be sent again --------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [400, 409, 429])
+@pytest.mark.parametrize("status", [400, 422, 429])
 def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, status: int) -> None:
     script = {SUBMIT: [reply(status, {"message": "HighSlippage"}), stream(ACCEPTED, EXECUTED)]}
     with Wire(script) as wire:
@@ -219,19 +219,19 @@ def test_what_is_sent_again_is_kept_with_the_deployment_of_its_new_requests(desk
     assert desk.world.journal.get(unsent().digest).record.deployment == "b" * 64
 
 
-@pytest.mark.parametrize("status", [400, 404, 408, 425, 429, 499])
-@pytest.mark.parametrize(("used", "state"), [(True, OrderState.UNKNOWN), (False, OrderState.REJECTED), (None, None)])
-def test_a_4xx_of_the_market_is_a_rejection_once_the_nonce_was_read(
-    desk: DeliveringMachine, status: int, used: bool | None, state: OrderState | None
+@pytest.mark.parametrize("status", [400, 404, 408, 409, 425, 429, 499])
+@pytest.mark.parametrize("used", [True, False, None])
+def test_a_4xx_of_the_market_is_a_rejection_unless_its_nonce_is_used_or_it_may_be_a_proxys_or_a_conflict(
+    desk: DeliveringMachine, status: int, used: bool | None
 ) -> None:
     told = iter([False])  # before the sending
     desk.world = desk.reading(lambda *_: next(told, used))
     outcome, seen = deliver(desk, {SUBMIT: [reply(status, {"message": "nonce consumed"})]})
-    by_proxies = OrderState.UNKNOWN if status in (408, 425, 499) else OrderState.REJECTED
-    assert (outcome.state, len(seen)) == (state or by_proxies, 1)
+    unknown = used or status in (408, 409, 425, 499)
+    assert (outcome.state, len(seen)) == (OrderState.UNKNOWN if unknown else OrderState.REJECTED, 1)
     assert f"HTTP {status}" in outcome.reason
     with Wire({}) as wire:
-        if outcome.state is OrderState.UNKNOWN:
+        if unknown:
             assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.UNKNOWN
         assert wire.seen == []
 

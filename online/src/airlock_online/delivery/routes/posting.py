@@ -125,42 +125,33 @@ def settle_post(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | N
     return None
 
 
-OF_PROXIES = frozenset({408, 425, 499})
-"""Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx)."""
-
-_MAY_BE_TAKEN = OF_PROXIES | {409}
-
-
-def _may_be_taken(status: int) -> str:
-    return "that does not say that it was not taken" if status in _MAY_BE_TAKEN else ""
+_MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
+"""Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx); and a conflict,
+perhaps with what was taken before. An unused nonce proves nothing beside them: what is taken is not on the chain at once."""
 
 
-def refused(
-    opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str] = _may_be_taken, *, busy: str = ""
-) -> bool:
+def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[], str] = str, *, busy: str = "") -> bool:
     """Tell whether a reply is a 4xx, and write down why: a refusal before anything was taken, unless it is undecided.
 
-    ``undecided`` gets the status, and returns the reason for which it leaves the outcome open, empty for none. So does a 503
-    of a service whose word for it, ``busy``, the services file has, and that is undecided without that word.
+    ``undecided`` returns another reason for which the outcome is left open, empty for none. A 503 is a refusal too of a
+    service whose word for it, ``busy``, the services file has, and is undecided without that word.
     """
     if not 400 <= opened.status < 500 and not (busy and opened.status == 503):
         return False
     reason = read_reason(opened)
     if opened.status == 503 and not _says(reason, busy):
-        undecided = _by_another
+        why = "it is not in the service's own words, so a proxy may have sent it"
+    else:
+        why = "that does not say that it was not taken" if opened.status in _MAY_BE_TAKEN else undecided()
     code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)
     shown = f" (decodedError: {decoded})" if decoded else ""
     wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""
     told = f"HTTP {opened.status}: {reason}{shown}{wait}"
-    if why := undecided(opened.status):
+    if why:
         tracker.settle(OrderState.UNKNOWN, f"{told}; {why}")
     else:
         tracker.reject(opened.status, told, code)
     return True
-
-
-def _by_another(_: int) -> str:
-    return "it is not in the service's own words, so a proxy may have sent it"
 
 
 def _says(reason: str, word: str) -> bool:
