@@ -105,6 +105,7 @@ _FOUND = (
 )
 _HISTORY = "in the persisted history that names the order; where that cannot be asked, in the stream with an id"
 _RECEIPT = "The receipt of the hash that was computed here, in a confirmed block of the row's chain"
+_UNDENIED = "without a sign of failure, and never against the operator's node"
 
 FINAL_EVIDENCE = (
     FinalEvidence(OrderState.FILLED, (BATCHED_MARKET,), f"`MarketOrderExecuted` or `PositionSizeIncreased` {_HISTORY}.",
@@ -126,9 +127,11 @@ FINAL_EVIDENCE = (
              "The account's count shows whether its nonce was taken: ask a node of your own."),
     FinalEvidence(OrderState.FAILED, (RELAY, RPC), f"{_RECEIPT}, says that it reverted.", _NODE, _ANOTHER_NODE),
     FinalEvidence(OrderState.CONFIRMED, (RELAYER,), "The relayer's `confirmed` for the id asked, with a transaction; "
-             "by a word of the services file, with its block as well, and never against the operator's node.",
+             "by a word of the services file, with its block as well; "
+             f"{_UNDENIED}.",
              "the relayer", _READ_BACK),
-    FinalEvidence(OrderState.CONFIRMED, (TWAP,), "The service's answer: the signed `twapId`, a transaction and a block.",
+    FinalEvidence(OrderState.CONFIRMED, (TWAP,),
+             f"The service's answer: the signed `twapId`, a transaction and a block, {_UNDENIED}.",
              "the TWAP service", "The TWAP goes on: look its transaction up before the refund is counted on."),
     FinalEvidence(OrderState.CONFIRMED, (TWAP,),
              "Of a cancellation that was only taken: the service's read of the signed `twapId` names a transaction and a "
@@ -136,11 +139,12 @@ FINAL_EVIDENCE = (
              "against that node's receipt.",
              "the TWAP service and the builder together",
              "The TWAP goes on: look its transaction up before the refund is counted on."),
-    FinalEvidence(OrderState.CONFIRMED, (CORE_API,), "The answer: the stored trigger's id; of a replacement, both ids.",
+    FinalEvidence(OrderState.CONFIRMED, (CORE_API,),
+             "The answer: the stored trigger's id; of a replacement, both ids; without a sign of failure.",
              "the core API", "Nothing closes the position: look for the trigger at the venue. No read of it is documented."),
     FinalEvidence(OrderState.CONFIRMED, (RELAYER, TWAP, CORE_API), f"{_FOUND}.", _NODE, f"{_READ_BACK} {_ANOTHER_NODE}"),
     FinalEvidence(OrderState.CONFIRMED, (RELAY,), "The relay's `confirmed`, or the services file's word "
-             "for it, for the hash computed here, with a block.",
+             f"for it, for the hash computed here, with a block, {_UNDENIED}.",
              "the builder", f"{_READ_BACK} A node of your own shows the receipt."),
     FinalEvidence(OrderState.CONFIRMED, (RELAY, RPC), f"{_RECEIPT}, says that it succeeded.", _NODE, _ANOTHER_NODE),
     FinalEvidence(OrderState.EXPIRED_UNUSED, _INTENTS,

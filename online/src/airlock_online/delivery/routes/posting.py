@@ -278,9 +278,9 @@ class Posted(NamedTuple):
 # ---- said -----------------------------------------------------------------------------------------------------------
 # What a status does whose word a services file explains: less than one that Airlock knows by itself.
 # The file says what the venue means; it proves nothing. ``confirmed`` counts with a transaction and a block in the
-# same reply, without a sign of failure beside it, and never against the operator's own node. ``reverted`` and
-# ``failed`` end nothing: only the chain shows that the signature cannot be executed any more, and until
-# then nobody is told to sign another.
+# same reply; and, of a word that Airlock knows as well, without a sign of failure beside it, and never against the
+# operator's own node. ``reverted`` and ``failed`` end nothing: only the chain shows that the signature cannot be executed
+# any more, and until then nobody is told to sign another.
 
 
 _SAY_WHY = ("error", "errors", "errorMessage", "decodedError", "revertReason", "revertData", "failureReason")
@@ -315,13 +315,13 @@ def by_node_alone(status: StatusWord, tx_hash: str) -> PollAnswer:
 def unproven(
     status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext, place: str
 ) -> str:
-    """Return why an explained word for ``confirmed`` does not count; empty when it does, or is no explained word.
+    """Return why a service's ``confirmed`` does not count; empty when it does. An explained word needs its block beside it.
 
     ``place`` is where the reply has the transaction: the table in which it stands may be its receipt.
     """
-    if not status.word or status.meaning != CONFIRMED:
+    if status.meaning != CONFIRMED:
         return ""
-    if block is None:
+    if status.word and block is None:
         return f"{status.text}; without a block beside it, that is no proof"
     against = signs_of_failure(data, place)
     if against:
@@ -335,7 +335,7 @@ def signs_of_failure(data: Mapping[str, Any], place: str) -> list[str]:
     tables = [data, receipt] if type(receipt) is dict else [data]
     against = [name for table in tables for name in _SAY_WHY if value_at(table, name)]
     against += [name for table in tables for name, no in _SAY_NO if table.get(name) is no]
-    if type(receipt) is dict and _is_no(receipt.get("status")):
+    if data.get("status") in (REVERTED, FAILED) or (type(receipt) is dict and _is_no(receipt.get("status"))):
         against.append("status")
     return against
 
