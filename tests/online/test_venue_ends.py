@@ -124,7 +124,7 @@ CONFIRMING: dict[str, tuple[str, dict[str, object]]] = {
 }
 
 
-def confirming(desk: DeliveringMachine, way: str, *, node: Node | None = None, **said: object) -> OrderOutcome:
+def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node: Node | None = None) -> OrderOutcome:
     """Send by a way whose service says that it is confirmed, and more."""
     endpoint, told = CONFIRMING[way]
     script = {RELAY: [taken()], "POST /intents": [reply(200, {"id": "r-1"})], endpoint: [reply(200, told | said)]}
@@ -139,13 +139,13 @@ def confirming(desk: DeliveringMachine, way: str, *, node: Node | None = None, *
 def test_a_service_that_says_confirmed_beside_a_failure_is_not_believed(
     desk: DeliveringMachine, way: str, sign: dict[str, object]
 ) -> None:
-    outcome = confirming(desk, way, **sign)
+    outcome = confirming(desk, way, sign)
     assert outcome.state is (OrderState.ACCEPTED if way.startswith("relay") else OrderState.UNKNOWN)
     assert f"member {next(iter(sign))} speaks of a failure" in outcome.reason
 
 
 def test_a_twap_s_cancellation_that_failed_is_not_done(desk: DeliveringMachine) -> None:
-    assert confirming(desk, "twap", status="failed").state is OrderState.UNKNOWN
+    assert confirming(desk, "twap", {"status": "failed"}).state is OrderState.UNKNOWN
 
 
 @pytest.mark.parametrize("way", ["relay", "relayer", "twap"])
@@ -156,11 +156,11 @@ def test_no_service_confirms_against_the_operator_s_node(
     desk: DeliveringMachine, way: str, status: str | None, why: str
 ) -> None:
     tx_hash = APPROVAL if way == "relay" else TX
-    receipt = {"transactionHash": tx_hash, "blockNumber": "0x8", "status": status, "logs": []}
+    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": "0x8", "status": status, "logs": []}
     old = {"number": "0x7", "timestamp": "0x1", "transactions": []}  # none of it is confirmed by the node itself
     with Node({"eth_getTransactionReceipt": receipt if status else None, "eth_getBlockByNumber": old,
                "eth_getTransactionCount": "0x0", "eth_call": "0x" + "00" * 32}) as node:  # fmt: skip
-        outcome = confirming(desk, way, node=node)
+        outcome = confirming(desk, way, {}, node)
     assert (outcome.state is OrderState.CONFIRMED, why in outcome.reason) == (status == "0x1", True), outcome.reason
 
 
