@@ -134,6 +134,18 @@ def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node:
         return submit_delivery(order(way, wire.url), desk.world)
 
 
+def node_that_tells(tx_hash: str, status: str | None) -> Node:
+    """Return a node with this receipt, in a block that it does not call confirmed."""
+    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": "0x8", "status": status, "logs": []}
+    answers: dict[str, object] = {
+        "eth_getTransactionReceipt": receipt if status else None,
+        "eth_getBlockByNumber": {"number": "0x7", "timestamp": "0x1", "transactions": []},
+        "eth_getTransactionCount": "0x0",
+        "eth_call": "0x" + "00" * 32,
+    }
+    return Node(answers)
+
+
 @pytest.mark.parametrize("way", CONFIRMING)
 @pytest.mark.parametrize("sign", [{"success": False}, {"reverted": True}, {"decodedError": "WrongSl"}])
 def test_a_service_that_says_confirmed_beside_a_failure_is_not_believed(
@@ -155,13 +167,22 @@ def test_a_twap_s_cancellation_that_failed_is_not_done(desk: DeliveringMachine) 
 def test_no_service_confirms_against_the_operator_s_node(
     desk: DeliveringMachine, way: str, status: str | None, why: str
 ) -> None:
-    tx_hash = APPROVAL if way == "relay" else TX
-    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": "0x8", "status": status, "logs": []}
-    old = {"number": "0x7", "timestamp": "0x1", "transactions": []}  # none of it is confirmed by the node itself
-    with Node({"eth_getTransactionReceipt": receipt if status else None, "eth_getBlockByNumber": old,
-               "eth_getTransactionCount": "0x0", "eth_call": "0x" + "00" * 32}) as node:  # fmt: skip
+    with node_that_tells(APPROVAL if way == "relay" else TX, status) as node:
         outcome = confirming(desk, way, {}, node)
     assert (outcome.state is OrderState.CONFIRMED, why in outcome.reason) == (status == "0x1", True), outcome.reason
+
+
+@pytest.mark.parametrize("way", ["relay", "relayer"])
+@pytest.mark.parametrize(
+    ("status", "why"), [("0x0", ""), ("0x1", "succeeded"), (None, "in no block"), ("odd", "cannot be asked")]
+)
+def test_no_service_calls_reverted_what_the_operator_s_node_does_not(
+    desk: DeliveringMachine, way: str, status: str | None, why: str
+) -> None:
+    with node_that_tells(APPROVAL if way == "relay" else TX, status) as node:
+        outcome = confirming(desk, way, {"status": "reverted"}, node)
+    state = OrderState.FAILED if status == "0x0" else OrderState.ACCEPTED
+    assert (outcome.state, why in outcome.reason) == (state, True), outcome.reason
 
 
 # ---- an endpoint that is not there -----------------------------------------------------------------------------------

@@ -315,15 +315,14 @@ def by_node_alone(status: StatusWord, tx_hash: str) -> PollAnswer:
 def unproven(
     status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext, place: str
 ) -> str:
-    """Return why a service's ``confirmed`` does not count; empty when it does. An explained word needs its block beside it.
+    """Return why an end that a service tells, confirmed or reverted, does not count; empty when it does.
 
-    ``place`` is where the reply has the transaction: the table in which it stands may be its receipt.
+    An explained word needs its block beside it. ``place`` is where the reply has the transaction: the table in which it
+    stands may be its receipt.
     """
-    if status.meaning != CONFIRMED:
-        return ""
     if status.word and block is None:
         return f"{status.text}; without a block beside it, that is no proof"
-    against = signs_of_failure(data, place)
+    against = signs_of_failure(data, place) if status.meaning == CONFIRMED else []
     if against:
         return f"{status.text}; but its member {against[0]} speaks of a failure"
     return _against_the_node(status, tx_hash, context)
@@ -356,7 +355,9 @@ def _against_the_node(status: StatusWord, tx_hash: str, context: DeliveryContext
         return f"{status.text}; the operator's node cannot be asked: {error.what}"
     if receipt is None:
         return f"{status.text}; the operator's node has its transaction in no block"
-    return "" if receipt.ok else f"{status.text}; at the operator's node its transaction was reverted"
+    if receipt.ok is (status.meaning == CONFIRMED):
+        return ""
+    return f"{status.text}; at the operator's node its transaction {'succeeded' if receipt.ok else 'was reverted'}"
 
 
 def as_said(status: StatusWord) -> dict[str, str]:
