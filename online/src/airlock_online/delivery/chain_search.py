@@ -1,8 +1,8 @@
 """Finding the transaction that executed a signed intent, by the operator's own node, in full blocks.
 
 A transaction executed an intent when it carries the intent's encoding anywhere in its input (calls may be nested),
-succeeded, and stands in the block in which the contract marked the nonce. What is not found proves nothing: a sender may
-pack its input.
+succeeded, has a log of the venue's contracts, and stands in the block in which the contract marked the nonce, where no
+other signature with this nonce stands. What is not found proves nothing: a sender may pack its input.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
+from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import nonce_used_in
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
@@ -70,7 +71,7 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     if node is None or not encoded:
         lacking = "no node is configured" if node is None else "the intent's request is not on this machine"
         raise ServiceError(f"transaction {tx_hash} cannot be verified: {lacking}", do="verify it where both are there")
-    execution = _verified(node, record, tx_hash, encoded, confirmed)
+    execution = _verified(node, record, tx_hash, encoded, confirmed, context)
     number = execution.receipt.block_number
     found = f"transaction {tx_hash} in block {number} executed it; block {confirmed.number} is confirmed"
     event = OrderEvent(
@@ -84,7 +85,9 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     return _settle_order(record, execution, confirmed, found, context)
 
 
-def _verified(node: RpcClient, record: Record, tx_hash: str, encoded: str, confirmed: ChainBlock) -> Execution:
+def _verified(
+    node: RpcClient, record: Record, tx_hash: str, encoded: str, confirmed: ChainBlock, context: DeliveryContext
+) -> Execution:
     """Return a transaction's execution of the intent. Raises ``ServiceError`` with what is missing."""
 
     def refuse(why: str) -> ServiceError:
@@ -95,8 +98,14 @@ def _verified(node: RpcClient, record: Record, tx_hash: str, encoded: str, confi
         raise refuse(f"no block up to {confirmed.number}, which is confirmed, is told to have it")
     if not receipt.ok:
         raise refuse("it was reverted")
-    if tx_hash not in _carriers(node.block(receipt.block_number, whole=True), encoded):
+    block = node.block(receipt.block_number, whole=True)
+    if tx_hash not in _carriers(block, encoded):
         raise refuse("its input does not carry this intent")
+    if not any(_is_of(log, context.contracts_of(record)) for log in receipt.logs):
+        raise refuse("no contract of the venue has a log in it")
+    for rival in (known.record for known in context.journal.rivals(record) if shares_nonce(record, known.record)):
+        if (other := context.encoded(rival)) and _carriers(block, other):
+            raise refuse(f"its block carries {rival.digest} too, which has the same nonce: one of the two was executed")
     if nonce_used_in(node, record, confirmed.number) is not True:
         raise refuse(f"the contract does not have the nonce as used in block {confirmed.number}")
     before, after = (nonce_used_in(node, record, receipt.block_number - back) for back in (1, 0))
@@ -196,11 +205,15 @@ def _settle_order(
     for log in logs:
         topics = _topics(log)
         state = next((state for name, state in ORDER_ENDS.items() if topics[:1] == [_topic(name)]), None)
-        if state is not None and topics[1:2] == [order_id] and str(log.get("address")).lower() in ours:
+        if state is not None and topics[1:2] == [order_id] and _is_of(log, ours):
             told = f"{found}, as order {number}, which ended in transaction {log.get('transactionHash')}: {state.value}"
             context.journal.move(record.digest, state, note=told)
             return told
     return f"{found}, which registered order {number}; it has not ended by block {confirmed.number}"
+
+
+def _is_of(log: dict[str, Any], contracts: frozenset[str]) -> bool:
+    return str(log.get("address")).lower() in contracts
 
 
 def _topics(log: dict[str, Any]) -> list[str]:
@@ -215,6 +228,6 @@ def _topic(signature: str) -> str:
 def _registers(log: dict[str, Any], trader: str, ours: frozenset[str]) -> bool:
     """Tell whether a log is one of ours that registers an order of this trader: somebody else's may stand beside it."""
     topics = _topics(log)
-    known = len(topics) > 1 and topics[0] in map(_topic, REGISTERED) and str(log.get("address")).lower() in ours
+    known = len(topics) > 1 and topics[0] in map(_topic, REGISTERED) and _is_of(log, ours)
     words = "".join(word[2:] for word in (*topics[2:], str(log.get("data")).lower()))
     return known and words[24:64] == trader[2:].lower()
