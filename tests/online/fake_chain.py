@@ -8,6 +8,7 @@ from online.node import CHAIN_ID, Failure, Node
 
 GENESIS_S = 1_780_000_000
 UNKNOWN_BLOCK = Failure(-32000, "header not found")
+UNKNOWN_WORD = Failure(-32602, "invalid block number")
 
 
 class Mined(NamedTuple):
@@ -22,15 +23,17 @@ class Mined(NamedTuple):
 
 
 class FakeChain:
-    """Blocks at the times given (unix s), number 0 first. ``finalized`` None: the node does not know the word.
+    """Blocks at the times given (unix s), number 0 first. ``finalized`` None: the node answers ``unfinal``.
 
     ``spent`` gives the block in which an (account, nonce) of a contract was marked. ``hidden`` are receipts that the node
     does not tell of, ``lags`` the newest block of the node that answers for receipts.
     """
 
-    def __init__(self, *times: int, finalized: int | None = None, chain_id: int = CHAIN_ID) -> None:
+    def __init__(
+        self, *times: int, finalized: int | None = None, chain_id: int = CHAIN_ID, unfinal: Failure = UNKNOWN_WORD
+    ) -> None:
         self.times = list(times)
-        self.finalized = finalized
+        self.finalized, self.unfinal = finalized, unfinal
         self.chain_id = chain_id
         self.mined: dict[int, list[Mined]] = {}
         self.spent: dict[tuple[str, int], int] = {}
@@ -66,7 +69,7 @@ class FakeChain:
 
     def _block(self, which: str, whole: bool) -> object:
         if which == "finalized" and self.finalized is None:
-            return Failure(-32602, "invalid block number")
+            return self.unfinal
         number = self._number(which)
         if number is None:
             return None

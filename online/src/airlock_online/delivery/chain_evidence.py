@@ -30,6 +30,9 @@ NONCE_BITMAP = "4fe02b44"  # nonceBitmap(address,uint256)
 USED = "used"
 """The answer of the chain that an intent's nonce is used."""
 
+_UNKNOWN_WORD = (-32601, -32602)
+"""The codes of a node that does not know the word ``finalized``: no such method, wrong parameters (JSON-RPC 2.0)."""
+
 _NOBODY = "0x" + "00" * 20
 _WORD_BYTES = 32
 
@@ -60,8 +63,9 @@ def confirmed_block(node: RpcClient, context: DeliveryContext) -> ChainBlock:
         try:
             if block := node.block(FINALIZED):
                 return block
-        except RpcError:
-            pass  # a node that does not know the word
+        except RpcError as error:
+            if error.number not in _UNKNOWN_WORD:
+                raise
     number = node.block_number() - context.confirmations + 1
     confirmed = node.block(number) if number >= 0 else None
     if confirmed is None:
