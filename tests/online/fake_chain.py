@@ -26,7 +26,8 @@ class FakeChain:
     """Blocks at the times given (unix s), number 0 first. ``finalized`` None: the node answers ``unfinal``.
 
     ``spent`` gives the block in which an (account, nonce) of a contract was marked. ``hidden`` are receipts that the node
-    does not tell of, ``lags`` the newest block of the node that answers for receipts.
+    does not tell of, ``lags`` the newest block of the node that answers for receipts, ``logs_of`` the most blocks whose logs
+    are told at once.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class FakeChain:
         self.views = True
         self.pruned_before = 0
         self.lags: int | None = None
+        self.logs_of = 1000
 
     @property
     def newest(self) -> int:
@@ -95,6 +97,8 @@ class FakeChain:
 
     def _logs(self, asked: dict[str, Any]) -> object:
         first, last = (int(asked[name], 16) for name in ("fromBlock", "toBlock"))
+        if last - first >= self.logs_of:
+            return Failure(-32005, f"more than {self.logs_of} blocks")
         kinds, topic = asked["topics"]
         logs = [log for n in range(first, last + 1) for m in self.mined.get(n, []) for log in m.logs]
         return [log for log in logs if log["topics"][0] in kinds and log["topics"][1] == topic]

@@ -296,6 +296,19 @@ def test_of_two_orders_of_one_trader_in_one_transaction_neither_is_known_to_be_o
     assert outcome.state is (OrderState.FILLED if ours else OrderState.ACCEPTED)
 
 
+@pytest.mark.parametrize("block", [504, 505, 1200])
+def test_an_end_is_found_at_a_node_that_limits_the_blocks_of_one_question(desk: DeliveringMachine, block: int) -> None:
+    delivery = lost(desk, "batched-market")
+    chain = FakeChain(*range(1_780_000_000, 1_780_001_300), finalized=1250)
+    chain.logs_of = 500
+    chain.spent[(TRADER, int(delivery.nonce))] = 5
+    chain.mine(5, carrier(delivery, logs=(log(REGISTERED),)))
+    chain.mine(block, Mined(OTHER, KEEPER, 2, logs=(log(topic(OrderState.FILLED)),)))
+    with chain.node() as node:
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
+    assert (outcome.state, "as order 7" in outcome.reason) == (OrderState.FILLED, True)
+
+
 # ---- a tracking id ---------------------------------------------------------------------------------------------------
 
 

@@ -22,6 +22,7 @@ from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.venue.services import BATCHED_MARKET
 
 _TOLD_EVERY = 100  # blocks
+_LOGS_OF = 500  # blocks, of which a node that limits one question tells the logs
 _TRADE = "(address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256)"
 REGISTERED = {
     "MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)",
@@ -199,17 +200,27 @@ def _settle_order(
     (order_id,) = order_ids
     number = int(order_id, 16)
     try:
-        logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ORDER_ENDS)], order_id)
+        ended = next(_ends_of(order_id, execution.receipt.block_number, confirmed.number, ours, context.node), None)
     except RpcError as error:
         return f"{found}, which registered order {number}; its end cannot be read: {error.what}"
-    for log in logs:
-        topics = _topics(log)
-        state = next((state for name, state in ORDER_ENDS.items() if topics[:1] == [_topic(name)]), None)
-        if state is not None and topics[1:2] == [order_id] and _is_of(log, ours):
-            told = f"{found}, as order {number}, which ended in transaction {log.get('transactionHash')}: {state.value}"
-            context.journal.move(record.digest, state, note=told)
-            return told
-    return f"{found}, which registered order {number}; it has not ended by block {confirmed.number}"
+    if ended is None:
+        return f"{found}, which registered order {number}; it has not ended by block {confirmed.number}"
+    state, tx_hash = ended
+    told = f"{found}, as order {number}, which ended in transaction {tx_hash}: {state.value}"
+    context.journal.move(record.digest, state, note=told)
+    return told
+
+
+def _ends_of(
+    order_id: str, first: int, last: int, ours: frozenset[str], node: RpcClient
+) -> Iterator[tuple[OrderState, object]]:
+    """Yield each end of an order in these blocks, and its transaction. Raises ``ServiceError``."""
+    ends = {_topic(name): state for name, state in ORDER_ENDS.items()}
+    for at in range(first, last + 1, _LOGS_OF):
+        for log in node.logs(at, min(at + _LOGS_OF - 1, last), [*ends], order_id):
+            topics = _topics(log)
+            if len(topics) > 1 and topics[0] in ends and topics[1] == order_id and _is_of(log, ours):
+                yield ends[topics[0]], log.get("transactionHash")
 
 
 def _is_of(log: dict[str, Any], contracts: frozenset[str]) -> bool:
