@@ -38,6 +38,7 @@ from airlock_online.readback.delegates import allowance_on_chain, delegation_on_
 from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
+from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show
@@ -47,7 +48,6 @@ from airlock_shared.documents.signatures import Answer, parse_signatures
 from airlock_shared.errors import AirlockError, Declined, ExecutionFailed, ExitCode, UsageError
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import safe
-from airlock_shared.text.secrets import keep_secret
 from airlock_shared.venue.services import TWAP
 
 # ---- tally ----------------------------------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
 from airlock_shared.host.print_pdf import print_page
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.evidence.artefacts import (
     PLAN_FILE,
     REQUESTS_FILE,
@@ -95,14 +95,14 @@ def make_command(
         )
     add_deployment(files, home.folder / "deployments")
     _add_outcome(home, files, digests)
-    for line in () if as_json else head_lines(home.transcript.head()):
-        show(line)
     make_report(folder, files, judge, print_page, as_json=as_json)
+    for line in () if as_json else head_lines(home.transcript.head()):  # last: it is written down by hand
+        show(line)
 
 
 def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -> None:
     """Add the timeline, whose SHA-256 goes into this machine's transcript, that transcript, and what may be shown."""
-    ceremony = parse_plan(files[PLAN_FILE]).id
+    ceremony = parse_written_plan(files[PLAN_FILE]).id
     requests = parse_requests(files[REQUESTS_FILE])[2] if REQUESTS_FILE in files else ""
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms())
