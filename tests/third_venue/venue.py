@@ -348,6 +348,7 @@ class ThirdVenue:
         if asked.path == "/v2/relay":
             told = "0x" + keccak(hexstr=fields["rawTransaction"]).hex()
             self.sent[told] = fields["rawTransaction"]
+            self.blocks.append([Mined(told, len(self.blocks), ROUTER, fields["rawTransaction"])])
             return {"hash": told}
         if asked.path.startswith("/v2/relay/"):
             told = asked.path.rpartition("/")[2]
