@@ -8,11 +8,12 @@ other signature with this nonce stands. What is not found proves nothing: a send
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.admission import shares_nonce
-from airlock_online.delivery.chain_evidence import nonce_used_in
+from airlock_online.delivery.chain_evidence import first_block, nonce_used_in
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -51,8 +52,10 @@ def settle_spent(record: Record, confirmed: ChainBlock, context: DeliveryContext
     """
     node = context.node
     encoded = context.encoded(record)
-    block = _spent_in(node, record, confirmed.number) if node and encoded else None
-    if node is None or block is None or not encoded:
+    if node is None or not encoded:
+        return ""
+    block = first_block(confirmed.number, partial(nonce_used_in, node, record))
+    if block is None:
         return ""
     context.on_asked(f"{node.name}: the block that marked nonce {record.nonce}", str(block))
     for found in _carriers(node.block(block, whole=True), encoded):
@@ -118,23 +121,6 @@ def _verified(
 def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
     """Return the hashes of a block's transactions that carry an encoding (hex without 0x) in their input."""
     return [found.transaction_hash for found in block.transactions if encoded in found.data] if block else []
-
-
-def _spent_in(node: RpcClient, record: Record, high: int) -> int | None:
-    """Return the block that marked a nonce that is used at ``high``, None when the node does not have the past."""
-    step, low = 1, high - 1
-    while low >= 0 and (used := nonce_used_in(node, record, low)) is not False:
-        if used is None:
-            return None
-        high, low, step = low, low - step, 2 * step
-    low = max(low, -1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        used = nonce_used_in(node, record, middle)
-        if used is None:
-            return None
-        low, high = (low, middle) if used else (middle, high)
-    return high
 
 
 # ---- the search that an operator asks for -----------------------------------------------------------------------------
