@@ -247,15 +247,6 @@ def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open_whatever_the_s
     assert outcome.state is OrderState.UNKNOWN
 
 
-@pytest.mark.parametrize("status", [408, 409, 425, 499])
-def test_what_a_proxy_or_a_second_sender_is_told_is_unknown_on_other_routes(
-    desk: DeliveringMachine, status: int
-) -> None:
-    with Wire({RELAY: [reply(status, {"ok": False, "error": {"code": "X"}})]}) as wire:
-        states = {submit_delivery(referral(wire.url), desk.world).state for _ in range(2)}
-    assert (states, len(wire.seen)) == ({OrderState.UNKNOWN}, 1)
-
-
 @pytest.mark.parametrize(
     "answer",
     [

@@ -91,11 +91,11 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(
     assert desk.world.journal.events(delivery.digest) == []
 
 
-@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize("way", [*FIRST, "relayer"])
 @pytest.mark.parametrize("status", [408, 409, 425, 499])
 def test_a_4xx_that_may_come_from_elsewhere_is_unknown(desk: DeliveringMachine, way: str, status: int) -> None:
     desk.world = desk.world._replace(patience_s=0)
-    with Wire({FIRST[way]: [reply(status, {})]}) as wire:
+    with Wire({FIRST.get(way, "POST /intents"): [reply(status, {})]}) as wire:
         states = {submit_delivery(order(way, wire.url), desk.world).state for _ in range(2)}
         assert states == {OrderState.UNKNOWN}
         assert sum(seen.method in ("POST", "PUT") for seen in wire.seen) == 1
