@@ -8,6 +8,7 @@ from online.node import CHAIN_ID, Failure, Node
 
 GENESIS_S = 1_780_000_000
 UNKNOWN_BLOCK = Failure(-32000, "header not found")
+UNKNOWN_WORD = Failure(-32602, "invalid block number")
 
 
 class Mined(NamedTuple):
@@ -22,21 +23,25 @@ class Mined(NamedTuple):
 
 
 class FakeChain:
-    """Blocks at the times given (unix s), number 0 first. ``finalized`` None: the node does not know the word.
+    """Blocks at the times given (unix s), number 0 first. ``finalized`` None: the node answers ``unfinal``.
 
     ``spent`` gives the block in which an (account, nonce) of a contract was marked. ``hidden`` are receipts that the node
-    does not tell of, ``lags`` the newest block of the node that answers for receipts.
+    does not tell of, ``lags`` the newest block of the node that answers for receipts, ``logs_of`` the most blocks whose logs
+    are told at once.
     """
 
-    def __init__(self, *times: int, finalized: int | None = None, chain_id: int = CHAIN_ID) -> None:
+    def __init__(
+        self, *times: int, finalized: int | None = None, chain_id: int = CHAIN_ID, unfinal: Failure = UNKNOWN_WORD
+    ) -> None:
         self.times = list(times)
-        self.finalized = finalized
+        self.finalized, self.unfinal = finalized, unfinal
         self.chain_id = chain_id
         self.mined: dict[int, list[Mined]] = {}
         self.spent: dict[tuple[str, int], int] = {}
         self.views = True
         self.pruned_before = 0
         self.lags: int | None = None
+        self.logs_of = 1000
 
     @property
     def newest(self) -> int:
@@ -66,7 +71,7 @@ class FakeChain:
 
     def _block(self, which: str, whole: bool) -> object:
         if which == "finalized" and self.finalized is None:
-            return Failure(-32602, "invalid block number")
+            return self.unfinal
         number = self._number(which)
         if number is None:
             return None
@@ -92,6 +97,8 @@ class FakeChain:
 
     def _logs(self, asked: dict[str, Any]) -> object:
         first, last = (int(asked[name], 16) for name in ("fromBlock", "toBlock"))
+        if last - first >= self.logs_of:
+            return Failure(-32005, f"more than {self.logs_of} blocks")
         kinds, topic = asked["topics"]
         logs = [log for n in range(first, last + 1) for m in self.mined.get(n, []) for log in m.logs]
         return [log for log in logs if log["topics"][0] in kinds and log["topics"][1] == topic]

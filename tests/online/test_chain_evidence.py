@@ -16,6 +16,7 @@ from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
 from online.fake_chain import FakeChain, Mined
 from online.loopback import Wire, frame, reply, stream
+from online.node import Failure
 
 POSTS = (
     "POST /market/execute-batched",
@@ -96,6 +97,23 @@ def test_a_node_that_knows_no_final_block_is_asked_for_one_that_is_deep_enough(
     chain = FakeChain(late - 9, late, late + 9)  # the deadline is over from block 1 on
     state = followed(desk, delivery, chain, confirmations=depth).state
     assert state is (OrderState.UNKNOWN if depth == 3 else OrderState.EXPIRED_UNUSED)
+
+
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [
+        (-32601, OrderState.EXPIRED_UNUSED),
+        (-32602, OrderState.EXPIRED_UNUSED),
+        (-32005, OrderState.UNKNOWN),
+        (-32000, OrderState.UNKNOWN),
+    ],
+)
+def test_only_a_node_that_does_not_know_the_word_is_asked_for_a_deep_block(
+    desk: DeliveringMachine, code: int, state: OrderState
+) -> None:
+    delivery = lost(desk, "twap")
+    chain = FakeChain(deadline_s(delivery) + 1, unfinal=Failure(code, "limit exceeded"))
+    assert followed(desk, delivery, chain, confirmations=1).state is state
 
 
 def test_the_operator_may_choose_the_depth_over_the_nodes_word(desk: DeliveringMachine) -> None:

@@ -202,7 +202,7 @@ def test_a_digest_that_the_journal_knows_with_another_content_is_refused(
 # ---- 4xx: the only replies after which it may be sent again --------------------------------------------------------
 
 
-@pytest.mark.parametrize("status", [400, 409, 429])
+@pytest.mark.parametrize("status", [400, 422, 429])
 def test_a_4xx_is_a_rejection_and_may_be_sent_again(desk: DeliveringMachine, status: int) -> None:
     script = {SUBMIT: [reply(status, {"message": "HighSlippage"}), stream(ACCEPTED, EXECUTED)]}
     with Wire(script) as wire:
@@ -219,19 +219,19 @@ def test_what_is_sent_again_is_kept_with_the_deployment_of_its_new_requests(desk
     assert desk.world.journal.get(unsent().digest).record.deployment == "b" * 64
 
 
-@pytest.mark.parametrize("status", [400, 404, 408, 425, 429, 499])
-@pytest.mark.parametrize(("used", "state"), [(True, OrderState.UNKNOWN), (False, OrderState.REJECTED), (None, None)])
-def test_a_4xx_of_the_market_is_a_rejection_once_the_nonce_was_read(
-    desk: DeliveringMachine, status: int, used: bool | None, state: OrderState | None
+@pytest.mark.parametrize("status", [400, 404, 408, 409, 425, 429, 499])
+@pytest.mark.parametrize("used", [True, False, None])
+def test_a_4xx_of_the_market_is_a_rejection_unless_its_nonce_is_used_or_it_may_be_a_proxys_or_a_conflict(
+    desk: DeliveringMachine, status: int, used: bool | None
 ) -> None:
     told = iter([False])  # before the sending
     desk.world = desk.reading(lambda *_: next(told, used))
     outcome, seen = deliver(desk, {SUBMIT: [reply(status, {"message": "nonce consumed"})]})
-    by_proxies = OrderState.UNKNOWN if status in (408, 425, 499) else OrderState.REJECTED
-    assert (outcome.state, len(seen)) == (state or by_proxies, 1)
+    unknown = used or status in (408, 409, 425, 499)
+    assert (outcome.state, len(seen)) == (OrderState.UNKNOWN if unknown else OrderState.REJECTED, 1)
     assert f"HTTP {status}" in outcome.reason
     with Wire({}) as wire:
-        if outcome.state is OrderState.UNKNOWN:
+        if unknown:
             assert submit_delivery(unsent(wire.url), desk.world).state is OrderState.UNKNOWN
         assert wire.seen == []
 
@@ -245,15 +245,6 @@ def test_a_nonce_that_the_chain_has_as_used_leaves_a_refusal_open_whatever_the_s
         desk.world = desk.reading(lambda *_: False)._replace(node=RpcClient(node.url, desk.world.http))
         outcome, _ = deliver(desk, {SUBMIT: [reply(400, {})]}, chain_id=CHAIN_ID)
     assert outcome.state is OrderState.UNKNOWN
-
-
-@pytest.mark.parametrize("status", [408, 409, 425, 499])
-def test_what_a_proxy_or_a_second_sender_is_told_is_unknown_on_other_routes(
-    desk: DeliveringMachine, status: int
-) -> None:
-    with Wire({RELAY: [reply(status, {"ok": False, "error": {"code": "X"}})]}) as wire:
-        states = {submit_delivery(referral(wire.url), desk.world).state for _ in range(2)}
-    assert (states, len(wire.seen)) == ({OrderState.UNKNOWN}, 1)
 
 
 @pytest.mark.parametrize(

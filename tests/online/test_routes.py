@@ -91,11 +91,11 @@ def test_a_4xx_is_a_rejection_whose_reason_is_kept_when_it_is_sent_again(
     assert desk.world.journal.events(delivery.digest) == []
 
 
-@pytest.mark.parametrize("way", FIRST)
+@pytest.mark.parametrize("way", [*FIRST, "relayer"])
 @pytest.mark.parametrize("status", [408, 409, 425, 499])
 def test_a_4xx_that_may_come_from_elsewhere_is_unknown(desk: DeliveringMachine, way: str, status: int) -> None:
     desk.world = desk.world._replace(patience_s=0)
-    with Wire({FIRST[way]: [reply(status, {})]}) as wire:
+    with Wire({FIRST.get(way, "POST /intents"): [reply(status, {})]}) as wire:
         states = {submit_delivery(order(way, wire.url), desk.world).state for _ in range(2)}
         assert states == {OrderState.UNKNOWN}
         assert sum(seen.method in ("POST", "PUT") for seen in wire.seen) == 1
@@ -380,29 +380,61 @@ def test_a_reverted_receipt_is_a_failure(desk: DeliveringMachine) -> None:
         assert (by_node(desk, node).state, desk.types[1]) == (OrderState.FAILED, "TransactionReverted")
 
 
-REFUSAL = {"error": {"code": -32000, "message": "already known"}}
+REFUSAL = {"error": {"code": -32000, "message": "intrinsic gas too low"}}
 
 
 @pytest.mark.parametrize(
-    ("count", "state"),
+    ("count", "known", "state"),
     [
-        (hex(NONCE), OrderState.REJECTED),
-        (hex(NONCE + 1), OrderState.UNKNOWN),
-        ("nonsense", OrderState.UNKNOWN),
-        (REFUSAL, OrderState.UNKNOWN),
-        (Answer(b"", reset=True), OrderState.UNKNOWN),
+        (hex(NONCE), None, OrderState.REJECTED),
+        (hex(NONCE), {"hash": INCREASE}, OrderState.UNKNOWN),
+        (hex(NONCE), REFUSAL, OrderState.UNKNOWN),
+        (hex(NONCE + 1), None, OrderState.UNKNOWN),
+        ("nonsense", None, OrderState.UNKNOWN),
+        (REFUSAL, None, OrderState.UNKNOWN),
+        (Answer(b"", reset=True), None, OrderState.UNKNOWN),
     ],
 )
-def test_a_node_that_refuses_is_believed_only_while_the_nonce_is_free(
-    desk: DeliveringMachine, count: object, state: OrderState
+def test_a_node_that_refuses_is_believed_only_while_it_has_neither_the_transaction_nor_the_nonce(
+    desk: DeliveringMachine, count: object, known: object, state: OrderState
 ) -> None:
     answers: dict[str, Sequence[Any]] = {
         "eth_sendRawTransaction": [REFUSAL],
         "eth_getTransactionCount": [hex(NONCE), count, hex(NONCE)],  # the first is read before the sending
+        "eth_getTransactionByHash": [known],
         "eth_getTransactionReceipt": [None],
     }
     with Node(**answers) as node:
         assert by_node(desk, node).state is state
+
+
+@pytest.mark.parametrize(
+    ("message", "known"),
+    [
+        ("already known", True),
+        ("AlreadyKnown", True),
+        ("known transaction: 0xab", True),
+        ("Transaction with the same hash was already imported.", True),
+        ("nonce too low", True),
+        ("unknown transaction type", False),
+        ("insufficient funds for gas * price + value", False),
+    ],
+)
+def test_a_node_that_says_that_it_has_it_is_believed_whatever_another_of_its_pool_says(
+    desk: DeliveringMachine, message: str, known: bool
+) -> None:
+    answers: dict[str, Sequence[Any]] = {
+        "eth_sendRawTransaction": [{"error": {"code": -32000, "message": message}}],
+        "eth_getTransactionCount": [hex(NONCE)],
+        "eth_getTransactionByHash": [None],
+        "eth_getTransactionReceipt": [None, receipt()],
+        "eth_blockNumber": ["0x28"],
+    }
+    with Node(**answers) as node:
+        first, second = by_node(desk, node, patience_s=0), by_node(desk, node)
+        assert node.asked.count("eth_sendRawTransaction") == (1 if known else 2)
+    states = (OrderState.UNKNOWN, OrderState.CONFIRMED) if known else (OrderState.REJECTED, OrderState.REJECTED)
+    assert (first.state, second.state) == states
 
 
 @pytest.mark.parametrize("answer", [Answer(b"", reset=True), reply(502, {}), reply(200, {}), "0x1", None])

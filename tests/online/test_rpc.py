@@ -184,6 +184,13 @@ def test_a_receipt_is_there_once_a_block_has_it(client: Http, told: object, expe
         assert RpcClient(node.url, client).receipt(HASH) == expected
 
 
+@pytest.mark.parametrize(("told", "known"), [(None, False), ({"hash": HASH}, True), ({}, True)])
+def test_a_transaction_is_known_once_the_node_has_it(client: Http, told: object, known: bool) -> None:
+    with Node({"eth_getTransactionByHash": told}) as node:
+        assert RpcClient(node.url, client).knows(HASH) is known
+        assert node.asked == [("eth_getTransactionByHash", [HASH])]
+
+
 # ---- nonsense --------------------------------------------------------------------------------------------------------
 
 NONSENSE = {

@@ -13,6 +13,7 @@ from airlock_online.clients.builder_reads import question_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
+from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.posting import StatusRead
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -29,7 +30,7 @@ from online.delivering_machine import DeliveringMachine
 from online.loopback import Answer, Wire, reply
 from online.node import CHAIN_ID, Failure, Node
 from online.test_readback import KEY, NOW, TRADER, judged, request
-from online.test_routes import APPROVAL, RELAY, RELAYED, TX, relay_status, taken
+from online.test_routes import APPROVAL, CANCEL, RELAY, RELAYED, REPLACE, STORE, TX, relay_status, taken
 from online.test_third_venue import DONE, RECEIPT, TAKEN, relayed
 from shared.world import deployment, plan, situation
 
@@ -109,6 +110,76 @@ def test_a_relayer_that_tells_no_block_is_not_waited_for_either(tmp_path: Path) 
     assert "without a block beside it, that is no proof" in outcome.reason
     assert TX in outcome.reason
     assert "[rpc] url" in outcome.reason
+
+
+# ---- a word that Airlock knows ---------------------------------------------------------------------------------------
+
+RELAYER = {"id": "r-1", "status": "confirmed", "hash": TX, "blockNumber": 8}
+CONFIRMING: dict[str, tuple[str, dict[str, object]]] = {
+    "relay": (RELAYED, {"hash": APPROVAL, "status": "confirmed", "blockNumber": 8}),
+    "relayer": ("GET /intents/r-1", RELAYER),
+    "twap": (CANCEL, {"twapId": 41, "transactionHash": TX, "blockNumber": 8}),
+    "core-api-post": (STORE, {"entityId": "e-2"}),
+    "core-api-put": (REPLACE, {"oldEntityId": "e-1", "newEntityId": "e-2"}),
+}
+
+
+def confirming(desk: DeliveringMachine, way: str, said: dict[str, object], node: Node | None = None) -> OrderOutcome:
+    """Send by a way whose service says that it is confirmed, and more."""
+    endpoint, told = CONFIRMING[way]
+    script = {RELAY: [taken()], "POST /intents": [reply(200, {"id": "r-1"})], endpoint: [reply(200, told | said)]}
+    with Wire(script) as wire:
+        asked = RpcClient(node.url, desk.world.http) if node else None
+        desk.world = desk.world._replace(node=asked, patience_s=0)
+        return submit_delivery(order(way, wire.url), desk.world)
+
+
+def node_that_tells(tx_hash: str, status: str | None) -> Node:
+    """Return a node with this receipt, in a block that it does not call confirmed."""
+    receipt: dict[str, object] = {"transactionHash": tx_hash, "blockNumber": "0x8", "status": status, "logs": []}
+    answers: dict[str, object] = {
+        "eth_getTransactionReceipt": receipt if status else None,
+        "eth_getBlockByNumber": {"number": "0x7", "timestamp": "0x1", "transactions": []},
+        "eth_getTransactionCount": "0x0",
+        "eth_call": "0x" + "00" * 32,
+    }
+    return Node(answers)
+
+
+@pytest.mark.parametrize("way", CONFIRMING)
+@pytest.mark.parametrize("sign", [{"success": False}, {"reverted": True}, {"decodedError": "WrongSl"}])
+def test_a_service_that_says_confirmed_beside_a_failure_is_not_believed(
+    desk: DeliveringMachine, way: str, sign: dict[str, object]
+) -> None:
+    outcome = confirming(desk, way, sign)
+    assert outcome.state is (OrderState.ACCEPTED if way.startswith("relay") else OrderState.UNKNOWN)
+    assert f"member {next(iter(sign))} speaks of a failure" in outcome.reason
+
+
+def test_a_twap_s_cancellation_that_failed_is_not_done(desk: DeliveringMachine) -> None:
+    assert confirming(desk, "twap", {"status": "failed"}).state is OrderState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("way", "said"),
+    [
+        ("relay", {}),
+        ("relayer", {}),
+        ("twap", {}),
+        ("relay", {"status": "reverted"}),
+        ("relayer", {"status": "reverted"}),
+    ],
+)
+@pytest.mark.parametrize("status", ["0x1", "0x0", None, "odd"])
+def test_no_service_ends_anything_against_the_operator_s_node(
+    desk: DeliveringMachine, way: str, said: dict[str, object], status: str | None
+) -> None:
+    with node_that_tells(APPROVAL if way == "relay" else TX, status) as node:
+        outcome = confirming(desk, way, said, node)
+    agreed, end = ("0x0", OrderState.FAILED) if said else ("0x1", OrderState.CONFIRMED)
+    told = {"0x1": "its transaction succeeded", "0x0": "was reverted", None: "in no block", "odd": "cannot be asked"}
+    assert (outcome.state is end) == (status == agreed), outcome.reason
+    assert status == agreed or told[status] in outcome.reason
 
 
 # ---- an endpoint that is not there -----------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ KEEPER, STORAGE = "0x" + "07" * 20, "0x" + "08" * 20
 ORDER_ID = f"0x{7:064x}"
 REGISTERED = "0x" + keccak256(b"MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)").hex()
 WAYS = ("relayer", "twap", "core-api-post")
+TRADER, STRANGER = order("batched-market", "https://venue.example").trader.lower(), "0x" + "99" * 20
 
 
 def nested(delivery: Delivery) -> str:
@@ -51,8 +52,13 @@ def world(desk: DeliveringMachine, delivery: Delivery, url: str, **changes: Any)
     return desk.world._replace(**settings | changes)
 
 
+def log(kind: str, address: str = STORAGE, order_id: str = ORDER_ID, trader: str = TRADER) -> dict[str, Any]:
+    topics = [kind, order_id, f"0x{trader[2:]:0>64}"]
+    return {"address": address, "topics": topics, "data": "0x", "transactionHash": OTHER}
+
+
 def carrier(delivery: Delivery, **changes: Any) -> Mined:
-    return Mined(TX, KEEPER, 1, nested(delivery))._replace(**changes)
+    return Mined(TX, KEEPER, 1, nested(delivery), logs=(log("0x" + "00" * 32),))._replace(**changes)
 
 
 # ---- found without being asked for -----------------------------------------------------------------------------------
@@ -76,6 +82,8 @@ def test_what_executed_an_intent_is_found_in_the_block_that_marked_its_nonce(
         ({"ok": False}, "reverted"),
         ({"data": "0x"}, "no transaction there is known"),
         ({"data": "0x" + "00" * 400}, "no transaction there is known"),
+        ({"logs": ()}, "no contract of the venue has a log in it"),  # a decoy: something else spent the nonce
+        ({"logs": (log("0x" + "00" * 32, address=KEEPER),)}, "no contract of the venue has a log in it"),
     ],
 )
 @pytest.mark.parametrize("way", WAYS)
@@ -106,6 +114,33 @@ def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(des
         assert follow_submission(delivery.digest, context).state is OrderState.UNKNOWN
         with pytest.raises(ServiceError, match="another block"):
             by_hash(delivery, context)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("together", [True, False])
+def test_of_two_signatures_with_one_nonce_in_one_block_neither_is_known_to_be_executed(
+    desk: DeliveringMachine, first: int, together: bool
+) -> None:
+    one = lost(desk, "relayer")
+    other = lost(desk, "relayer", digest="0x" + "cd" * 32, encoded_intent="0x" + "77" * 160, step="second")
+    encodings = {each.digest: each.encoded_intent[2:] for each in (one, other)}
+    data = (nested(one) + nested(other)[2:], "0x") if together else (nested(one), nested(other))
+    chain = chain_with(one, carrier(one, data=data[0]), carrier(other, tx_hash=OTHER, data=data[1]))
+    with chain.node() as node:
+        context = world(desk, one, node.url, encoded=lambda record: encodings[record.digest])
+        for each in (one, other)[:: -1 if first else 1]:
+            assert follow_submission(each.digest, context).state is OrderState.UNKNOWN
+    assert any(f"carries {one.digest} too" in notice for notice in desk.notices)
+
+
+@pytest.mark.parametrize("changes", [{"nonce": "9"}, {"chain_id": 5}])
+def test_a_signature_with_another_nonce_in_the_block_takes_nothing_from_it(
+    desk: DeliveringMachine, changes: dict[str, Any]
+) -> None:
+    one = lost(desk, "relayer")
+    lost(desk, "relayer", digest="0x" + "cd" * 32, step="second", **changes)
+    with chain_with(one, carrier(one)).node() as node:
+        assert follow_submission(one.digest, world(desk, one, node.url)).state is OrderState.CONFIRMED
 
 
 # ---- given by a person, and verified ---------------------------------------------------------------------------------
@@ -183,10 +218,6 @@ def test_a_search_begins_at_the_sending_and_what_it_misses_proves_nothing(
 # ---- a market order: transaction, order, end -------------------------------------------------------------------------
 
 
-def log(kind: str, address: str = STORAGE, order_id: str = ORDER_ID) -> dict[str, Any]:
-    return {"address": address, "topics": [kind, order_id], "data": "0x", "transactionHash": OTHER}
-
-
 def topic(state: OrderState) -> str:
     return "0x" + keccak256(next(name for name, ends in ORDER_ENDS.items() if ends is state).encode()).hex()
 
@@ -209,6 +240,7 @@ def test_a_market_order_is_found_with_its_id_and_its_end(desk: DeliveringMachine
         ([log(REGISTERED)], [log(topic(OrderState.FILLED), order_id=f"0x{8:064x}")], 7),
         ([log(REGISTERED)], [log(topic(OrderState.FILLED), address=KEEPER)], 7),
         ([log(REGISTERED, address=KEEPER)], [log(topic(OrderState.FILLED))], 7),
+        ([log(REGISTERED, address=KEEPER), log("0x" + "00" * 32)], [log(topic(OrderState.FILLED))], 7),
         ([], [log(topic(OrderState.FILLED))], 7),
         ([log("0x" + "00" * 32)], [log(topic(OrderState.FILLED))], 7),
     ],
@@ -221,7 +253,41 @@ def test_without_its_own_orders_end_a_registered_order_is_not_filled(
     chain.mine(block, Mined(OTHER, KEEPER, 2, logs=tuple(ended)))
     with chain.node() as node:
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
-    assert (outcome.state, TX in outcome.reason) == (OrderState.ACCEPTED, True)
+    ours = any(each["address"] == STORAGE for each in registered)  # else no contract of the venue did anything there
+    assert (outcome.state, TX in outcome.reason) == (
+        (OrderState.ACCEPTED, True) if ours else (OrderState.UNKNOWN, False)
+    )
+
+
+@pytest.mark.parametrize("state", [OrderState.FILLED, OrderState.MARKET_DECLINED])
+@pytest.mark.parametrize("first", [1, -1])
+@pytest.mark.parametrize(("trader", "known"), [(STRANGER, True), (TRADER, False)])
+def test_another_order_in_the_same_transaction_is_not_ours_and_one_of_our_trader_leaves_it_open(
+    desk: DeliveringMachine, state: OrderState, first: int, trader: str, known: bool
+) -> None:
+    delivery, theirs = lost(desk, "batched-market"), f"0x{8:064x}"
+    logs = [log(REGISTERED), log(REGISTERED, order_id=theirs, trader=trader)]
+    chain = chain_with(delivery, carrier(delivery, logs=tuple(logs[::first])))
+    chain.mine(7, Mined(OTHER, KEEPER, 2, logs=(log(topic(state), order_id=theirs),)))
+    with chain.node() as node:
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
+        assert (outcome.state, "order 7" in outcome.reason) == (OrderState.ACCEPTED, known)
+        chain.mine(8, Mined(OTHER, KEEPER, 3, logs=(log(topic(state)),)))
+        ended = follow_submission(delivery.digest, world(desk, delivery, node.url))
+        assert ended.state is (state if known else OrderState.ACCEPTED)
+
+
+@pytest.mark.parametrize("block", [504, 505, 1200])
+def test_an_end_is_found_at_a_node_that_limits_the_blocks_of_one_question(desk: DeliveringMachine, block: int) -> None:
+    delivery = lost(desk, "batched-market")
+    chain = FakeChain(*range(1_780_000_000, 1_780_001_300), finalized=1250)
+    chain.logs_of = 500
+    chain.spent[(TRADER, int(delivery.nonce))] = 5
+    chain.mine(5, carrier(delivery, logs=(log(REGISTERED),)))
+    chain.mine(block, Mined(OTHER, KEEPER, 2, logs=(log(topic(OrderState.FILLED)),)))
+    with chain.node() as node:
+        outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
+    assert (outcome.state, "as order 7" in outcome.reason) == (OrderState.FILLED, True)
 
 
 # ---- a tracking id ---------------------------------------------------------------------------------------------------

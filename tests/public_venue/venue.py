@@ -589,7 +589,7 @@ def rpc(method, params):
             t, b = c.txs[h], c.blocks[r["block"]]
             return {"transactionHash": h, "transactionIndex": "0x0", "blockNumber": hex(r["block"]), "blockHash": b["hash"], "from": t["from"].lower(),
                     "to": t["to"].lower(), "cumulativeGasUsed": hex(60000), "gasUsed": hex(60000), "effectiveGasPrice": hex(2 * 10 ** 8),
-                    "contractAddress": None, "logs": [], "logsBloom": "0x" + "00" * 256, "type": "0x2", "status": "0x1" if r["ok"] else "0x0"}
+                    "contractAddress": None, "logs": [{"address": t["to"].lower(), "topics": [], "data": "0x"}], "logsBloom": "0x" + "00" * 256, "type": "0x2", "status": "0x1" if r["ok"] else "0x0"}
         if method in ("eth_getBlockByNumber", "eth_getBlockByHash"):
             try:
                 b = c.blocks[c.number(params[0])] if method.endswith("Number") else next(x for x in c.blocks if x["hash"] == params[0])

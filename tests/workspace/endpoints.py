@@ -122,6 +122,9 @@ _RPC = (
         "follow",
         "test_a_receipt_is_there_once_a_block_has_it",
     ),
+    _node(
+        "eth_getTransactionByHash", "whether it knows it", "submit", "test_a_transaction_is_known_once_the_node_has_it"
+    ),
     _node("eth_blockNumber", "how many blocks confirm it", "follow", "test_every_ask_has_its_own_id"),
     _node(
         "eth_getBlockByNumber",

@@ -192,6 +192,10 @@ class RpcClient:
             raise self._odd("eth_sendRawTransaction", "no transaction hash")
         return result.lower()
 
+    def knows(self, tx_hash: str) -> bool:
+        """Tell whether the node has a transaction, in a block or waiting for one."""
+        return self._ask("eth_getTransactionByHash", [tx_hash]) is not None
+
     def receipt(self, tx_hash: str) -> ChainReceipt | None:
         """Return the receipt of a transaction, or None while no block has it."""
         method = "eth_getTransactionReceipt"

@@ -30,6 +30,9 @@ NONCE_BITMAP = "4fe02b44"  # nonceBitmap(address,uint256)
 USED = "used"
 """The answer of the chain that an intent's nonce is used."""
 
+_UNKNOWN_WORD = (-32601, -32602)
+"""The codes of a node that does not know the word ``finalized``: no such method, wrong parameters (JSON-RPC 2.0)."""
+
 _NOBODY = "0x" + "00" * 20
 _WORD_BYTES = 32
 
@@ -60,8 +63,9 @@ def confirmed_block(node: RpcClient, context: DeliveryContext) -> ChainBlock:
         try:
             if block := node.block(FINALIZED):
                 return block
-        except RpcError:
-            pass  # a node that does not know the word
+        except RpcError as error:
+            if error.number not in _UNKNOWN_WORD:
+                raise
     number = node.block_number() - context.confirmations + 1
     confirmed = node.block(number) if number >= 0 else None
     if confirmed is None:
@@ -165,27 +169,29 @@ def who_took(node: RpcClient, account: str, nonce: int, block: int) -> tuple[Cha
     None when the node does not have the past that this needs. Raises ``ServiceError``.
     """
     try:
-        low, high = _bounds(node, account, nonce, block)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if node.transaction_count(account, block=middle) > nonce else (middle, high)
-        found = node.block(high, whole=True)
+        high = first_block(block, lambda number: node.transaction_count(account, block=number) > nonce)
+        found = None if high is None else node.block(high, whole=True)
     except RpcError:
         return None
-    for transaction in found.transactions if found else ():
-        if (transaction.sender, transaction.nonce) == (account.lower(), nonce):
-            return transaction, high
-    return None
+    if found is None:
+        return None
+    taken = [each for each in found.transactions if (each.sender, each.nonce) == (account.lower(), nonce)]
+    return (taken[0], found.number) if taken else None
 
 
-def _bounds(node: RpcClient, account: str, nonce: int, high: int) -> tuple[int, int]:
-    """Return a block before the nonce was taken, -1 for before all, and one where it is."""
-    step = 1
-    while (low := high - step) >= 0:
-        if node.transaction_count(account, block=low) <= nonce:
-            return low, high
-        high, step = low, 2 * step
-    return -1, high
+def first_block(high: int, holds: Callable[[int], bool | None]) -> int | None:
+    """Return the first block in which something holds, as it does in ``high``; None where ``holds`` cannot tell.
+
+    It looks back in steps that double, since what is looked for is mostly near, and then halves what is left.
+    """
+    step, low = 1, -1
+    while high - low > 1:
+        middle = max(high - step, 0) if step else (low + high) // 2
+        told = holds(middle)
+        if told is None:
+            return None
+        low, high, step = (low, middle, 2 * step) if told else (middle, high, 0)
+    return high
 
 
 def named_transaction(transaction: ChainTransaction, block: int) -> str:

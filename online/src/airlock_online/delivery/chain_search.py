@@ -1,17 +1,19 @@
 """Finding the transaction that executed a signed intent, by the operator's own node, in full blocks.
 
 A transaction executed an intent when it carries the intent's encoding anywhere in its input (calls may be nested),
-succeeded, and stands in the block in which the contract marked the nonce. What is not found proves nothing: a sender may
-pack its input.
+succeeded, has a log of the venue's contracts, and stands in the block in which the contract marked the nonce, where no
+other signature with this nonce stands. What is not found proves nothing: a sender may pack its input.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import nonce_used_in
+from airlock_online.delivery.admission import shares_nonce
+from airlock_online.delivery.chain_evidence import first_block, nonce_used_in
 from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.order_states import OrderEvent, OrderState
@@ -21,6 +23,7 @@ from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.venue.services import BATCHED_MARKET
 
 _TOLD_EVERY = 100  # blocks
+_LOGS_OF = 500  # blocks, of which a node that limits one question tells the logs
 _TRADE = "(address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256)"
 REGISTERED = {
     "MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)",
@@ -49,8 +52,10 @@ def settle_spent(record: Record, confirmed: ChainBlock, context: DeliveryContext
     """
     node = context.node
     encoded = context.encoded(record)
-    block = _spent_in(node, record, confirmed.number) if node and encoded else None
-    if node is None or block is None or not encoded:
+    if node is None or not encoded:
+        return ""
+    block = first_block(confirmed.number, partial(nonce_used_in, node, record))
+    if block is None:
         return ""
     context.on_asked(f"{node.name}: the block that marked nonce {record.nonce}", str(block))
     for found in _carriers(node.block(block, whole=True), encoded):
@@ -70,7 +75,7 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     if node is None or not encoded:
         lacking = "no node is configured" if node is None else "the intent's request is not on this machine"
         raise ServiceError(f"transaction {tx_hash} cannot be verified: {lacking}", do="verify it where both are there")
-    execution = _verified(node, record, tx_hash, encoded, confirmed)
+    execution = _verified(node, record, tx_hash, encoded, confirmed, context)
     number = execution.receipt.block_number
     found = f"transaction {tx_hash} in block {number} executed it; block {confirmed.number} is confirmed"
     event = OrderEvent(
@@ -84,7 +89,9 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     return _settle_order(record, execution, confirmed, found, context)
 
 
-def _verified(node: RpcClient, record: Record, tx_hash: str, encoded: str, confirmed: ChainBlock) -> Execution:
+def _verified(
+    node: RpcClient, record: Record, tx_hash: str, encoded: str, confirmed: ChainBlock, context: DeliveryContext
+) -> Execution:
     """Return a transaction's execution of the intent. Raises ``ServiceError`` with what is missing."""
 
     def refuse(why: str) -> ServiceError:
@@ -95,8 +102,14 @@ def _verified(node: RpcClient, record: Record, tx_hash: str, encoded: str, confi
         raise refuse(f"no block up to {confirmed.number}, which is confirmed, is told to have it")
     if not receipt.ok:
         raise refuse("it was reverted")
-    if tx_hash not in _carriers(node.block(receipt.block_number, whole=True), encoded):
+    block = node.block(receipt.block_number, whole=True)
+    if tx_hash not in _carriers(block, encoded):
         raise refuse("its input does not carry this intent")
+    if not any(_is_of(log, context.contracts_of(record)) for log in receipt.logs):
+        raise refuse("no contract of the venue has a log in it")
+    for rival in (known.record for known in context.journal.rivals(record) if shares_nonce(record, known.record)):
+        if (other := context.encoded(rival)) and _carriers(block, other):
+            raise refuse(f"its block carries {rival.digest} too, which has the same nonce: one of the two was executed")
     if nonce_used_in(node, record, confirmed.number) is not True:
         raise refuse(f"the contract does not have the nonce as used in block {confirmed.number}")
     before, after = (nonce_used_in(node, record, receipt.block_number - back) for back in (1, 0))
@@ -108,23 +121,6 @@ def _verified(node: RpcClient, record: Record, tx_hash: str, encoded: str, confi
 def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
     """Return the hashes of a block's transactions that carry an encoding (hex without 0x) in their input."""
     return [found.transaction_hash for found in block.transactions if encoded in found.data] if block else []
-
-
-def _spent_in(node: RpcClient, record: Record, high: int) -> int | None:
-    """Return the block that marked a nonce that is used at ``high``, None when the node does not have the past."""
-    step, low = 1, high - 1
-    while low >= 0 and (used := nonce_used_in(node, record, low)) is not False:
-        if used is None:
-            return None
-        high, low, step = low, low - step, 2 * step
-    low = max(low, -1)
-    while high - low > 1:
-        middle = (low + high) // 2
-        used = nonce_used_in(node, record, middle)
-        if used is None:
-            return None
-        low, high = (low, middle) if used else (middle, high)
-    return high
 
 
 # ---- the search that an operator asks for -----------------------------------------------------------------------------
@@ -184,23 +180,37 @@ def _settle_order(
 ) -> str:
     """Find how an order ended that a transaction registered, by the contracts' own events."""
     ours = context.contracts_of(record)
-    own = [_topics(log) for log in execution.receipt.logs if str(log.get("address")).lower() in ours]
-    order_id = next((topics[1] for topics in own if _is(topics, REGISTERED)), "")
-    if not order_id or context.node is None:
+    order_ids = {_topics(log)[1] for log in execution.receipt.logs if _registers(log, record.trader, ours)}
+    if len(order_ids) != 1 or context.node is None:
         return f"{found}, which registered it; how it ended is not found: give the venue's `--tracking-id`"
+    (order_id,) = order_ids
     number = int(order_id, 16)
     try:
-        logs = context.node.logs(execution.receipt.block_number, confirmed.number, [*map(_topic, ORDER_ENDS)], order_id)
+        ended = next(_ends_of(order_id, execution.receipt.block_number, confirmed.number, ours, context.node), None)
     except RpcError as error:
         return f"{found}, which registered order {number}; its end cannot be read: {error.what}"
-    for log in logs:
-        topics = _topics(log)
-        state = next((state for name, state in ORDER_ENDS.items() if topics[:1] == [_topic(name)]), None)
-        if state is not None and topics[1:2] == [order_id] and str(log.get("address")).lower() in ours:
-            told = f"{found}, as order {number}, which ended in transaction {log.get('transactionHash')}: {state.value}"
-            context.journal.move(record.digest, state, note=told)
-            return told
-    return f"{found}, which registered order {number}; it has not ended by block {confirmed.number}"
+    if ended is None:
+        return f"{found}, which registered order {number}; it has not ended by block {confirmed.number}"
+    state, tx_hash = ended
+    told = f"{found}, as order {number}, which ended in transaction {tx_hash}: {state.value}"
+    context.journal.move(record.digest, state, note=told)
+    return told
+
+
+def _ends_of(
+    order_id: str, first: int, last: int, ours: frozenset[str], node: RpcClient
+) -> Iterator[tuple[OrderState, object]]:
+    """Yield each end of an order in these blocks, and its transaction. Raises ``ServiceError``."""
+    ends = {_topic(name): state for name, state in ORDER_ENDS.items()}
+    for at in range(first, last + 1, _LOGS_OF):
+        for log in node.logs(at, min(at + _LOGS_OF - 1, last), [*ends], order_id):
+            topics = _topics(log)
+            if len(topics) > 1 and topics[0] in ends and topics[1] == order_id and _is_of(log, ours):
+                yield ends[topics[0]], log.get("transactionHash")
+
+
+def _is_of(log: dict[str, Any], contracts: frozenset[str]) -> bool:
+    return str(log.get("address")).lower() in contracts
 
 
 def _topics(log: dict[str, Any]) -> list[str]:
@@ -212,5 +222,9 @@ def _topic(signature: str) -> str:
     return "0x" + keccak256(signature.encode()).hex()
 
 
-def _is(topics: list[str], signatures: set[str]) -> bool:
-    return len(topics) > 1 and topics[0] in map(_topic, signatures)
+def _registers(log: dict[str, Any], trader: str, ours: frozenset[str]) -> bool:
+    """Tell whether a log is one of ours that registers an order of this trader: somebody else's may stand beside it."""
+    topics = _topics(log)
+    known = len(topics) > 1 and topics[0] in map(_topic, REGISTERED) and _is_of(log, ours)
+    words = "".join(word[2:] for word in (*topics[2:], str(log.get("data")).lower()))
+    return known and words[24:64] == trader[2:].lower()

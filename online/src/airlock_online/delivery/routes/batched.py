@@ -16,7 +16,7 @@ from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenRep
 from airlock_online.clients.reply_values import join_address, segment
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
-from airlock_online.delivery.routes.posting import OF_PROXIES, POLL_S, PollAnswer, refused, until_final
+from airlock_online.delivery.routes.posting import POLL_S, PollAnswer, refused, until_final
 from airlock_online.delivery.routes.struct import parcel_of, request_of
 from airlock_online.journal.order_states import (
     KNOWN_TYPES,
@@ -189,15 +189,10 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str
     return OrderStatus(known.record.url, tracker, context).follow()
 
 
-def _undecided(digest: str, context: DeliveryContext, status: int) -> str:
-    """Return why a refusal does not prove that the order was not taken, empty when it does.
-
-    A used nonce means that another sender may have been first; and a proxy sends some of these for itself.
-    """
+def _undecided(digest: str, context: DeliveryContext) -> str:
+    """Return why a refusal does not prove that the order was not taken, empty when it does."""
     used = nonce_now(context.journal.get(digest).record, context)
-    if used:
-        return "its nonce is used: somebody may have sent it before"
-    return "a proxy may have sent this, and the nonce cannot be read" if used is None and status in OF_PROXIES else ""
+    return "its nonce is used: somebody may have sent it before" if used else ""
 
 
 def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list[OrderEvent]:

@@ -125,42 +125,33 @@ def settle_post(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | N
     return None
 
 
-OF_PROXIES = frozenset({408, 425, 499})
-"""Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx)."""
-
-_MAY_BE_TAKEN = OF_PROXIES | {409}
-
-
-def _may_be_taken(status: int) -> str:
-    return "that does not say that it was not taken" if status in _MAY_BE_TAKEN else ""
+_MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
+"""Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx); and a conflict,
+perhaps with what was taken before. An unused nonce proves nothing beside them: what is taken is not on the chain at once."""
 
 
-def refused(
-    opened: OpenReply, tracker: Tracker, undecided: Callable[[int], str] = _may_be_taken, *, busy: str = ""
-) -> bool:
+def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[], str] = str, *, busy: str = "") -> bool:
     """Tell whether a reply is a 4xx, and write down why: a refusal before anything was taken, unless it is undecided.
 
-    ``undecided`` gets the status, and returns the reason for which it leaves the outcome open, empty for none. So does a 503
-    of a service whose word for it, ``busy``, the services file has, and that is undecided without that word.
+    ``undecided`` returns another reason for which the outcome is left open, empty for none. A 503 is a refusal too of a
+    service whose word for it, ``busy``, the services file has, and is undecided without that word.
     """
     if not 400 <= opened.status < 500 and not (busy and opened.status == 503):
         return False
     reason = read_reason(opened)
     if opened.status == 503 and not _says(reason, busy):
-        undecided = _by_another
+        why = "it is not in the service's own words, so a proxy may have sent it"
+    else:
+        why = "that does not say that it was not taken" if opened.status in _MAY_BE_TAKEN else undecided()
     code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)
     shown = f" (decodedError: {decoded})" if decoded else ""
     wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""
     told = f"HTTP {opened.status}: {reason}{shown}{wait}"
-    if why := undecided(opened.status):
+    if why:
         tracker.settle(OrderState.UNKNOWN, f"{told}; {why}")
     else:
         tracker.reject(opened.status, told, code)
     return True
-
-
-def _by_another(_: int) -> str:
-    return "it is not in the service's own words, so a proxy may have sent it"
 
 
 def _says(reason: str, word: str) -> bool:
@@ -287,9 +278,9 @@ class Posted(NamedTuple):
 # ---- said -----------------------------------------------------------------------------------------------------------
 # What a status does whose word a services file explains: less than one that Airlock knows by itself.
 # The file says what the venue means; it proves nothing. ``confirmed`` counts with a transaction and a block in the
-# same reply, without a sign of failure beside it, and never against the operator's own node. ``reverted`` and
-# ``failed`` end nothing: only the chain shows that the signature cannot be executed any more, and until
-# then nobody is told to sign another.
+# same reply; and, of a word that Airlock knows as well, without a sign of failure beside it, and never against the
+# operator's own node. ``reverted`` and ``failed`` end nothing: only the chain shows that the signature cannot be executed
+# any more, and until then nobody is told to sign another.
 
 
 _SAY_WHY = ("error", "errors", "errorMessage", "decodedError", "revertReason", "revertData", "failureReason")
@@ -324,15 +315,14 @@ def by_node_alone(status: StatusWord, tx_hash: str) -> PollAnswer:
 def unproven(
     status: StatusWord, data: Mapping[str, Any], block: int | None, tx_hash: str, context: DeliveryContext, place: str
 ) -> str:
-    """Return why an explained word for ``confirmed`` does not count; empty when it does, or is no explained word.
+    """Return why an end that a service tells, confirmed or reverted, does not count; empty when it does.
 
-    ``place`` is where the reply has the transaction: the table in which it stands may be its receipt.
+    An explained word needs its block beside it. ``place`` is where the reply has the transaction: the table in which it
+    stands may be its receipt.
     """
-    if not status.word or status.meaning != CONFIRMED:
-        return ""
-    if block is None:
+    if status.word and block is None:
         return f"{status.text}; without a block beside it, that is no proof"
-    against = signs_of_failure(data, place)
+    against = signs_of_failure(data, place) if status.meaning == CONFIRMED else []
     if against:
         return f"{status.text}; but its member {against[0]} speaks of a failure"
     return _against_the_node(status, tx_hash, context)
@@ -344,7 +334,7 @@ def signs_of_failure(data: Mapping[str, Any], place: str) -> list[str]:
     tables = [data, receipt] if type(receipt) is dict else [data]
     against = [name for table in tables for name in _SAY_WHY if value_at(table, name)]
     against += [name for table in tables for name, no in _SAY_NO if table.get(name) is no]
-    if type(receipt) is dict and _is_no(receipt.get("status")):
+    if data.get("status") in (REVERTED, FAILED) or (type(receipt) is dict and _is_no(receipt.get("status"))):
         against.append("status")
     return against
 
@@ -365,7 +355,9 @@ def _against_the_node(status: StatusWord, tx_hash: str, context: DeliveryContext
         return f"{status.text}; the operator's node cannot be asked: {error.what}"
     if receipt is None:
         return f"{status.text}; the operator's node has its transaction in no block"
-    return "" if receipt.ok else f"{status.text}; at the operator's node its transaction was reverted"
+    if receipt.ok is (status.meaning == CONFIRMED):
+        return ""
+    return f"{status.text}; at the operator's node its transaction {'succeeded' if receipt.ok else 'was reverted'}"
 
 
 def as_said(status: StatusWord) -> dict[str, str]:

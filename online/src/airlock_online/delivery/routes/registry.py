@@ -9,7 +9,7 @@ from airlock_online.clients.connection import id_text, value_at
 from airlock_online.clients.http import Reply
 from airlock_online.delivery.routes import batched, relay, relayer, rpc, twap
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import Posted, UnusableId, reply_members, usable_id
+from airlock_online.delivery.routes.posting import Posted, UnusableId, reply_members, signs_of_failure, usable_id
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import Submission
 from airlock_online.speech.sections import REPLACE
@@ -42,6 +42,8 @@ def _stored(
     """Return the ids of a reply: ``entityId``, and of a replacement ``oldEntityId``. Raises ``ServiceError``."""
     place = replacing["id"] if replaces and value_at(data, replacing["id"]) is not None else stored["id"]
     new = usable_id(_WHO, data, place)
+    if against := signs_of_failure(data, place):
+        raise UnusableId(f"{_WHO} gave an id, but its member {against[0]} speaks of a failure", place, new)
     if not replaces:
         return {"entityId": new}
     told = id_text(value_at(data, replacing["replaced"]))

@@ -6,6 +6,7 @@ configured then. Sources: the Ethereum execution API; EIP-1559 transactions are 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
@@ -96,6 +97,8 @@ def transaction_hash(raw: bytes) -> bytes:
 
 
 (SEND,) = ROUTES[RPC].endpoints
+_KNOWN = re.compile(r"already ?(?:known|imported|exists)|\bknown transaction|nonce too low", re.IGNORECASE)
+"""How nodes say that they have it already: a gateway may have sent it twice, and ask another node afterwards."""
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -139,15 +142,14 @@ def _node(context: DeliveryContext) -> RpcClient:
 
 
 def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, node: RpcClient) -> None:
-    """Tell a refusal from a node that has the transaction already: only the code counts, and both have the same one."""
+    """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
     try:
-        seen = node.transaction_count(delivery.signer) > int(delivery.nonce)
+        seen = node.transaction_count(delivery.signer) > int(delivery.nonce) or node.knows(chain_hash(delivery))
     except ServiceError:
         seen = True  # not to be told: then nobody may say that it was not taken
-    if seen:
-        tracker.settle(
-            OrderState.UNKNOWN, f"{error.what}; the account's nonce {delivery.nonce} is in use or cannot be read"
-        )
+    if seen or _KNOWN.search(error.message):
+        why = f"the node may have it already, or another one with the account's nonce {delivery.nonce}"
+        tracker.settle(OrderState.UNKNOWN, f"{error.what}; {why}")
     else:
         tracker.reject(error.number, error.what, error.code)
 

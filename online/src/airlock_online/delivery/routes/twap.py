@@ -49,6 +49,8 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     if not is_hash(tx_hash) or block is None:
         given = {"transactionHash": tx_hash, "blockNumber": value_at(told, places["block"])}
         raise UnusableId(f"{_WHO} gave no transaction hash and block", "transaction", given)
+    if why := unproven(_said(tx_hash, block), told, block, tx_hash, context, places["transaction"]):
+        raise ServiceError(f"{_WHO} answered {why}")
     return _done(0, twap_id, tx_hash, block, own=signed is None)
 
 
@@ -56,6 +58,10 @@ def _done(seq: int, twap_id: object, tx_hash: str, block: int, *, own: bool) -> 
     payload = {"twapId": twap_id, "transactionHash": tx_hash.lower(), "blockNumber": block}
     event = OrderEvent(seq, _EXECUTED if own else CANCELLED, payload)
     return PostTaken(event, path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
+
+
+def _said(tx_hash: str, block: int) -> StatusWord:
+    return StatusWord(CONFIRMED, f"transaction {tx_hash.lower()} in block {block}", False, CANCELLED)
 
 
 def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
@@ -76,7 +82,7 @@ def _answer(read: StatusRead, record: Record, tracker: Tracker, context: Deliver
         return PollAnswer("no transaction and block of a cancellation yet", False)
     if places["taken"] and value_at(data, places["taken"]) is True:
         return PollAnswer("a transaction, and that it is only queued: these contradict each other", False, odd=True)
-    said = StatusWord(CONFIRMED, f"transaction {tx_hash.lower()} in block {block}", False, CANCELLED)
+    said = _said(tx_hash, block)
     if by_word := by_word_alone(said, names=named is not None):
         return by_word
     if why := unproven(said, data, block, tx_hash, context, places["transaction"]):
