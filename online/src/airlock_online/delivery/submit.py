@@ -175,7 +175,7 @@ def _require_id_wanted(known: Submission, given_id: str) -> None:
 def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
 
-    Raises ``Refusal`` as :func:`submit`, or ``ROUTE-SENT`` when it was sent from here, ``Expired``, ``JournalError``.
+    Raises ``Refusal`` as :func:`submit`, ``ROUTE-SENT`` when it was sent, perhaps; ``Expired``, ``JournalError``.
     """
     check_admission(delivery)
     check_time(delivery, context.clock_ms())
@@ -185,12 +185,14 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     record = _record(delivery, "export", "")
     if known is None or known.state is not OrderState.EXPORTED:
         _check_rivals(record, context)
-    context.journal.prepare(record)
+    known, why = context.journal.prepare(record), ""
+    if known.state in before(OrderState.EXPORTED) and (why := why_perhaps_sent(known, context)):
+        context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
     if not context.journal.export(delivery.digest, check_alone):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
-            "it was sent from here, and is not given to another sender",
+            f"{why or 'it was sent from here'}; it is not given to another sender",
             got=state.value,
             expected="PREPARED or REJECTED",
             do="follow it: airlock-online follow",

@@ -138,8 +138,7 @@ class Journal:
         ``alone`` looks at the rivals in the same transaction, in which nobody else claims for the step: what it raises, it
         raises before anything is claimed.
         """
-        if self._copied:
-            raise JournalError(self._copied, do=COPIED_DO)
+        self._require_original()
         token = new_token()
         held = False
         try:
@@ -155,6 +154,11 @@ class Journal:
             if not held:
                 let_go(token)
         return token if held else ""
+
+    def _require_original(self) -> None:
+        """Raise ``JournalError`` for a copy: neither it nor another sender may send what the original may have sent."""
+        if self._copied:
+            raise JournalError(self._copied, do=COPIED_DO)
 
     def _is_claimed(self, digest: str, token: str) -> bool:
         """Tell whether a claim is there whose commit was not answered; False when that cannot be read either."""
@@ -185,6 +189,7 @@ class Journal:
 
         ``alone`` is as for :meth:`claim`, and is not asked about what is exported already.
         """
+        self._require_original()
         with self._writing() as connection:
             known = _known(connection, digest)
             if known is None or known.state is not OrderState.EXPORTED:
