@@ -116,6 +116,23 @@ def test_what_was_sent_is_not_given_to_another_sender_by_a_journal_that_forgot_i
         export_delivery(unsent(), marked(desk, home).world)
 
 
+@pytest.mark.parametrize("outcome", ["EXPORTED", None])
+def test_what_was_given_to_another_sender_is_not_sent_by_a_journal_that_forgot_it(
+    home: OnlineHome, path: Path, outcome: str | None
+) -> None:
+    home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
+    if outcome is not None:
+        home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
+    assert again(home, path) == (OrderState.UNKNOWN, 0)
+
+
+def test_a_package_that_was_lost_is_written_again(home: OnlineHome, path: Path) -> None:
+    with delivering_machine(path) as desk:
+        for _ in range(2):
+            export_delivery(unsent(), marked(desk, home).world)
+            home.transcript.record("exported", {"digests": [unsent().digest]}, NOW)
+
+
 def test_what_has_a_used_nonce_is_not_given_to_another_sender(path: Path) -> None:
     with delivering_machine(path) as desk, pytest.raises(Refusal, match="nonce is used already"):
         export_delivery(unsent(), desk.reading(lambda *_: True))

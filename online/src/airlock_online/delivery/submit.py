@@ -6,7 +6,7 @@ The order of things is the guarantee: checked, written down, claimed, sent; and 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from threading import Event, Semaphore, Thread
 from typing import Any, Protocol, TypeVar
@@ -37,8 +37,8 @@ from airlock_shared.venue.services import BATCHED_MARKET
 
 
 RESTORED = (
-    "this machine's transcript has a sending of it that the journal does not know: the journal was deleted, emptied or "
-    "restored"
+    "this machine's transcript has a sending or an export of it that the journal does not know: the journal was deleted, "
+    "emptied or restored"
 )
 _USED = "its nonce is used already, so another sender may have been first; nothing was sent"
 
@@ -46,8 +46,8 @@ _USED = "its nonce is used already, so another sender may have been first; nothi
 class SendingMarks(Protocol):
     """The marks of sendings in the transcript."""
 
-    def begun(self, digest: str) -> int:
-        """Return how many sendings of a digest the transcript knows; 0 when the last one was refused or never left."""
+    def begun(self) -> Mapping[str, int]:
+        """Return how many sendings and exports of each digest the transcript knows, but for what surely was not sent."""
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins."""
@@ -58,7 +58,8 @@ def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
 
     Raises ``DocumentError`` for a transcript that is not whole.
     """
-    if context.transcript_marks is not None and context.transcript_marks.begun(known.record.digest) > known.claims:
+    begun = context.transcript_marks.begun() if context.transcript_marks is not None else {}
+    if begun.get(known.record.digest, 0) > known.claims:
         return RESTORED
     return _USED if _nonce_is_used(known.record, context) else ""
 
