@@ -138,6 +138,16 @@ def test_what_has_a_used_nonce_is_not_given_to_another_sender(path: Path) -> Non
         export_delivery(unsent(), desk.reading(lambda *_: True))
 
 
+def test_what_was_sent_is_not_called_unsent_when_its_deadline_is_past(home: OnlineHome, path: Path) -> None:
+    sent_once(home, path, Answer(b""), "FILLED")
+    deleted(path)
+    with delivering_machine(path) as desk:
+        late = unsent(deadline_ms=NOW - 1)
+        assert submit_delivery(late, marked(desk, home).world).state is OrderState.UNKNOWN
+        with pytest.raises(Refusal, match="ROUTE-SENT"):
+            export_delivery(late, desk.world)
+
+
 def test_a_refusal_that_the_transcript_knows_may_be_sent_again_by_a_new_journal(home: OnlineHome, path: Path) -> None:
     assert sent_once(home, path, reply(400, {}), "REJECTED") is OrderState.REJECTED
     deleted(path)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from eth_account import Account
+from sqlalchemy import text
 
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
@@ -246,6 +247,45 @@ def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
     assert "go on with" not in machine("status").out
     [row] = json.loads(machine("status", "--json").out)
     assert (row["state"], row["method"], len(row["requests"])) == ("CONFIRMED", "POST", 64)
+
+
+@pytest.mark.parametrize(("patience", "state", "code"), [(0, "UNKNOWN", 9), (60, "FILLED", 0)])
+def test_a_journal_that_was_deleted_calls_nothing_unsent(
+    machine: OnlineCommand, patience: int, state: str, code: int
+) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    machine.services.faults = Faults.of(*([] if patience else ["drop-before-accepted@batched"]))
+    (machine.home / "config.toml").write_text("")
+    machine("submit", signatures, "--patience", patience)
+    for file in machine.home.glob("journal.sqlite3*"):
+        file.unlink()
+    for command in ("status", "follow", "resolve"):
+        ended = machine(command)
+        assert ended.code == (0 if command == "status" else code), ended.err
+        assert f"is {state} by this machine's transcript" in " ".join(ended.err.split())
+        assert "Nothing has been submitted" not in ended.err
+        assert "has its outcome" not in ended.err
+
+
+def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: OnlineCommand) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    machine.services.faults = Faults.of("http-429@batched")
+    machine("submit", signatures, "--patience", 0)
+    assert machine.states() == {"sell": "REJECTED"}
+    machine.services.faults = Faults()
+    machine("submit", signatures)
+    with machine.journal() as journal, journal._engine.begin() as connection:
+        connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))
+    assert "sell: UNKNOWN" in machine("status").out
+    assert machine("export", signatures, "-o", machine.folder / "package.json").code == 3
+
+
+def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(machine: OnlineCommand) -> None:
+    machine("submit", machine.signatures(sell=CLOSE))
+    with (machine.home / "transcript.jsonl").open("a") as transcript:
+        transcript.write("{}\n")
+    ended = machine("status")
+    assert ("sell: FILLED" in ended.out, "DOC-CHAIN" in ended.err) == (True, True)
 
 
 # ---- exporting -----------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.context import DeliveryContext, Observation
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
+from airlock_online.delivery.submit import recall_sendings
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
@@ -44,8 +45,9 @@ from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, sh
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Answer, parse_signatures
-from airlock_shared.errors import AirlockError, Declined, ExecutionFailed, ExitCode, UsageError
+from airlock_shared.errors import AirlockError, Declined, DocumentError, ExecutionFailed, ExitCode, UsageError
 from airlock_shared.host.files import read_input
+from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
 from airlock_shared.venue.services import TWAP
@@ -344,6 +346,22 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool, make: bool 
                 time.sleep(0.02)
             desk.hush()
             raise
+
+
+def recall(home: OnlineHome, journal: Journal) -> list[ExitCode]:
+    """Hold the journal against the transcript, tell of each submission that it has not, and return their exit codes."""
+    try:
+        told = outcomes_recorded(home.transcript.entries())
+        forgotten = recall_sendings(journal, home.marks(journal.journal_id))
+    except DocumentError as error:  # what the journal knows is followed all the same
+        say(explain_error(error))
+        return [error.exit_code]
+    for digest in forgotten:
+        state = safe(told.get(digest, "UNKNOWN"))
+        say(f"{digest} is {state} by this machine's transcript: it was sent or exported, and the journal has it not.")
+        if state not in FINAL:
+            say("  do:       submit its signatures: they are not sent again, but followed; sign nothing in their place")
+    return [ExitCode.DONE if told.get(digest) in FINAL else ExitCode.UNKNOWN for digest in forgotten]
 
 
 # ---- what was signed ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_online.cli.delivery_context import Desk, open_desk
+from airlock_online.cli.delivery_context import Desk, open_desk, recall
 from airlock_online.clients.connection import is_hash
 from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import search as search_blocks
@@ -118,10 +118,11 @@ def resolve(home: OnlineHome, /, digest: str | None, by: str | None, as_json: bo
         raise UsageError(
             "these options are about one DIGEST, and a note needs its author", do="give DIGEST, and --by with --note"
         )
-    reports, codes = [], []
+    reports = []
     with open_desk(home, 0, as_json=as_json) as desk:
+        codes = recall(home, desk.journal)
         if digest is not None:
-            chosen = [desk.journal.get(digest)]
+            chosen, codes = [desk.journal.get(digest)], []
         else:
             chosen = [known for known in desk.journal.submissions() if known.state not in FINAL]
         for known in chosen:
@@ -132,7 +133,7 @@ def resolve(home: OnlineHome, /, digest: str | None, by: str | None, as_json: bo
                 _show(report)
     if as_json:
         show_json(reports)
-    if not chosen:
+    if not codes:
         say("Everything that was submitted has its outcome; nothing to resolve.")
     finish(worst(codes))
 

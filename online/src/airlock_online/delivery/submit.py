@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from threading import Event, Semaphore, Thread
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
@@ -29,6 +29,9 @@ from airlock_shared.text.safe import safe
 from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
 from airlock_shared.venue.services import BATCHED_MARKET
+
+if TYPE_CHECKING:
+    from airlock_online.journal.journal import Journal
 
 # ---- before sending -------------------------------------------------------------------------------------------------
 # What is looked at before a first sending, beside the journal: a journal can be deleted, emptied, copied or restored.
@@ -53,13 +56,35 @@ class SendingMarks(Protocol):
         """Write down, durably, that the sending with this number begins."""
 
 
-def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
-    """Return why a submission that the journal calls unsent may have been sent all the same; empty when nothing says so.
+def recall_sendings(journal: Journal, marks: SendingMarks) -> list[str]:
+    """Make UNKNOWN what the transcript knows as sent and the journal as unsent; return the digests that it has not at all.
 
-    Raises ``DocumentError`` for a transcript that is not whole.
+    Raises ``DocumentError`` for a transcript that is not whole, ``JournalError``.
     """
+    begun = marks.begun()  # read first: a claim is in the journal before its mark is made
+    rows = {known.record.digest: known for known in journal.submissions()}
+    for digest, known in rows.items():
+        if _is_forgotten(known, begun.get(digest, 0)):
+            journal.move(digest, OrderState.UNKNOWN, note=RESTORED)
+    return [digest for digest in begun if digest not in rows]
+
+
+def _is_forgotten(known: Submission | None, begun: int) -> bool:
+    return begun > (known.claims if known else 0) and (known is None or known.state in before(OrderState.SENDING))
+
+
+def _recalled(delivery: Delivery, context: DeliveryContext) -> tuple[Submission | None, bool]:
+    """Return what the journal has of a delivery, and whether the transcript knows of a sending that it has forgotten."""
     begun = context.transcript_marks.begun() if context.transcript_marks is not None else {}
-    if begun.get(known.record.digest, 0) > known.claims:
+    known = context.journal.find(delivery.digest)
+    if known:
+        check_same(known, delivery)
+    return known, _is_forgotten(known, begun.get(delivery.digest, 0))
+
+
+def _why_perhaps_sent(known: Submission, forgotten: bool, context: DeliveryContext) -> str:
+    """Return why a submission that the journal calls unsent may have been sent all the same; empty when nothing says so."""
+    if forgotten:
         return RESTORED
     return _USED if _nonce_is_used(known.record, context) else ""
 
@@ -94,17 +119,16 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     """
     keep_secret(delivery.signature)
     check_admission(delivery)
-    known = context.journal.find(delivery.digest)
-    if known:
-        check_same(known, delivery)
+    known, forgotten = _recalled(delivery, context)
     if known and known.state not in before(OrderState.SENDING):
         return _not_again(known, f"was sent before and is {known.state}", context)
-    check_time(delivery, context.clock_ms())
+    if not forgotten:
+        check_time(delivery, context.clock_ms())
     parcel = ROUTE_MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _check_rivals(record, context)
     known = context.journal.prepare(record)
-    if why := why_perhaps_sent(known, context):
+    if why := _why_perhaps_sent(known, forgotten, context):
         context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
         return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
     tracker = Tracker(delivery.digest, context)
@@ -179,21 +203,22 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     Raises ``Refusal`` as :func:`submit`, ``ROUTE-SENT`` when it was sent, perhaps; ``Expired``, ``JournalError``.
     """
     check_admission(delivery)
-    check_time(delivery, context.clock_ms())
-    known = context.journal.find(delivery.digest)
-    if known:
-        check_same(known, delivery)
+    known, forgotten = _recalled(delivery, context)
+    if not forgotten and (known is None or known.state in (*before(OrderState.EXPORTED), OrderState.EXPORTED)):
+        check_time(delivery, context.clock_ms())
     record = _record(delivery, "export", "")
     if known is None or known.state is not OrderState.EXPORTED:
         _check_rivals(record, context)
     known, why = context.journal.prepare(record), ""
-    if known.state in before(OrderState.EXPORTED) and (why := why_perhaps_sent(known, context)):
+    if known.state in before(OrderState.EXPORTED) and (why := _why_perhaps_sent(known, forgotten, context)):
         context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
     if not context.journal.export(delivery.digest, check_alone):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
-            f"{why or 'it was sent from here'}; it is not given to another sender",
+            f"it is not given to another sender: {why}"
+            if why
+            else "it was sent from here, and is not given to another sender",
             got=state.value,
             expected="PREPARED or REJECTED",
             do="follow it: airlock-online follow",
