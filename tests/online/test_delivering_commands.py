@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import stat
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account
@@ -18,8 +20,11 @@ from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode_abi
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.host.files import TranscriptFile
 from airlock_shared.text.words import grouped, spoken_rows
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
@@ -168,6 +173,58 @@ def test_a_wrong_eip7702_is_refused_and_nothing_is_sent(
     signatures = machine.signatures(buy=OPEN) if "code" not in argument else machine.signatures(code=CODE)
     assert machine("submit", signatures, "--eip7702", argument.format(file=file)).code == code
     assert machine.states() == {}
+
+
+# ---- a disk that is full after the sending ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("fault", "state"), [("drop-before-accepted@batched", "UNKNOWN"), ("", "FILLED")])
+def test_what_was_sent_is_told_although_the_transcript_is_full(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, fault: str, state: str
+) -> None:
+    signatures = machine.signatures(sell=CLOSE, code=CODE)
+    machine.services.faults = Faults.of(*filter(None, [fault]))
+    (machine.home / "config.toml").write_text("")
+    recording = TranscriptFile.record
+
+    def full(transcript: TranscriptFile, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        if event == "outcome":
+            raise UsageError("transcript.jsonl cannot be written")
+        return recording(transcript, event, data, at_ms)
+
+    monkeypatch.setattr(TranscriptFile, "record", full)
+    ended = machine("submit", signatures, "--patience", 0 if fault else 60)
+    assert (ended.code, f"outcome: {state}" in ended.out, "outcome: CONFIRMED" in ended.out) == (9, True, True)
+    assert ended.err.count("could not be shown or recorded") == 2
+    monkeypatch.undo()
+    assert machine.states() == {"sell": state, "code": "CONFIRMED"}
+    assert "outcome: CONFIRMED" in machine("follow", "--patience", 0).out
+
+
+@pytest.mark.parametrize("buffering", [1, -1])
+def test_what_was_sent_is_followed_although_stdout_is_full(machine: OnlineCommand, buffering: int) -> None:
+    signatures = machine.signatures(sell=CLOSE, buy=OPEN)
+    with Path("/dev/full").open("w", buffering) as full, redirect_stdout(full):
+        ended = machine("submit", signatures)
+    assert (ended.code, ended.err.count("could not be shown or recorded")) == (9, 2)
+    assert machine.states() == {"sell": "FILLED", "buy": "FILLED"}
+    assert machine("follow").out.count("outcome: FILLED") == 2
+
+
+def test_nothing_is_called_sent_for_a_full_transcript_when_nothing_was(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    recording = TranscriptFile.record
+
+    def full(transcript: TranscriptFile, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        if event in ("sending", "outcome"):
+            raise UsageError("transcript.jsonl cannot be written")
+        return recording(transcript, event, data, at_ms)
+
+    monkeypatch.setattr(TranscriptFile, "record", full)
+    ended = machine("submit", signatures)
+    assert (ended.code, "was sent" in ended.err, machine.states()) == (2, False, {"sell": "PREPARED"})
 
 
 # ---- following and resolving ---------------------------------------------------------------------------------------
