@@ -60,7 +60,7 @@ def test_a_call_of_the_venue_alone_goes_the_whole_way(desk: Desk, ledger: Ledger
     signed = desk.sign(ledger)
     review = " ".join((signed.out + signed.err).split())
     assert signed.code == 0, review
-    assert "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw" in review.replace(" · ", " ")
+    assert "A CALL OF THIS VENUE ALONE, pinned with it: what its values mean" in review.replace(" · ", " ")
     for shown in ("2500000000", f'the profile calls it "{AMOUNT}"', TRADER, STORAGE.lower(), "depositLp"):
         assert shown in review
     ended = desk.submit("--json")

@@ -148,8 +148,8 @@ def test_the_first_lines_of_a_refused_item_say_in_words_what_is_wrong() -> None:
     assert lines[2].startswith("REFUSED: it is not signed.")
     assert lines[4] == "✗ amount: the payload says 900 USDC, the plan 250.000001"
     lines = _with_message("close", _wantedPrice="900000000000000", _deadline="1790000900001")
-    assert lines[4] == "✗ wantedPrice: the payload says 90000 USD, the plan at most 64000"
-    assert lines[5].startswith("  came ")
+    assert lines[4] == "✗ wantedPrice: the payload says 90000 USD, the plan at least 60000, at most"
+    assert lines[6].startswith("  came ")
     lines = _changed("approve", to=STRANGER)  # a refusal that is about no value
     assert (lines[4], lines[5].split()[0]) == ("✗ not the pinned contract of this function", "came")
 

@@ -407,8 +407,8 @@ def test_what_differs_from_the_last_time_stands_beside_the_line() -> None:
     now = deciding_rows(case)
     told = list(deciding_lines(now, now | {"how much": "1 USDC", "until when": "then"}))
     assert [line.strip() for line in told if "LAST" in line] == ["OTHER THAN LAST TIME: 1 USDC"]
-    assert not [line for line in deciding_lines(now, now) if "LAST" in line or "first of its kind" in line]
-    assert "the first of its kind" in next(deciding_lines(now, None))
+    assert not [line for line in deciding_lines(now, now) if "LAST" in line or "of this kind" in line]
+    assert "no page of this kind was shown here before" in next(deciding_lines(now, None))
 
 
 def test_a_section_begins_a_screen_and_a_long_one_goes_on_under_its_heading() -> None:
@@ -498,11 +498,15 @@ def test_ctrl_c_beside_the_ledger_leaves_the_terminal_as_it_was(tmp_path: Path) 
     assert reader.ended() == ["KeyboardInterrupt", True]
 
 
-def test_as_whom_names_the_account_that_a_delegate_signs_for() -> None:
-    delegated = [case for case in CASES if case.step.signer.delegate_of is not None]
-    assert delegated
-    for case in delegated:
-        assert f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}" in _five(case)["as whom"]
+def test_as_whom_names_the_account_that_a_delegate_signs_for_and_none_where_it_is_its_own() -> None:
+    of_delegates = [case for case in CASES if case.step.signer.delegate_of is not None]
+    said = {
+        case.step.id: f"as delegate of {checksum_address(case.step.signer.delegate_of or b'')}"
+        in _five(case)["as whom"]
+        for case in of_delegates
+    }
+    assert {step for step, told in said.items() if not told} == {"keeper-rewards"}  # the desk's own
+    assert said["increase"]
 
 
 def test_a_page_that_comes_again_is_listed_once() -> None:

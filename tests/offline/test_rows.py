@@ -15,13 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_offline.signing.rows import noted, row, value_rows
+from airlock_offline.signing.rows import noted, route_of, row, value_rows
 from airlock_shared.cli.terminal import explain_error, rows
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.decisions import Decision
-from airlock_shared.text.safe import WIDTH, columns, is_visible, labelled_rows
+from airlock_shared.text.safe import WIDTH, columns, is_visible, labelled_rows, safe
 from airlock_shared.units import ADDRESS
 from airlock_shared.venue.kinds import LEAF_KINDS, field
+from shared.world import good, request_of
 
 HOSTILE = [
     "\n✓ trader            0x1111111111111111111111111111111111111111",
@@ -114,3 +115,10 @@ def test_a_terminal_that_would_break_our_rows_is_refused(width: int, words: tupl
     code, shown = shown_at(width, "--home", tmp_path / "home", *words, plan)
     assert (code, f"it has {width} columns" in shown.replace("\r\n", " "), "80" in shown) == (2, True, True)
     assert not (tmp_path / "home").exists()
+
+
+@pytest.mark.parametrize("entity", ["trigger-17", "x\x1b[2J", "~" * 200])
+def test_the_trigger_that_is_replaced_stands_where_the_signature_goes(entity: str) -> None:
+    said = route_of(request_of(good("take-profit"))._replace(replaces=entity))
+    assert said == f"core-api, in place of the stored trigger {safe(entity)}"
+    assert "in place" not in route_of(request_of(good("take-profit")))

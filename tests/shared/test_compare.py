@@ -102,7 +102,7 @@ def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkey
 
 def _wrong() -> Iterator[str]:
     others = [word for word in BYTEWORDS if word not in WORDS]
-    yield from ("Yes Yes", "\x03 \x03", f"{others[0]} {others[1]}", "no paper.", "nopaper yes")
+    yield from ("Yes Yes", "\x03 \x03", f"{others[0]} {others[1]}", "no papers", "nopaper yes")
 
 
 @pytest.mark.parametrize("typed", list(_wrong()))
@@ -458,6 +458,15 @@ def test_a_slip_is_asked_again(table: Table, monkeypatch: pytest.MonkeyPatch) ->
     questions = typing(monkeypatch, lambda question: "able acid" if next(slips) == 0 else honest(question).upper())
     table.done("compare", "plan")
     assert len(questions) == 3
+
+
+@pytest.mark.parametrize("written", ["{}, {}", "{},{}", " {} / {} ", "{}; {}.", "{}. {}"])
+def test_marks_between_the_words_and_behind_them_are_no_answer(
+    table: Table, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    typing(monkeypatch, lambda question: written.format(*honest(question).split()))
+    table.done("compare", "plan")
+    assert wrongs(table) == []
 
 
 def test_wrong_answers_are_those_of_one_ceremony_and_one_document(

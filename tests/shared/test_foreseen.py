@@ -9,6 +9,7 @@ import pytest
 from airlock_shared.checks.foreseen import foreseen, foreseen_anywhere
 from airlock_shared.checks.model import Situation
 from airlock_shared.plan.decisions import directions, odd_directions
+from airlock_shared.plan.model import CUSTOM, AsSigned
 from airlock_shared.plan.reader import parse_plan
 from shared import test_pinned_structs as own
 from shared.world import PLAN_TEXTS, deployment, situation
@@ -141,10 +142,27 @@ def test_a_trigger_says_which_way_it_looks(changes: tuple[tuple[str, str], ...],
         ((SHORT, ("stopLoss", "takeProfit")), []),
     ],
 )
-def test_a_trigger_that_would_be_hit_at_once_is_told(changes: tuple[tuple[str, str], ...], odd: list[str]) -> None:
-    opened = ('openPrice = { at_least = "60000", at_most = "64000" }', 'openPrice = "62000"')
+@pytest.mark.parametrize("price", ['"62000"', '{ at_least = "60000", at_most = "64000" }'])
+def test_a_trigger_that_would_be_hit_at_once_is_told(
+    price: str, changes: tuple[tuple[str, str], ...], odd: list[str]
+) -> None:
+    opened = ('openPrice = { at_least = "60000", at_most = "64000" }', f"openPrice = {price}")
     step: Any = _step("open", opened, *changes)
     assert list(odd_directions(step)) == odd
+
+
+def test_a_trigger_within_the_bounds_of_its_price_is_told() -> None:
+    step: Any = _step("open", ('stopLoss = "58000"', 'stopLoss = "60001"'))
+    assert list(odd_directions(step)) == [
+        "the stop loss of this long lies above its open price: it would be hit at once"
+    ]
+
+
+def test_nothing_is_said_of_the_direction_of_a_venue_s_own_leaves() -> None:
+    given = {name: AsSigned(text) for name, text in (("side", "true"), ("takeProfit", "7"), ("stopLoss", "0"))}
+    step: Any = _step("open")
+    own = step._replace(action=step.action._replace(name=CUSTOM), values=given)
+    assert [*directions(own), *odd_directions(own)] == []
 
 
 @pytest.mark.parametrize(

@@ -316,13 +316,13 @@ SEAL = Task("seal", ("signer",), "", done=False, of="first")
 READ = "read the outcome on the online machine"
 
 
-@pytest.mark.parametrize("typed", ["", "n"])
+@pytest.mark.parametrize(("typed", "number"), [("", 18), ("n", 18), ("", 9)])
 def test_before_the_seal_somebody_says_that_the_outcome_was_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, typed: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str, number: int
 ) -> None:
     lead, lines, ran = lead_at(tmp_path), list[str](), list[str]()
     (tmp_path / "stick").mkdir()
-    at(18, "take")(tmp_path / "stick" / CROSSING, "offline")
+    at(number, "take" if number == 18 else "compare")(tmp_path / "stick" / CROSSING, "offline")
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "_progress", lines.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
@@ -339,7 +339,9 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     told = reply_members(lead, "offline", 0, SEAL)
     monkeypatch.setattr(Lead, "state", lambda _lead: told._replace(tasks=[*told.tasks[:1], SEAL]))
     assert _do(lead, told, SEAL, set()) is (not typed)
-    assert lines[:2] == ["waiting: the online machine has its outcome; Enter seals"] * 2
+    sees = {18: "has its outcome", 9: "is at 9/19: comparison, 10:32"}[number]
+    assert lines[:2] == [f"waiting: the online machine {sees}; Enter seals"] * 2
+    assert ("has NO outcome yet" in capsys.readouterr().err) is (number == 9)
     assert ran == (["take requests-2.json"] if typed else ["transcript seal"])
     assert names_in(lead.folder / "handed-over") == ({"requests.json", "requests-2.json"} if typed else set())
 

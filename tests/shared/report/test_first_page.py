@@ -13,12 +13,13 @@ import pytest
 from airlock_shared.documents.transcript import read_entries
 from airlock_shared.report import model
 from airlock_shared.report.page.front import is_of_chain, outcome_transaction
-from airlock_shared.report.page.labels import label
+from airlock_shared.report.page.labels import label, leaf_label
 from airlock_shared.report.page.page import report_page
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import Row
 from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped, spoken
+from airlock_shared.venue.kinds import LEAF_KINDS
 from shared.make_payloads import KEYS
 from shared.report.day import (
     chain,
@@ -83,9 +84,9 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
         "REHEARSAL", "Complete", "prepared 2026-", "signed 2026-", "sent 2026-", "confirmed 2026-", "sealed 2026-",
         "What this page stands on", "sealed by", f"{TRADER}, treasury: 40 entries",
         "date, signature", "signer: Ada Lovelace", "witness: Mary Somerville",
-        "asked", "pair: BTC/USD", "collateral to close, USDC: 100", "pair, by its number: 0 (plan: BTC/USD (number 0))",
+        "asked", "pair: BTC/USD", "pair, by its number: 0 (plan: BTC/USD (number 0))",
         "position number: 0",
-        "amount: 100 USDC (plan: 100)", "price expected: 64000 USD (plan: at least 63000, at most 65000)",
+        "collateral to close: 100 USDC (plan: 100)", "price expected: 64000 USD (plan: at least 63000, at most 65000)",
         f"for the account {TRADER}", f"may be used until {value['steps'][0]['request']['until']['utc']}",
         f"signed by treasury, {TRADER}: signed at", "outcome FILLED", "the chain says not read",
         f"the builder says {promise['what']}: {promise['found']}; promised: {promise['promised']} (as promised)",
@@ -282,6 +283,15 @@ def test_a_value_that_was_not_kept_and_one_who_is_not_the_account_are_on_it() ->
     row |= {"ok": False, "value": "900 USDC"}
     value["steps"][0]["request"]["account"] = "0x" + "1" * 40
     told = first_page(value)
-    assert "amount: 900 USDC (plan: 100) NOT KEPT" in told
+    assert "collateral to close: 900 USDC (plan: 100) NOT KEPT" in told
     assert f"account: {TRADER}" in told
     assert "for the account 0x1111" in told
+
+
+@pytest.mark.parametrize("kind", LEAF_KINDS)
+def test_a_leaf_is_called_by_its_kind_and_never_by_the_name_that_the_venue_gives_it(kind: str) -> None:
+    row = {"field": "_t.tp", "kind": kind, "unit": LEAF_KINDS[kind].unit.name}
+    said = leaf_label(row)
+    assert (said == '"_t.tp"') is (kind == "raw")
+    assert ("take profit" in said) is (kind == "takeProfit")
+    assert said.strip('"') not in LEAF_KINDS or said in ("nonce", "leverage", "delegate", "spender", "referee", "price")

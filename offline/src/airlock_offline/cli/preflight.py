@@ -286,7 +286,9 @@ def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> dict[str, Any] |
             typed = ask(question, piped=state.nothing_of_worth()).strip()
             return _state_time(state, typed, uncertainty_s or ASKED_UNCERTAINTY_S)
         except UsageError:
-            say("This is no date and time in UTC: your local time less its offset, such as 2026-11-21 02:43Z.")
+            say(
+                "This is no date and time in UTC, with a Z behind it, such as 2026-11-21 02:43Z: local time less its offset."
+            )
         except Expired as error:
             say(explain_error(error))
 

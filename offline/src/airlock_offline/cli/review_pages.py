@@ -327,7 +327,7 @@ def deciding_rows(case: Case) -> dict[str, str]:
 
 def deciding_lines(five: dict[str, str], before: dict[str, str] | None) -> Iterator[str]:
     """Yield the heading and the five, a long one goes on below; and what the same kind said ``before``, where it differs."""
-    yield HEADING if before is not None else f"{HEADING} (the first of its kind on this machine)"
+    yield HEADING if before is not None else f"{HEADING} (no page of this kind was shown here before)"
     for label, text in five.items():
         yield from labelled_rows(f"  {label:<12}", text)
         if before and label != "until when" and before[label] != text:
@@ -399,4 +399,5 @@ def _until(case: Case) -> str:
 def _as_whom(case: Case) -> str:
     signer = case.step.signer
     said = f"{checksum_address(signer.address)} ({safe(signer.name, limit=40)})"
-    return said if signer.delegate_of is None else f"{said}, as delegate of {checksum_address(signer.delegate_of)}"
+    of = case.step.delegate_of
+    return f"{said}, as delegate of {checksum_address(of)}" if of else said

@@ -270,7 +270,7 @@ def _sentence(text: str) -> str:
 
 def _intent_warnings(case: IntentCase) -> Iterator[str]:
     if is_custom(case.intent):
-        yield "CUSTOM STRUCT, pinned on this machine: its values are shown raw. Airlock does not know their meaning."
+        yield "CUSTOM STRUCT, of this venue alone: what its values mean is the word of its profile, or nobody's."
     if not case.intent.deadline:
         yield "This intent has no deadline: it stays valid until its nonce is used."
 

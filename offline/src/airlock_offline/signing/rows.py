@@ -54,8 +54,8 @@ def signer_rows(case: Case, label: str) -> Iterator[str]:
     signer = case.step.signer
     yield from row(label, checksum_address(signer.address))
     yield from row("", f"{signer.name} in the plan, {signer.path}")
-    if signer.delegate_of is not None:
-        yield from row("", f"as delegate of {checksum_address(signer.delegate_of)}")
+    if of := case.step.delegate_of:
+        yield from row("", f"as delegate of {checksum_address(of)}")
 
 
 def under_domain(case: IntentCase) -> Iterator[str]:
@@ -68,7 +68,8 @@ def under_domain(case: IntentCase) -> Iterator[str]:
 def route_of(request: Request) -> str:
     """Return where a signature goes, as the request says."""
     order = f", order type {request.order_type}" if request.order_type is not None else ""
-    return f"{safe(request.route, limit=200)}{order}"
+    replaced = f", in place of the stored trigger {safe(request.replaces, limit=200)}" if request.replaces else ""
+    return f"{safe(request.route, limit=200)}{order}{replaced}"
 
 
 def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
@@ -261,7 +262,7 @@ def transaction_warnings(case: CallCase) -> Iterator[str]:
         yield from _OF_AN_AUTHORIZATION
         return
     if case.call.call.is_own:
-        yield "A CALL OF THIS VENUE ALONE, pinned with it: its values are shown raw. Airlock does not know their meaning."
+        yield "A CALL OF THIS VENUE ALONE, pinned with it: what its values mean is the word of its profile."
     token = case.token_for_device
     if not token:
         yield "The Ledger needs Blind signing on for a transaction with calldata: switch it off again afterwards."

@@ -69,8 +69,8 @@ def rehearse(
     unattended = yes or not sys.stdin.isatty()
     if channel == "qr" and not unattended:
         raise UsageError(
-            "people rehearse by files: two cameras need two machines",
-            do="give --yes: it runs unattended (make rehearse YES=1 CHANNEL=qr)",
+            "people are led by the stick here: nothing photographs the pages for them",
+            do="give YES=1: it runs unattended; led, by pictures: docs/reference/by-hand.md",
         )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     if (folder / SECOND).exists():

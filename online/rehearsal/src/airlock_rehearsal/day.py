@@ -17,7 +17,7 @@ from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.cli.ceremony.status import word_lines
 from airlock_shared.cli.terminal import ask, say, show, show_all
 from airlock_shared.documents.deployment import parse_deployment
-from airlock_shared.errors import UsageError
+from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.reader import parse_plan
 
@@ -40,8 +40,8 @@ this command there:
   sh {second}
 
 # This terminal
-It is the online machine. The services run in it: when it is closed, or ended by
-Ctrl-C between two tries, this rehearsal is lost. Then begin another one.
+It is the online machine. The services run in it: when it is closed, or Ctrl-C is
+pressed where it waits for Enter, this rehearsal is lost. Then begin another one.
 """
 
 
@@ -95,8 +95,12 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     show(_WORDS.format(second=second))
     try:
         _to_the_end(lambda: day.lead("online"))
-    except BaseException:
+    except BaseException as error:
         (day.folder / _LOST).touch()
+        if isinstance(error, KeyboardInterrupt):
+            raise RehearsalFailed(
+                "this rehearsal was ended, and is lost: begin another one", ExitCode.INTERRUPTED
+            ) from None
         raise
 
 
@@ -106,7 +110,7 @@ def join(day: Day) -> None:
     def go_on() -> int:
         if (day.folder / _LOST).exists():
             raise UsageError("the online machine's terminal was closed, and with it the services: this rehearsal is lost",
-                             do="begin another one there: make rehearse")  # fmt: skip
+                             do=f"begin another one there: make rehearse CEREMONY={day.ceremony}")  # fmt: skip
         with software_ledger(day.offline, ["--model", day.model, "--ask"]) as port:
             return day.lead("offline", "--emulator", str(port), "--model", day.model)
 

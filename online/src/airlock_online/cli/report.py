@@ -96,9 +96,9 @@ def make_command(
         )
     add_deployment(files, home.folder / "deployments")
     _add_outcome(home, files, digests)
-    for line in () if as_json else head_lines(home.transcript.head()):
-        show(line)
     make_report(folder, files, judge, print_page, as_json=as_json)
+    for line in () if as_json else head_lines(home.transcript.head()):  # last: it is written down by hand
+        show(line)
 
 
 def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -> None:

@@ -78,7 +78,7 @@ CHECKPOINTS = {
         Checkpoint("deployment", _BOTH, "The deployment's words are those on your own papers.",
                 {"deployment-pinned": "fingerprint"}, earlier=True, made_on="online", paper=True),
         Checkpoint("preflight", {"offline": _FACILITATOR},
-                "Each doubt was read; watch and kit's paper agree.",
+                "Each doubt was read; the watch agrees, and the kit's paper, where there is a kit.",
                 {"preflight": ""}, paper=True),
         Checkpoint("address", {"offline": _SIGNER}, "The Ledger's address is the plan's, digit by digit.",
                 {"address": "address"}),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.errors import PlanError
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.plan.model import AsSigned, Bounds, Exact, Plan, Step, Value
+from airlock_shared.plan.model import CUSTOM, AsSigned, Bounds, Exact, Plan, Step, Value
 from airlock_shared.units import (
     ADDRESS,
     CODE,
@@ -229,7 +229,9 @@ _NAMED = {_TAKES: "take profit", _STOPS: "stop loss"}
 
 
 def directions(step: Step) -> Iterator[str]:
-    """Yield what each trigger of a step waits for, by the plan; nothing for a step without one."""
+    """Yield what each trigger of a step waits for, by the plan; nothing for a step without one, or a venue's own."""
+    if step.action.name == CUSTOM:  # what its leaves mean is the venue's word
+        return
     kind, side = (_text(step, name) for name in ("kind", "side"))
     if kind in _NAMED and "percentage" in step.values:
         yield f"the {_NAMED[kind]} waits for {_of_profit(step.values['percentage'])}"
@@ -247,11 +249,14 @@ def odd_directions(step: Step) -> Iterator[str]:
     percentage = _exact(step, "percentage")
     if percentage is not None and kind in _NAMED and (percentage < 0) is (kind == _TAKES) and percentage:
         yield f"a {_NAMED[kind]} at a {'profit' if percentage > 0 else 'loss'}: is the sign of the percentage meant?"
-    opened = _exact(step, "openPrice")
+    bounds, exact = step.values.get("openPrice"), _exact(step, "openPrice")
+    low, high = (bounds.low, bounds.high) if isinstance(bounds, Bounds) else (exact, exact)
     for parameter, each in (("takeProfit", _TAKES), ("stopLoss", _STOPS)):
         trigger = _exact(step, parameter)
-        if opened and trigger and side and trigger != opened and (trigger > opened) is not _rises(each, side):
-            beyond = "above" if trigger > opened else "below"
+        if not (low and high and trigger and side):
+            continue
+        if trigger < high if _rises(each, side) else trigger > low:
+            beyond = "below" if _rises(each, side) else "above"
             yield f"the {_NAMED[each]} of this {side} lies {beyond} its open price: it would be hit at once"
 
 

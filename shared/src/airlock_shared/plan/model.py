@@ -97,6 +97,16 @@ class Step(NamedTuple):
         found = next((self.values[name] for name in names if name in self.values), None)
         return found.raw if isinstance(found, Exact) else None
 
+    @property
+    def delegate_of(self) -> bytes | None:
+        """The account for which its signer signs as a delegate; None where the step names it nowhere."""
+        if (of := self.signer.delegate_of) is None:
+            return None
+        named = checksum_address(of).lower()
+        values = self.values.values()
+        found = any(each.raw == of if isinstance(each, Exact) else each.text.lower() == named for each in values)
+        return of if found else None
+
     def address(self, name: str) -> str:
         """Return the address that the plan fixes of a parameter, in EIP-55; what else it says there, as it says it."""
         raw = self.raw(name)

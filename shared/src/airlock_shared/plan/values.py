@@ -13,7 +13,7 @@ from typing import Any
 
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.signatures import parse_address
-from airlock_shared.plan.model import AsSigned, Bounds, Exact, Limits, Value
+from airlock_shared.plan.model import Bounds, Exact, Limits, Value
 from airlock_shared.units import (
     ADDRESS,
     CHOICE,
@@ -225,25 +225,27 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
 def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Iterator[PlanError]:
     """Yield which of a step's values break the plan's limits (``PLAN-OWN-LIMIT``) or mean nothing (``PLAN-FIELD``)."""
     for name, value in values.items():
-        if name in _NEVER_ZERO and (lowest := _ends(value)[0]) is not None and lowest <= 0:
+        ends = _ends(value)
+        if ends is None:  # no number, or of a venue's own leaf, of which we know nothing
+            continue
+        if name in _NEVER_ZERO and ends[0] <= 0:
             yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
                              expected="more than 0")  # fmt: skip
-        if name == "slippagePercent" and not isinstance(value, AsSigned):  # of a venue's own leaf we know nothing
-            yield from _slippage_faults(value, limits.slippage_at_most_raw, f"{where}.{name}")
+        if name == "slippagePercent":
+            yield from _slippage_faults(value.text, ends, limits.slippage_at_most_raw, f"{where}.{name}")
 
 
-def _slippage_faults(value: Value, most: int | None, where: str) -> Iterator[PlanError]:
-    lowest, highest = _ends(value)
-    if lowest is not None and lowest < 0:
-        yield plan_error("PLAN-FIELD", "a slippage below zero", where, got=value.text, expected="0 or more")
-    elif most is not None and (highest is None or highest > most):
-        yield plan_error("PLAN-OWN-LIMIT", "the step breaks the plan's own limit", where, got=value.text,
+def _slippage_faults(text: str, ends: tuple[int, int], most: int | None, where: str) -> Iterator[PlanError]:
+    if ends[0] < 0:
+        yield plan_error("PLAN-FIELD", "a slippage below zero", where, got=text, expected="0 or more")
+    elif most is not None and ends[1] > most:
+        yield plan_error("PLAN-OWN-LIMIT", "the step breaks the plan's own limit", where, got=text,
                          expected=f"at most {to_human(most, PERCENT)}, as slippage_percent_at_most says")  # fmt: skip
 
 
-def _ends(value: Value) -> tuple[int | None, int | None]:
-    """Return the lowest and the highest raw value that fits; None where a value is no number."""
+def _ends(value: Value) -> tuple[int, int] | None:
+    """Return the lowest and the highest raw value that fits; None of what is no number."""
     if isinstance(value, Bounds):
         return value.low, value.high
-    raw = value.raw if isinstance(value, Exact) and type(value.raw) is int else None
-    return raw, raw
+    raw = value.raw if isinstance(value, Exact) else None
+    return (raw, raw) if type(raw) is int else None

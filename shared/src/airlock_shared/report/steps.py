@@ -299,6 +299,7 @@ def decided_row(decision: Decision) -> Row:
     notes += code_rows(raw) if field.unit is CODE and type(raw) is bytes else []
     return {
         "field": field.path,
+        "kind": field.kind,
         "value": shown_value(field, raw),
         "raw": raw_text(raw),
         "unit": field.unit.name,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import NO_PAPER
+from airlock_shared.ceremony.roles import HOW, NO_PAPER
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
 from airlock_shared.cli import terminal
 from airlock_shared.cli.terminal import (
@@ -95,6 +95,7 @@ WORDS_ASKED = 2
 _Y_AND_Z = str.maketrans("yz", "zy")
 _FEWER = ("Enter alone is no answer", "The second word is missing")
 WITHOUT = "no paper"
+_MARKS = str.maketrans(",.;:/", " " * 5)  # what people write between two words, and behind them
 NOT_TAKEN = f"'{WITHOUT}' is no answer here, or no longer after a wrong one: two words are needed."
 FIND_THEM = "Find the words on the other machine's screen. Each person types two of them."
 FROM_PAPER = f"Each person types from THEIR OWN PAPER, and looks at no screen. None: {WITHOUT}"
@@ -144,6 +145,7 @@ def type_words(
     for left in reversed(range(min(ASKED_AT_MOST, WRONG_AT_MOST - wrong))):
         given = _typed(question, opening(ask, opens), lacks=asked.paper and not own, piped=piped)
         if given == WITHOUT.split():
+            say(f"On record: {HOW[NO_PAPER]}.")
             return {"how": NO_PAPER}
         if all(
             secrets.compare_digest(word.encode(errors="replace"), words[at - 1].encode())
@@ -153,7 +155,7 @@ def type_words(
         tell_wrong(positions)
         own.append(positions)
         wrong += 1
-        say(f"One of these two words is wrong, or both. Answers left: {left}.")
+        say(f"One of these two words is wrong, or both, or their order. Answers left: {left}.")
     raise Refusal("ROLE-WORDS", f"the words of the {asked.document} fingerprint differ", got=f"{wrong} wrong answers",
                   expected="the two words at the places that were asked")  # fmt: skip
 
@@ -164,7 +166,7 @@ def _typed(question: str, asking: Callable[..., str], *, lacks: bool, piped: boo
     Who ``lacks`` a paper may say so.
     """
     for _ in range(UNANSWERED_AT_MOST):
-        given = asking(question, piped=piped).casefold().split()
+        given = asking(question, piped=piped).casefold().translate(_MARKS).split()
         slip = NOT_TAKEN if given == WITHOUT.split() and not lacks else _slip(given)
         if len(given) == WORDS_ASKED and not slip:
             return given

@@ -100,7 +100,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     mark = _in_words(place, station, compared)
     used = _positions_used(place, station, compared)
     whole = _whole(place, plan, station, file)
-    opens = {"?": partial(show_by_screens, whole or [_NO_MORE])} if led() else {}
+    opens = {"?": partial(show_by_screens, whole or [_NO_MORE], stays=1)} if led() else {}
     _introduce(place, plan, station, compared, whole)
     if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)

@@ -213,18 +213,30 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
             return "show codes/now.html (signatures) until the outcome"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
-        place = place_of_other(crossing, state.half)
-        past = place is not None and workflow_part("online", *place) == "record"
+        past = _part_of_online(crossing) == "record"
         return other_machine(crossing, state.half, "the online machine has its outcome" if past else "")
 
     while (typed := _wait(sees, enter="Enter seals")) not in ("", "n"):
         say("Enter seals. Was it too late there, type n: the new requests are signed.")
     if not typed:
+        if crossing is not None and _part_of_online(crossing) not in ("", "record"):
+            say(_NO_OUTCOME_YET)
         return True
     note_given(lead, (*(name for name in state.there if name.startswith("requests")), *new.brings))
     if next_task(lead.state().tasks) == task:
         take(lead, state, new, _ASKED)
     return False
+
+
+_NO_OUTCOME_YET = (
+    "The online machine has NO outcome yet, by its note. What it sends after the seal, the report names as that."
+)
+
+
+def _part_of_online(crossing: Path) -> str:
+    """Return at which part of its workflow the online machine says on the stick that it is; empty where it says nothing."""
+    place = place_of_other(crossing, "offline")
+    return workflow_part("online", *place) if place else ""
 
 
 def _new_requests(state: WorkflowState, task: Task) -> Task:

@@ -25,7 +25,7 @@ from airlock_shared.report.page.html import (
     table,
     words,
 )
-from airlock_shared.report.page.labels import label
+from airlock_shared.report.page.labels import label, leaf_label
 from airlock_shared.report.rows import Row, headline, report_text
 from airlock_shared.text.words import spoken
 from airlock_shared.units import utc_text
@@ -234,7 +234,7 @@ def _stage(name: str, found: Sequence[Row | None], of: int) -> Html:
 def _step_facts(step: Row, report: Row) -> list[Fact]:
     """Return what was asked, as it is signed, for which account, until when and by whom."""
     signer = next(signer for signer in report["plan"]["signers"] if signer["name"] == step["signer"])
-    of = f", as delegate of {signer['delegate_of']}" if signer["delegate_of"] else ""
+    of = f", as delegate of {signer['delegate_of']}" if signer["delegate_of"] == _account(step) else ""
     return [
         ("asked", _asked(step["planned"], step["request"])),
         ("for the account", _account(step)),
@@ -262,7 +262,7 @@ def _asked(planned: Sequence[Row], request: Row | None) -> object:
         for row in decided
         if row["by"] in _DECIDERS and row["unit"] != "nonce" and (row["value"] not in apart or not row["ok"])
     ]
-    same = {(label(row["field"]), row[word]) for row in rows for word in ("value", "expected")}
+    same = {(label(row["kind"]), row[word]) for row in rows for word in ("value", "expected")}
     named = [(label(row["name"]), row) for row in planned if row["name"] not in _ACCOUNTS]
     other = [f"{name}: {_readable(row)}" for name, row in named if (name, row["value"]) not in same]
     lines = [*other, *map(_value, rows)]
@@ -278,7 +278,7 @@ def _value(row: Row) -> str:
     long = len(row["value"]) > _LONGEST
     value = f"{len(row['value'])} characters, which are in the evidence" if long else row["value"]
     plan = f" (plan: {row['expected']})" if row["by"] == "plan" and row["expected"] != row["value"] else ""
-    return f"{label(row['field'])}: {value}{plan}" + ("" if row["ok"] else " NOT KEPT")
+    return f"{leaf_label(row)}: {value}{plan}" + ("" if row["ok"] else " NOT KEPT")
 
 
 def _account(step: Row) -> str:

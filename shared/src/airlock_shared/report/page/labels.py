@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 
+from airlock_shared.report.rows import Row
+from airlock_shared.venue.kinds import UNKNOWN
+
 _TABLE = """
 acceptcodeownership: accept the code
 addedcollateral: collateral added
@@ -116,6 +119,7 @@ nonce: nonce
 note: note
 oldentityid: id of the order that was replaced
 open: opening
+openedms: position opened at
 openordertype: how it executes
 openprice: price that slippage is measured from, USD
 opentimestamp: position opened at
@@ -153,6 +157,7 @@ reverted: failed on the chain
 route: way it was sent
 side: direction
 signature: signature
+signedat: built at
 signer: signer
 signtimestamp: built at
 sl: stop loss
@@ -166,6 +171,7 @@ statuscode: code of the answer
 stoploss: stop loss, USD
 t: position
 takeprofit: take profit, USD
+terms: terms of the venue
 termssha256: SHA-256 of the venue's terms
 text: text
 timestamp: position opened at
@@ -191,6 +197,7 @@ wantedprice: price expected
 why: why
 willretry: the service tries again
 anomaly: something is wrong with it
+zero: not used
 """
 
 LABELS: dict[str, str] = dict(row.split(": ", 1) for row in _TABLE.strip().splitlines())
@@ -204,3 +211,8 @@ def label(key: str, of: str = "") -> str:
     """
     whole = re.sub(r"[_-]|\[\d+\]", "", key).lower()
     return LABELS.get(f"{of}.{whole}") or LABELS.get(whole) or LABELS.get(whole.rpartition(".")[2]) or f'"{key}"'
+
+
+def leaf_label(row: Row) -> str:
+    """Return what a leaf of what is signed is called, by its kind; its own name is the venue's word, and can mislead."""
+    return f'"{row["field"]}"' if row["kind"] == UNKNOWN else label(row["kind"]).removesuffix(f", {row['unit']}")

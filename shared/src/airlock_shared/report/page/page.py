@@ -202,7 +202,7 @@ def plan_page(plan: Plan) -> bytes:
 
 def _step(step: Step, number: int, plan: Plan) -> Html:
     signer = step.signer
-    of = f", as delegate of {checksum_address(signer.delegate_of)}" if signer.delegate_of else ""
+    of = f", as delegate of {checksum_address(step.delegate_of)}" if step.delegate_of else ""
     by = f"{signer.name}, {checksum_address(signer.address)}{of}"
     caption = f"{number} of {len(plan.steps)}: {step.action.title} ({step.id}, {step.action.name})"
     return pair_table(caption, [("signed by", by), *_values(step, plan), *_notes(step)])

@@ -20,7 +20,7 @@ from airlock_shared.report.page.html import (
     sentence,
     table,
 )
-from airlock_shared.report.page.labels import label
+from airlock_shared.report.page.labels import label, leaf_label
 from airlock_shared.report.rows import Row, plain_text, read_warnings
 from airlock_shared.wire.strict_json import parse_json
 
@@ -143,7 +143,7 @@ def _decided(row: Row) -> Html:
     raw = "" if row["raw"].lower() == row["value"].lower() else f", signed as {row['raw']} ({row['unit']})"
     expected = "" if row["expected"] == row["value"] else f"; expected: {row['expected']}"
     verdict = f"; {DECIDERS[row['by']]}{expected}", ": kept" if row["ok"] else bad(": NOT KEPT")
-    value = element("p", label(row["field"]), ": ", element("strong", row["value"]))
+    value = element("p", leaf_label(row), ": ", element("strong", row["value"]))
     signed = element("p", element("span", row["field"], raw, css="raw"), *verdict)
     return joined(value, *(element("p", note) for note in row["notes"]), signed)
 
