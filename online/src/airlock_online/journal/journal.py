@@ -271,10 +271,11 @@ class Journal:
         access = EVENT if readable_again else STATE
         return self._append(digest, event, OF_ORDER, ids, path, {"code": code, "note": note}, access)
 
-    def record_anomaly(self, digest: str, anomaly: Anomaly) -> bool:
-        """Write an anomaly once; return whether it is new."""
+    def record_anomaly(self, digest: str, anomaly: Anomaly, given_id: str = "") -> bool:
+        """Write an anomaly once, with the id that a person gave where it came by that; return whether it is new."""
         seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
-        seen |= {"why": anomaly.why} if anomaly.why else {}
+        more = {"why": anomaly.why, "given": given_id}
+        seen |= {name: value for name, value in more.items() if value}
         return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {}, EVENT)
 
     def reject(self, digest: str, status: int, reason: str, code: str = "", *, token: str = "") -> bool:
@@ -375,10 +376,14 @@ class Journal:
         """Return the kinds of a submission's anomalies, each once, in the order in which they were seen."""
         return list(dict.fromkeys(event.type for event in self._rows(digest, ANOMALY)))
 
+    def contradictions(self, digest: str) -> list[OrderEvent]:
+        """Return the anomalies that tell of another order; ``given`` in the payload is a person's id by which one came."""
+        return [event for event in self._rows(digest, ANOMALY) if event.type in CONTRADICTIONS]
+
     def contradiction(self, digest: str) -> str:
         """Return what first told of another order than the signed one, safe to show; empty where nothing did."""
-        told = [event for event in self._rows(digest, ANOMALY) if event.type in CONTRADICTIONS]
-        for first in sorted(told, key=lambda event: "why" not in event.payload)[:1]:
+        told = sorted(self.contradictions(digest), key=lambda event: "why" not in event.payload)
+        for first in told[:1]:
             why = f": {first.payload['type']}: {first.payload['why']}" if "why" in first.payload else ""
             return ANOMALIES[first.type] + safe(why, limit=300)
         return ""

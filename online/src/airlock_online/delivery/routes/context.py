@@ -154,7 +154,8 @@ class Tracker:
         known = known or context.journal.get(digest)
         self.tracking_id = known.tracking_id or given_id
         self._is_named = bool(known.tracking_id)
-        self.order = KnownOrder(json.loads(known.record.signed), self.tracking_id)
+        contradicted = any("given" not in told.payload for told in context.journal.contradictions(digest))
+        self.order = KnownOrder(json.loads(known.record.signed), self.tracking_id, contradicted=contradicted)
         self._accepted = known.state is OrderState.ACCEPTED
         for event in context.journal.events(digest):
             self.order = merge(self.order, event).order
@@ -240,7 +241,8 @@ class Tracker:
 
     def odd(self, anomaly: Anomaly) -> None:
         """Write an anomaly down, and name it when it is new."""
-        if self._context.journal.record_anomaly(self.digest, anomaly):
+        given_id = "" if self._is_named else self.tracking_id
+        if self._context.journal.record_anomaly(self.digest, anomaly, given_id):
             event = safe(f"{anomaly.event.type}: {anomaly.why}" if anomaly.why else anomaly.event.type, limit=300)
             self._context.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({event})")
 
