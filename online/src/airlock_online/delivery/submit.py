@@ -65,7 +65,7 @@ def recall_sendings(journal: Journal, marks: SendingMarks) -> list[str]:
     rows = {known.record.digest: known for known in journal.submissions()}
     for digest, known in rows.items():
         if _is_forgotten(known, begun.get(digest, 0)):
-            journal.move(digest, OrderState.UNKNOWN, note=RESTORED)
+            journal.move(digest, OrderState.UNKNOWN, note=RESTORED, claims=known.claims)
     return [digest for digest in begun if digest not in rows]
 
 
@@ -82,11 +82,17 @@ def _recalled(delivery: Delivery, context: DeliveryContext) -> tuple[Submission 
     return known, _is_forgotten(known, begun.get(delivery.digest, 0))
 
 
-def _why_perhaps_sent(known: Submission, forgotten: bool, context: DeliveryContext) -> str:
-    """Return why a submission that the journal calls unsent may have been sent all the same; empty when nothing says so."""
-    if forgotten:
-        return RESTORED
-    return _USED if _nonce_is_used(known.record, context) else ""
+def _hold_back(known: Submission, forgotten: bool, context: DeliveryContext) -> str:
+    """Make UNKNOWN what the journal calls unsent and may have been sent; return why, empty when nothing says so.
+
+    What another process has begun to send since it was looked at stays as it is.
+    """
+    if known.state not in before(OrderState.SENDING):
+        return ""
+    why = RESTORED if forgotten else _USED if _nonce_is_used(known.record, context) else ""
+    if why:
+        context.journal.move(known.record.digest, OrderState.UNKNOWN, note=why, claims=known.claims)
+    return why
 
 
 def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
@@ -128,8 +134,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _check_rivals(record, context)
     known = context.journal.prepare(record)
-    if why := _why_perhaps_sent(known, forgotten, context):
-        context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
+    if why := _hold_back(known, forgotten, context):
         return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
     tracker = Tracker(delivery.digest, context)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
@@ -209,9 +214,7 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     record = _record(delivery, "export", "")
     if known is None or known.state is not OrderState.EXPORTED:
         _check_rivals(record, context)
-    known, why = context.journal.prepare(record), ""
-    if known.state in before(OrderState.EXPORTED) and (why := _why_perhaps_sent(known, forgotten, context)):
-        context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
+    why = _hold_back(context.journal.prepare(record), forgotten, context)
     if not context.journal.export(delivery.digest, check_alone):
         state = context.journal.get(delivery.digest).state
         raise Refusal(

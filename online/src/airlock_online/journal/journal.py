@@ -211,12 +211,23 @@ class Journal:
         alone(record, self._rivals(connection, record))
 
     def move(
-        self, digest: str, to: OrderState, *, note: str | None = None, code: str | None = None, token: str = ""
+        self,
+        digest: str,
+        to: OrderState,
+        *,
+        note: str | None = None,
+        code: str | None = None,
+        token: str = "",
+        claims: int | None = None,
     ) -> bool:
-        """Move to a state, and return whether the state that it was in, or the claim's token, allows that."""
+        """Move to a state, and return whether the state that it was in, or the claim's token, allows that.
+
+        With ``claims``, only while so many sendings were begun: what was looked at before the last one says nothing of it.
+        """
         told = {name: value for name, value in (("note", note), ("code", code)) if value is not None}
+        only = None if claims is None else SUBMISSIONS.c.claims == claims
         with self._writing() as connection:
-            return self._move(connection, digest, to, told, token)
+            return move_row(connection, digest, to, self._clock_ms(), told, token=token, only=only)
 
     def tell(self, digest: str, state: OrderState) -> None:
         """Write down which state a person was told."""
