@@ -13,6 +13,8 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
+from airlock_online.cli import resolve as resolve_command
+from airlock_online.clock import now_ms
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
 from airlock_rehearsal.services.faults import Faults
@@ -343,6 +345,18 @@ def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(m
         transcript.write("{}\n")
     ended = machine("status")
     assert ("sell: FILLED" in ended.out, "DOC-CHAIN" in ended.err) == (True, True)
+
+
+def test_what_was_refused_is_not_waited_for_when_its_deadline_is_past(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    machine.services.faults = Faults.of("http-429@batched")
+    machine("submit", signatures, "--patience", 0)
+    assert machine("resolve").code == 8
+    monkeypatch.setattr(resolve_command, "now_ms", lambda: now_ms() + 7_200_000)
+    ended = machine("resolve")
+    assert (ended.code, ended.out, machine.states()) == (0, "", {"sell": "REJECTED"})
 
 
 # ---- exporting -----------------------------------------------------------------------------------------------------

@@ -216,7 +216,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             return OpenOutcome(
                 "nothing: it was refused before it was accepted",
                 None,
-                "Remove the cause and submit it again, or sign a new one.",
+                "Remove the cause and submit it again before its deadline, or sign a new one.",
             )
         case (
             OrderState.SENDING
