@@ -70,7 +70,7 @@ def rehearse(
     if channel == "qr" and not unattended:
         raise UsageError(
             "people are led by the stick here: nothing photographs the pages for them",
-            do="give YES=1: it runs unattended; led, by pictures: docs/reference/by-hand.md",
+            do="give --yes (make: YES=1): it runs unattended; led, by pictures: docs/reference/by-hand.md",
         )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     if (folder / SECOND).exists():

@@ -40,8 +40,8 @@ this command there:
   sh {second}
 
 # This terminal
-It is the online machine. The services run in it: when it is closed, or Ctrl-C is
-pressed where it waits for Enter, this rehearsal is lost. Then begin another one.
+It is the online machine. The services run in it: when it is closed, or Ctrl-C
+pressed where it waits for Enter, this rehearsal is lost. Begin another.
 """
 
 
