@@ -180,6 +180,18 @@ def test_a_wrong_eip7702_is_refused_and_nothing_is_sent(
 # ---- a disk that is full after the sending ---------------------------------------------------------------------------
 
 
+def filled_up(monkeypatch: pytest.MonkeyPatch, *events: str) -> None:
+    """Let no more of these events be written into the transcript."""
+    recording = TranscriptFile.record
+
+    def full(transcript: TranscriptFile, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        if event in events:
+            raise UsageError("transcript.jsonl cannot be written")
+        return recording(transcript, event, data, at_ms)
+
+    monkeypatch.setattr(TranscriptFile, "record", full)
+
+
 @pytest.mark.parametrize(("fault", "state"), [("drop-before-accepted@batched", "UNKNOWN"), ("", "FILLED")])
 def test_what_was_sent_is_told_although_the_transcript_is_full(
     machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, fault: str, state: str
@@ -187,20 +199,21 @@ def test_what_was_sent_is_told_although_the_transcript_is_full(
     signatures = machine.signatures(sell=CLOSE, code=CODE)
     machine.services.faults = Faults.of(*filter(None, [fault]))
     (machine.home / "config.toml").write_text("")
-    recording = TranscriptFile.record
-
-    def full(transcript: TranscriptFile, event: str, data: dict[str, Any], at_ms: int) -> Entry:
-        if event == "outcome":
-            raise UsageError("transcript.jsonl cannot be written")
-        return recording(transcript, event, data, at_ms)
-
-    monkeypatch.setattr(TranscriptFile, "record", full)
+    filled_up(monkeypatch, "outcome")
     ended = machine("submit", signatures, "--patience", 0 if fault else 60)
     assert (ended.code, f"outcome: {state}" in ended.out, "outcome: CONFIRMED" in ended.out) == (9, True, True)
     assert ended.err.count("could not be shown or recorded") == 2
     monkeypatch.undo()
-    assert machine.states() == {"sell": state, "code": "CONFIRMED"}
     assert "outcome: CONFIRMED" in machine("follow", "--patience", 0).out
+
+
+def test_nothing_is_called_sent_for_a_full_transcript_when_nothing_was(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    filled_up(monkeypatch, "sending", "outcome")
+    ended = machine("submit", signatures)
+    assert (ended.code, "was sent" in ended.err, machine.states()) == (2, False, {"sell": "PREPARED"})
 
 
 @pytest.mark.parametrize("buffering", [1, -1])
@@ -211,22 +224,6 @@ def test_what_was_sent_is_followed_although_stdout_is_full(machine: OnlineComman
     assert (ended.code, ended.err.count("could not be shown or recorded")) == (9, 2)
     assert machine.states() == {"sell": "FILLED", "buy": "FILLED"}
     assert machine("follow").out.count("outcome: FILLED") == 2
-
-
-def test_nothing_is_called_sent_for_a_full_transcript_when_nothing_was(
-    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    signatures = machine.signatures(sell=CLOSE)
-    recording = TranscriptFile.record
-
-    def full(transcript: TranscriptFile, event: str, data: dict[str, Any], at_ms: int) -> Entry:
-        if event in ("sending", "outcome"):
-            raise UsageError("transcript.jsonl cannot be written")
-        return recording(transcript, event, data, at_ms)
-
-    monkeypatch.setattr(TranscriptFile, "record", full)
-    ended = machine("submit", signatures)
-    assert (ended.code, "was sent" in ended.err, machine.states()) == (2, False, {"sell": "PREPARED"})
 
 
 # ---- following and resolving ---------------------------------------------------------------------------------------

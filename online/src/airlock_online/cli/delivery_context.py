@@ -31,7 +31,6 @@ from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.context import DeliveryContext, Observation
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
-from airlock_online.delivery.submit import recall_sendings
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
@@ -413,7 +412,7 @@ def recall(home: OnlineHome, journal: Journal) -> list[ExitCode]:
     """Hold the journal against the transcript, tell of each submission that it has not, and return their exit codes."""
     try:
         told = outcomes_recorded(home.transcript.entries())
-        forgotten = recall_sendings(journal, home.marks(journal.journal_id))
+        forgotten = journal.recall(home.marks(journal.journal_id).begun())
     except DocumentError as error:  # what the journal knows is followed all the same
         say(explain_error(error))
         return [error.exit_code]

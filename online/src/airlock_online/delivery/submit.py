@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from threading import Event, Semaphore, Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
@@ -21,7 +21,7 @@ from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import Record, Submission, before, let_go, shown_holder
+from airlock_online.journal.schema import RESTORED, Record, Submission, before, is_forgotten, let_go, shown_holder
 from airlock_online.routes import OF_TRANSACTIONS
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import EITHER
@@ -30,19 +30,12 @@ from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
 from airlock_shared.venue.services import BATCHED_MARKET
 
-if TYPE_CHECKING:
-    from airlock_online.journal.journal import Journal
-
 # ---- before sending -------------------------------------------------------------------------------------------------
 # What is looked at before a first sending, beside the journal: a journal can be deleted, emptied, copied or restored.
 # The transcript has a mark of every sending that was begun, and the chain knows used nonces. Whoever contradicts the
 # journal makes the submission UNKNOWN: it is then read about, and not sent.
 
 
-RESTORED = (
-    "this machine's transcript has a sending or an export of it that the journal does not know: the journal was deleted, "
-    "emptied or restored"
-)
 _USED = "its nonce is used already, so another sender may have been first; nothing was sent"
 
 
@@ -56,30 +49,13 @@ class SendingMarks(Protocol):
         """Write down, durably, that the sending with this number begins."""
 
 
-def recall_sendings(journal: Journal, marks: SendingMarks) -> list[str]:
-    """Make UNKNOWN what the transcript knows as sent and the journal as unsent; return the digests that it has not at all.
-
-    Raises ``DocumentError`` for a transcript that is not whole, ``JournalError``.
-    """
-    begun = marks.begun()  # read first: a claim is in the journal before its mark is made
-    rows = {known.record.digest: known for known in journal.submissions()}
-    for digest, known in rows.items():
-        if _is_forgotten(known, begun.get(digest, 0)):
-            journal.move(digest, OrderState.UNKNOWN, note=RESTORED, claims=known.claims)
-    return [digest for digest in begun if digest not in rows]
-
-
-def _is_forgotten(known: Submission | None, begun: int) -> bool:
-    return begun > (known.claims if known else 0) and (known is None or known.state in before(OrderState.SENDING))
-
-
 def _recalled(delivery: Delivery, context: DeliveryContext) -> tuple[Submission | None, bool]:
     """Return what the journal has of a delivery, and whether the transcript knows of a sending that it has forgotten."""
     begun = context.transcript_marks.begun() if context.transcript_marks is not None else {}
     known = context.journal.find(delivery.digest)
     if known:
         check_same(known, delivery)
-    return known, _is_forgotten(known, begun.get(delivery.digest, 0))
+    return known, is_forgotten(known, begun.get(delivery.digest, 0))
 
 
 def _hold_back(known: Submission, forgotten: bool, context: DeliveryContext) -> str:

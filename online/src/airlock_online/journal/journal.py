@@ -49,11 +49,13 @@ from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anoma
 from airlock_online.journal.schema import (
     COPIED_DO,
     EVENTS,
+    RESTORED,
     SUBMISSIONS,
     TABLES,
     Identity,
     Record,
     Submission,
+    is_forgotten,
     is_gone,
     let_go,
     new_token,
@@ -228,6 +230,17 @@ class Journal:
         only = None if claims is None else SUBMISSIONS.c.claims == claims
         with self._writing() as connection:
             return move_row(connection, digest, to, self._clock_ms(), told, token=token, only=only)
+
+    def recall(self, begun: Mapping[str, int]) -> list[str]:
+        """Make UNKNOWN what a transcript knows as sent and the journal as unsent; return the digests that it has not at all.
+
+        ``begun`` are its sendings and exports, read before the journal: a claim is here before its mark is there.
+        """
+        rows = {known.record.digest: known for known in self.submissions()}
+        for digest, known in rows.items():
+            if is_forgotten(known, begun.get(digest, 0)):
+                self.move(digest, OrderState.UNKNOWN, note=RESTORED, claims=known.claims)
+        return [digest for digest in begun if digest not in rows]
 
     def tell(self, digest: str, state: OrderState) -> None:
         """Write down which state a person was told."""
