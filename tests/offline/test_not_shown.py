@@ -11,7 +11,11 @@ from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.typed_document import read_typed_data
 from offline.recordings import RECORDINGS, Recording, recorded
 
-FULL = [r for r in recorded("eip712-full", "signed", users=("approve",)) if not r.id.endswith("-blind-setting-tpsl")]
+FULL = [
+    r
+    for r in recorded("eip712-full", "signed", users=("approve",))
+    if not r.id.endswith("-blind-setting-tpsl") and "-full-array-" not in r.id
+]
 
 
 def typed(type_name: str, value: Any) -> TypedData:
@@ -27,8 +31,6 @@ def notes(type_name: str, value: Any, model: str) -> str:
 def leaf_values(value: Any) -> list[Any]:
     if isinstance(value, dict):
         return [leaf for part in value.values() for leaf in leaf_values(part)]
-    if isinstance(value, list):
-        return [leaf for part in value for leaf in leaf_values(part)]
     return [value]
 
 

@@ -38,8 +38,7 @@ HOSTILE = [
     "b'\\x00'",
     "\u2028 next",
 ]
-VALUES = [*HOSTILE, b"\x11" * 20, b"\x22" * 32, b"\nall is well", b"", True, 2**256 - 1, -(2**255),
-          ["a\nb", "c"], [b"\x11" * 20, b"\n"], [[True, "x\n"]]]  # fmt: skip
+VALUES = [*HOSTILE, b"\x11" * 20, b"\x22" * 32, b"\nall is well", b"", True, 2**256 - 1, -(2**255)]
 
 
 def require_rows(lines: list[str]) -> None:

@@ -11,8 +11,8 @@ import pytest
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clients.http import Http, HttpCall
 from airlock_online.config import ApiKeySettings
+from airlock_online.secrets import redact
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.text.secrets import redact
 from online.loopback import Wire, reply
 
 KEY = "kV7pQ2mZ9xRt4LsWc8Yd"

@@ -11,11 +11,11 @@ from eth_account import Account
 
 from airlock_online.cli.delivery_context import MatchedSignatures
 from airlock_online.cli.presigned import authorization_line, presigned_texts, read_presigned
+from airlock_online.secrets import redact
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import DocumentError, Refusal, UsageError
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.text.secrets import redact
 from shared.world import VECTORS, deployment, good, to_bytes
 
 KEY, OTHER_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80", "0x" + "22" * 32

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online import secrets
 from airlock_online.cli.delivery_context import keep_signatures_secret, open_desk
 from airlock_online.cli.main import program
 from airlock_online.delivery.submit import submit_delivery
@@ -18,11 +19,10 @@ from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.report_rows import timeline_of
+from airlock_online.secrets import LEFT_OUT, keep_secret, redact
 from airlock_shared.cli import terminal as console
 from airlock_shared.cli.program import run
 from airlock_shared.errors import Refusal
-from airlock_shared.text import secrets
-from airlock_shared.text.secrets import LEFT_OUT, keep_secret, redact
 from online.crash.orders import order
 from online.test_http import read_request, server
 from online.test_journal import DIGEST, NOW, put

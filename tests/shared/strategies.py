@@ -55,8 +55,8 @@ def plain_values(kind: str) -> SearchStrategy[Any]:
 
 
 @st.composite
-def typed_data(draw: DrawFn) -> dict[str, Any]:
-    """An EIP-712 document with nested structs and arrays, in which every struct is used."""
+def typed_data(draw: DrawFn, *, arrays: bool = True) -> dict[str, Any]:
+    """An EIP-712 document with nested structs, and arrays, in which every struct is used."""
     count = draw(st.integers(1, 4))
     names = [f"S{position}" for position in range(count)]
     types: dict[str, list[dict[str, str]]] = {}
@@ -64,7 +64,7 @@ def typed_data(draw: DrawFn) -> dict[str, Any]:
         kinds = draw(st.lists(atoms(), min_size=0 if position + 1 < count else 1, max_size=4))
         kinds += names[position + 1 : position + 2]  # so that every struct is reached
         kinds += draw(st.lists(st.sampled_from(names[position + 1 :]), max_size=1)) if names[position + 1 :] else []
-        members = [kind + draw(_suffixes()) for kind in kinds]
+        members = [kind + draw(_suffixes() if arrays else st.just("")) for kind in kinds]
         order = draw(st.permutations(range(len(members))))
         types[name] = [{"name": f"m{n}", "type": members[n]} for n in order]
     domain = draw(_domains())
@@ -107,23 +107,16 @@ def values_of(types: dict[str, Any], kind: str) -> SearchStrategy[Any]:
 
 
 def abi_types() -> SearchStrategy[str]:
-    """An ABI type: an atom, or arrays and tuples of such."""
+    """An ABI type: an atom, or tuples of such."""
     return st.recursive(
         atoms(),
-        lambda inner: st.one_of(
-            st.tuples(inner, st.sampled_from(["[]", "[1]", "[3]"])).map("".join),
-            st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"({','.join(parts)})"),
-        ),
+        lambda inner: st.lists(inner, min_size=1, max_size=3).map(lambda parts: f"({','.join(parts)})"),
         max_leaves=5,
     )
 
 
 def abi_values(kind: str) -> SearchStrategy[Any]:
-    """A value of an ABI type, tuples and arrays as lists."""
-    if kind.endswith("]"):
-        inner, _, length = kind[:-1].rpartition("[")
-        size = int(length) if length else None
-        return st.lists(abi_values(inner), min_size=size or 0, max_size=3 if size is None else size)
+    """A value of an ABI type, tuples as lists."""
     if kind.startswith("("):
         return st.tuples(*(abi_values(part) for part in tuple_parts(kind))).map(list)
     return plain_values(kind)

@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from airlock_shared.cli import progress as module
-from airlock_shared.cli.progress import count_down, working
+from airlock_shared.cli.progress import working
 
 
 class Said:
@@ -38,17 +38,6 @@ def test_a_long_wait_is_told_again_and_again(monkeypatch: pytest.MonkeyPatch) ->
     assert said.lines[0].startswith("Drawing ... (")
 
 
-def test_at_a_terminal_it_says_why_and_how_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(module, "sleep", lambda _seconds: None)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    count_down(2, "The builder is busy.")
-    told = capsys.readouterr().err
-    assert told.startswith("The builder is busy.")
-    assert told.count("It goes on in ") == 2
-
-
 def test_in_a_pipe_nothing_is_told_and_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     said = Said(1)
     monkeypatch.setattr(module, "say", said)
@@ -76,14 +65,3 @@ def test_a_failure_goes_through_and_ends_the_telling(monkeypatch: pytest.MonkeyP
         _ = 1 // 0
     assert threading.active_count() == before
     assert said.lines == []
-
-
-def test_a_count_down_says_nothing_in_a_pipe_and_waits_as_long(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    slept: list[float] = []
-    monkeypatch.setattr(module, "sleep", slept.append)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    count_down(5, "The builder is busy.")
-    told = capsys.readouterr()
-    assert (told.out, told.err, sum(slept)) == ("", "", 5)

@@ -12,7 +12,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from shared.test_roles import FIRST, NAMES, begun, chain, ended
 from shared.world import plan as agreed
 from shared.world import situation, to_bytes, whole
@@ -41,7 +41,7 @@ fields = {{ referee = "{FIRST}", code = "TREASURY" }}
 
 
 def plan(roles: str = ALL, witness: str = 'witness = "required"') -> Plan:
-    return parse_plan(text(roles, witness))
+    return parse_written_plan(text(roles, witness))
 
 
 # ---- what a plan says -----------------------------------------------------------------------------------------------

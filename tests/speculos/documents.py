@@ -28,7 +28,7 @@ _WIDTHS = (8, 16, 32, 64, 128, 256)
 
 
 def document(seed: int) -> dict[str, Any]:
-    """Return the typed data of a seed: some members of the domain, one to nine leaves, sometimes a struct or a list."""
+    """Return the typed data of a seed: some members of the domain, one to nine leaves, sometimes a struct."""
     draw = random.Random(f"airlock {seed}")
     members = [_member(draw, number) for number in range(draw.randrange(1, 10))]
     inner = [_member(draw, number) for number in range(draw.randrange(1, 4))]
@@ -38,10 +38,6 @@ def document(seed: int) -> dict[str, Any]:
         types["Inner"] = [{"name": name, "type": kind} for name, kind in inner]
         types[_PRIMARY].append({"name": "inner", "type": "Inner"})
         message["inner"] = {name: value(draw, kind) for name, kind in inner}
-    if draw.random() < 0.3:
-        kind = draw.choice(("uint256", "address", "string", "bytes32"))
-        types[_PRIMARY].append({"name": "many", "type": f"{kind}[]"})
-        message["many"] = [value(draw, kind) for _ in range(draw.randrange(1, 4))]
     values = {"name": _text(draw, 30), "version": "1", "chainId": draw.choice((1, 8453, 31337)),
               "verifyingContract": "0x" + draw.randbytes(20).hex(), "salt": "0x" + draw.randbytes(32).hex()}  # fmt: skip
     domain = {row["name"]: values[row["name"]] for row in types["EIP712Domain"]}
@@ -49,27 +45,23 @@ def document(seed: int) -> dict[str, Any]:
 
 
 def odd_document(seed: int) -> dict[str, Any]:
-    """Return the typed data of a seed with what is rare: line feeds, names of 36 to 60 letters, nested and empty arrays."""
+    """Return the typed data of a seed with what is rare: line feeds, and names of 36 to 60 letters."""
     draw = random.Random(f"airlock odd {seed}")
     members, message = [{"name": "first", "type": "string"}], {"first": _lines(draw)}
     for number in range(draw.randrange(1, 5)):
         name = "".join(draw.choices(string.ascii_letters, k=draw.choice((5, 20, 36, 47, 60)))) + str(number)
-        kind = draw.choice(("string", "string[]", "uint256[2][]", "uint256[]", "bytes", "Inner", "Inner[]"))
+        kind = draw.choice(("string", "bytes", "Inner"))
         members.append({"name": name, "type": kind})
         message[name] = _odd_value(draw, kind)
-    inner = [{"name": "text", "type": "string"}, {"name": "numbers", "type": "uint256[]"}]
+    inner = [{"name": "text", "type": "string"}, {"name": "number", "type": "uint256"}]
     types = {"EIP712Domain": _domain(draw)[:1], _PRIMARY: members, "Inner": inner}
     domain = {row["name"]: _ODD[row["name"]] for row in types["EIP712Domain"]}
     return {"types": types, "primaryType": _PRIMARY, "domain": domain, "message": message}
 
 
 def _odd_value(draw: random.Random, kind: str) -> Any:
-    if kind.endswith("[]"):
-        return [_odd_value(draw, kind[:-2]) for _ in range(draw.choice((0, 1, 2)))]
-    if kind.endswith("[2]"):
-        return [value(draw, kind[:-3]) for _ in range(2)]
     if kind == "Inner":
-        return {"text": _lines(draw), "numbers": _odd_value(draw, "uint256[]")}
+        return {"text": _lines(draw), "number": value(draw, "uint256")}
     return _lines(draw) if kind == "string" else value(draw, kind)
 
 

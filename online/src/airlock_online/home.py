@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from airlock_online.clients.api_key import ApiKey, read_api_key
 from airlock_online.clock import now_ms
 from airlock_online.config import OnlineConfig, read_config
+from airlock_online.secrets import redact
 from airlock_online.speech.forms import read_services
 from airlock_shared.documents.deployment import Deployment, nothing_of_worth, parse_deployment
 from airlock_shared.documents.requests import MACHINES_AT_MOST, Header, Request, parse_requests
@@ -75,7 +76,7 @@ class OnlineHome:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.transcript = TranscriptFile(folder / "transcript.jsonl")
+        self.transcript = TranscriptFile(folder / "transcript.jsonl", redact)
 
     def marks(self, journal_id: str, config: OnlineConfig | None = None) -> TranscriptMarks:
         """Return the marks of sendings in the transcript; new ones name the journal, and how the services were read.

@@ -111,10 +111,8 @@ def span_text(seconds: int) -> str:
 def raw_text(raw: object) -> str:
     """Return a raw value as it is signed: integers in decimal, bytes and addresses in lower-case hex, flags as JSON.
 
-    A list is its values in brackets. Untrusted text is not yet escaped.
+    Untrusted text is not yet escaped.
     """
     if type(raw) is bytes:
         return "0x" + raw.hex()
-    if type(raw) in (list, tuple):
-        return f"[{', '.join(map(raw_text, raw))}]"  # type: ignore[call-overload]
     return str(raw).lower() if type(raw) is bool else str(raw)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransaction, authorization_review
-from airlock_offline.ledger.typed_data_screens import Review, ScreenField
+from airlock_offline.ledger.transaction_screens import TOKEN_CALLS, ShownTransaction, authorization_review, network
+from airlock_offline.ledger.typed_data_screens import Frame, Review, ScreenField
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_software_ledger.answers import ORDER, TRANSACTION_TYPE, fail_if
 from airlock_software_ledger.display import Tokens
@@ -117,6 +117,14 @@ MAGIC = b"\x05"  # EIP-7702
 KNOWN_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "Simple7702Account"}  # as recorded
 _TAGS = (0, 1, 2, 3)  # structure version, contract, chain id, nonce
 _NOBODY = bytes(20)
+_REVOKE = Review(
+    Frame(("Review authorization ", "to revoke smart ", "contract delegation?"), ("Sign operation",)),
+    Frame(
+        ("Review authorization to ", "revoke smart contract ", "delegation?"),
+        ("Sign authorization to ", "revoke smart contract ", "delegation?"),
+    ),
+    blind=False,
+)
 
 
 class Authorization(NamedTuple):
@@ -150,5 +158,8 @@ def read_authorization(data: bytes) -> Authorization:
 
 def review_of(authorization: Authorization, account: str, model: str) -> tuple[Review, list[ScreenField]]:
     """Return the frame and the fields with which an authorization is shown."""
-    name = KNOWN_CONTRACTS.get(authorization.contract, "")
-    return authorization_review(account, name, authorization.chain_id, model)
+    name, where = KNOWN_CONTRACTS.get(authorization.contract), network(authorization.chain_id)
+    where = where if authorization.chain_id else "All"
+    if name is None:
+        return _REVOKE, [ScreenField("Account", account), ScreenField("Revoke on network", where)]
+    return authorization_review(account, name, where, model)

@@ -108,7 +108,6 @@ class TypedStream:
 
     def __init__(self) -> None:
         self.otherwise = False  # whether the app is known to sign another digest than EIP-712's for what came
-        self._last = ""
         self.seen: list[ReceivedValue] = []
         self.hashes: dict[str, bytes] = {}
         self._structs: list[tuple[str, list[FieldType]]] = []
@@ -146,7 +145,7 @@ class TypedStream:
         raise Failed(BAD_DATA)
 
     def _held_by(self, name: str) -> set[str]:
-        """Return the structs that a struct holds, at any depth: itself, too, where it is within itself."""
+        """Return the structs that a struct holds, at any depth."""
         held: set[str] = set()
         pending = [name]
         while pending:
@@ -215,8 +214,7 @@ class TypedStream:
         fail_if(path.replace(".[]", "").count(".") > _MAX_DEPTH)
         fields = self._fields(name)
         fail_if(not fields, UNSPECIFIED)
-        self._met("element" if path.endswith("[].") else "struct")
-        self.otherwise |= (path != "" and len(fields) == _SIXTEEN) or name in self._held_by(name)
+        self.otherwise |= path != "" and len(fields) == _SIXTEEN
         words = [keccak256(self._encode_type(name))]
         for field in fields:
             word = yield from self._walk_field(field, field.levels, path + field.name)
@@ -227,8 +225,6 @@ class TypedStream:
         if levels:
             answer = yield _Wanted(field, True, path)
             fail_if(levels[-1] not in (None, answer[0]))
-            self._met("some" if answer[0] else "none")
-            self.otherwise |= field.code == _CUSTOM and len(field.levels) > 1
             words = []
             for _ in range(answer[0]):
                 word = yield from self._walk_field(field, levels[:-1], f"{path}.[]")
@@ -237,15 +233,7 @@ class TypedStream:
         if field.code == _CUSTOM:
             return (yield from self._walk_struct(field.custom, f"{path}."))
         raw = yield _Wanted(field, False, path)
-        self._met("value")
         return encode_word(field, raw)
-
-    # ---- the faults of the released app: what it signs over another hash
-
-    def _met(self, what: str) -> None:
-        empty_before = self._last == "none" and what in ("struct", "element")
-        self.otherwise |= empty_before or (self._last == "element" and what == "none")
-        self._last = what
 
 
 def encode_word(field: FieldType, raw: bytes) -> bytes:

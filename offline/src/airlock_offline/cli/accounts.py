@@ -22,7 +22,7 @@ from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.host.files import read_input
 from airlock_shared.plan.model import Plan, Signer
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.ur.eth import HDKEY_TYPE, CoinInfo, HDKey, Keypath, PathStep
 
@@ -235,4 +235,4 @@ def address(
 
 
 def _signer(plan_file: Path | None, name: str | None) -> Signer | None:
-    return None if plan_file is None else choose_signer(parse_plan(read_input(plan_file)), name)
+    return None if plan_file is None else choose_signer(parse_written_plan(read_input(plan_file)), name)

@@ -43,7 +43,7 @@ from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe, safe_again
 from airlock_shared.wire.members import DERIVATION_PATH
 
@@ -95,7 +95,7 @@ def prove_command(
     if not DERIVATION_PATH.fullmatch(path):
         raise UsageError("not a derivation path", do="give one such as m/44'/60'/1'/0/0")
     require_new(output)
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     deployment = state.require_pinned(plan.deployment)
     challenge = challenge_of(plan, deployment, choose_step(plan, step_id))
     require_ledger(emulator_port, deployment)
@@ -158,7 +158,7 @@ def check_command(
       airlock-offline delegate check proofs.json --plan plan.toml
       airlock-offline delegate check --signature 0x… --plan plan.toml
     """
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     held = proved_keys(plan, state.require_pinned(plan.deployment), sources, signature, step_id)
     before = proved(state.transcript.entries())
     new = {asked.sha256(): asked for asked, _ in held if asked.sha256() not in before}

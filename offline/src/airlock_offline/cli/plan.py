@@ -25,7 +25,8 @@ from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.decisions import choices_of
 from airlock_shared.plan.model import CUSTOM, Plan
-from airlock_shared.plan.reader import PLAN_FORMAT, parse_plan
+from airlock_shared.plan.reader import PLAN_FORMAT
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.plan.values import TRIGGERS, plan_error
 from airlock_shared.text.safe import safe
 from airlock_shared.units import (
@@ -291,7 +292,7 @@ def draft(state: OfflineHome, file: Path, output: Path, as_json: bool) -> None:
     header, items, fingerprint = parse_requests(read_input(file))
     deployment = state.require_pinned(header.deployment_name)
     text = draft_plan(header, items, deployment)
-    drafted = parse_plan(text.encode())
+    drafted = parse_written_plan(text.encode())
     write_new(output, text.encode())
     say_all(fingerprint_lines("requests", fingerprint))
     say(

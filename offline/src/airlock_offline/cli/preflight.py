@@ -195,11 +195,6 @@ def compare_clocks(statement: Statement, machine_ms: int) -> None:
         )
 
 
-def stated_text(now_ms: int) -> str:
-    """Return a time in the form that ``--time`` reads."""
-    return datetime.fromtimestamp(now_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 # ---- preflight ------------------------------------------------------------------------------------------------------
 
 

@@ -27,7 +27,7 @@ from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import read_input, read_transcript
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken
 from airlock_shared.units import utc_text
@@ -86,7 +86,7 @@ def seal_transcript(
     Example:
       airlock-offline transcript seal --plan plan.toml
     """
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     require_ledger(emulator_port, state.require_pinned(plan.deployment))
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
@@ -162,7 +162,7 @@ def verify_transcript(state: OfflineHome, file: Path | None, plan_file: Path | N
     entries = _entries(state, file)
     seals = check_seals(entries)
     if plan_file is not None:
-        plan = parse_plan(read_input(plan_file))
+        plan = parse_written_plan(read_input(plan_file))
         for by in [made.by for made in seals] or ["nobody"]:
             signer_of(by, plan)
     head = entries[-1].hash if entries else GENESIS

@@ -27,7 +27,7 @@ from airlock_shared.documents.deployment import (
 )
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import append_line, make_folder, read_input
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.venue.pinned_structs import custom_intent
 from airlock_shared.venue.profile_words import struct_words
@@ -96,7 +96,7 @@ def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deploy
     """Tell whether signer and witness typed the words of this deployment from paper in the open ceremony of a plan."""
     if plan_file is None:
         return False
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint, BY_PAPER)
 
 

@@ -9,7 +9,7 @@ import click
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_offline.ledger.typed_data import EXPECTED, faults_of
+from airlock_offline.ledger.typed_data import EXPECTED, type_faults
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.document import own_record
@@ -39,7 +39,7 @@ from airlock_shared.documents.signatures import Answer, parse_signatures
 from airlock_shared.documents.transcript import proved
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import hanging, safe, safe_again
 from airlock_shared.text.words import spoken
 
@@ -72,7 +72,7 @@ def verify(
     Example:
       airlock-offline verify requests.json --plan plan.toml
     """
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     data = incoming(state.home, source, REQUESTS_FORMAT, "verify", known=state.pins, qr=qr, restart=restart)
     header, items, fingerprint = parse_requests(data)
     if deployment_file is not None:
@@ -137,7 +137,8 @@ def _judged(examined: Examined) -> Verdicts:
     case, verdicts = examined.case, examined.verdicts
     if not isinstance(case, IntentCase) or case.step.signer.show != "fields":
         return verdicts
-    faults = faults_of(typed_data_of(case))
+    structs, primary, *_ = typed_data_of(case)
+    faults = type_faults(structs, primary)
     return verdicts.also(_LEDGER.verdict(Finding(False, "; ".join(faults), EXPECTED))) if faults else verdicts
 
 

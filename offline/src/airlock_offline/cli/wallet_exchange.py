@@ -25,7 +25,7 @@ from airlock_shared.documents.requests import Header, Request, parse_requests, w
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import Transfer
 from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken
@@ -47,7 +47,7 @@ def scan_request(
     Raises ``DocumentError``, ``Refusal`` (the first check that refuses it) or ``UsageError``; then nothing is written.
     """
     require_new(output)
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     planned = only_step(plan, step)
     entries = state.transcript.entries()
     deployment = state.require_pinned(plan.deployment)

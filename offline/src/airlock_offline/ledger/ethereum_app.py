@@ -48,6 +48,7 @@ from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.errors import ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.ethereum.transactions import TYPE_2
 
 if TYPE_CHECKING:
     from airlock_offline.ledger.uploads import FilteredMessage
@@ -58,7 +59,6 @@ HOME_SCREENS = ("BOLOS", "OLOS")  # the names that the home screen answers; some
 MINIMUM_VERSION = (1, 22, 0)  # fixes a way around the blind-signing setting and a hashing fault
 MINIMUM = ".".join(map(str, MINIMUM_VERSION))
 _SIGNATURE_BYTES = 65
-TYPED_TRANSACTIONS = (b"\x01", b"\x02", b"\x04")  # EIP-2930, EIP-1559, EIP-7702: the device answers the parity itself
 
 _FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK = 0x01, 0x10
 _VERSION = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:-[0-9A-Za-z.]{1,32})?", re.ASCII)
@@ -125,15 +125,11 @@ class EthereumApp:
         blind, checked = (bool(reply[0] & flag) for flag in (_FLAG_BLIND_SIGNING, _FLAG_TRANSACTION_CHECK))
         return Configuration(blind, checked, (reply[1], reply[2], reply[3]))
 
-    def address(self, path: str, confirm: bool = False, chain_id: int | None = None) -> DeviceAddress:
-        """Return the account at ``path``; with ``confirm`` a person compares it on the device first.
-
-        ``chain_id`` only chooses the network's name on the screen.
-        """
+    def address(self, path: str, confirm: bool = False) -> DeviceAddress:
+        """Return the account at ``path``; with ``confirm`` a person compares it on the device first."""
         doing = f"read the address of {path}"
         p1 = P1_CONFIRM if confirm else P1_FIRST
-        chain = b"" if chain_id is None else chain_id.to_bytes(8, "big")
-        reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path) + chain), doing, person=confirm)
+        reply = self.ask(ethereum_apdu(Ins.ADDRESS, p1, 0, encode_path(path)), doing, person=confirm)
         return account_in(reply, doing)
 
     def sign_typed_data(
@@ -172,14 +168,12 @@ class EthereumApp:
         return self.ask_to_sign(apdu, doing)
 
     def sign_transaction(self, path: str, unsigned_transaction: bytes) -> DeviceSignature:
-        """Sign an unsigned transaction of type 1, 2 or 4: the type byte and the RLP of its fields.
+        """Sign an unsigned EIP-1559 transaction: the type byte and the RLP of its fields. Raises ``UsageError`` for others.
 
-        Raises ``UsageError`` for a legacy transaction, of which the device answers only the low byte of v.
+        Of a legacy one the device would answer only the low byte of v.
         """
-        if not unsigned_transaction.startswith(TYPED_TRANSACTIONS):
-            raise UsageError(
-                "only transactions of type 1, 2 and 4 are signed", do="prepare it as an EIP-1559 transaction"
-            )
+        if not unsigned_transaction.startswith(TYPE_2):
+            raise UsageError("only transactions of type 2 are signed", do="prepare it as an EIP-1559 transaction")
         payload = encode_path(path) + unsigned_transaction
         return self.sign_in_pieces(Ins.SIGN_TRANSACTION, payload, 0, "sign the transaction")
 

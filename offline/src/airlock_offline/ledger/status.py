@@ -47,7 +47,7 @@ class DeviceNotFound(DeviceError):
 
 
 class TooLargeForDevice(DeviceError):
-    """The typed data has more structs, elements or bytes than we let a Ledger be asked to show."""
+    """A value has more bytes than the app takes."""
 
 
 class NoSuchWidth(DeviceError):

@@ -292,27 +292,16 @@ _UPGRADE = Review(
     ),
     blind=False,
 )
-_REVOKE = Review(
-    Frame(("Review authorization ", "to revoke smart ", "contract delegation?"), ("Sign operation",)),
-    Frame(
-        ("Review authorization to ", "revoke smart contract ", "delegation?"),
-        ("Sign authorization to ", "revoke smart contract ", "delegation?"),
-    ),
-    blind=False,
-)
 
 
-def authorization_review(account: str, name: str, chain_id: int, model: str) -> tuple[Review, list[ScreenField]]:
-    """Return the frame and the fields with which an authorization is shown; ``name`` is empty for one that revokes."""
-    where = network(chain_id) if chain_id else "All"
-    own = ScreenField("Account", account)
-    if not name:
-        return _REVOKE, [own, ScreenField("Revoke on network", where)]
+def authorization_review(account: str, name: str, where: str, model: str) -> tuple[Review, list[ScreenField]]:
+    """Return the frame and the fields with which an authorization of a contract and a network is shown, both by name."""
     title = screen_of(model).wording.delegated_network
-    return _UPGRADE, [own, ScreenField("Delegate to", name), ScreenField(title, where)]
+    return _UPGRADE, [ScreenField("Account", account), ScreenField("Delegate to", name), ScreenField(title, where)]
 
 
 def authorization_pages(payload: dict[str, Any], signer: bytes, model: str) -> list[Page]:
     """Return the pages for an item's authorization, up to the one that signs; the signer has 20 bytes."""
     name = LEDGER_CONTRACTS[parse_address(payload["address"])]
-    return review_pages(*authorization_review(checksum_address(signer), name, payload["chainId"], model), model)
+    where = network(payload["chainId"])
+    return review_pages(*authorization_review(checksum_address(signer), name, where, model), model)

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from airlock_offline.ledger.apdu import CLA_ETHEREUM, CLA_SYSTEM, P2_ARRAY, P2_NAME, Ins
+from airlock_offline.ledger.apdu import CLA_ETHEREUM, CLA_SYSTEM, P2_NAME, Ins
 from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import append_line, require_new
@@ -131,7 +131,7 @@ _HEADER_BYTES = 5
 def _is_open(command: bytes) -> bool:
     """Return whether a command carries no value of a request."""
     ins, p2 = command[1], command[3]
-    return ins == Ins.EIP712_DEFINITION or (ins == Ins.EIP712_VALUE and p2 in (P2_NAME, P2_ARRAY))
+    return ins == Ins.EIP712_DEFINITION or (ins == Ins.EIP712_VALUE and p2 == P2_NAME)
 
 
 def _is_answer_open(command: bytes) -> bool:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from airlock_offline.ledger.drawing import counted_breaks, counted_lines, cut_lines, text_lines, text_pages, title_line
 from airlock_offline.ledger.models import NAME_GAP_PX, Buttons, Touch, screen_of
-from airlock_offline.ledger.typed_data import ArrayCount, Leaf, leaves
+from airlock_offline.ledger.typed_data import Leaf, leaves
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Hashes, TypedData
 from airlock_shared.ethereum.signatures import checksum_address
 
@@ -84,8 +84,7 @@ def typed_data_fields(typed_data: TypedData, model: str) -> list[ScreenField]:
     result = []
     for root in (DOMAIN_TYPE, typed_data.primary_type):
         result.append(ScreenField("Review struct", root))
-        found = (item for item in leaves(typed_data, root) if isinstance(item, Leaf))
-        result += [ScreenField(leaf.name, raw_value(leaf, model)) for leaf in found]
+        result += [ScreenField(leaf.name, raw_value(leaf, model)) for leaf in leaves(typed_data, root)]
     return result
 
 
@@ -247,14 +246,8 @@ def not_drawn_behind_more(value: str, layout: Touch) -> str:
 
 def not_shown_in_full(typed_data: TypedData, model: str) -> list[str]:
     """Return a sentence for each value of ``typed_data`` that ``model`` shows cut, hidden, incomplete, or not at all."""
-    notes = []
-    for root in (DOMAIN_TYPE, typed_data.primary_type):
-        for item in leaves(typed_data, root):
-            if isinstance(item, ArrayCount):
-                notes += ["An array is empty: the Ledger does not show that it is there."] if not item.elements else []
-            else:
-                notes += notes_of(item, model, item.name)
-    return list(dict.fromkeys(notes))
+    every = (leaf for root in (DOMAIN_TYPE, typed_data.primary_type) for leaf in leaves(typed_data, root))
+    return list(dict.fromkeys(note for leaf in every for note in notes_of(leaf, model, leaf.name)))
 
 
 def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ signature is the same. Sources: ``doc/eip712.md``, ``filtering.c`` and ``ui_logi
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -75,13 +74,13 @@ class FilteredMessage(NamedTuple):
         values.append(_filter(P2_MESSAGE, _signed(message, self.filters.signature)))
         values += root_of(typed_data.primary_type)
         places: set[int | None] = {None}
-        for leaf in _members_of(typed_data):
+        for leaf in leaves(typed_data, typed_data.primary_type):
             if each := self._filter_of(leaf):
                 token = None if each.token in places else self._token_at(each.token, typed_data)
                 values += [ethereum_apdu(Ins.TOKEN, 0, 0, token.record)] if token else []
                 values.append(_filter(P2_OF[each.format], _payload(each)))
                 places.add(each.token)
-            values += values_of(iter((leaf,)))
+            values += values_of((leaf,))
         sign = ethereum_apdu(Ins.SIGN_EIP712, P1_FIRST, P2_SIGN_FIELDS, encode_path(path))
         return FieldsFlow(definitions, values, sign)
 
@@ -110,7 +109,7 @@ class FilteredMessage(NamedTuple):
             _SETTING,
             f'The labels are Ledger\'s. "{self.filters.label}" stands for the contract that this is signed for.',
         ]
-        for leaf in _members_of(typed_data):
+        for leaf in leaves(typed_data, typed_data.primary_type):
             each, path = self._filter_of(leaf), leaf.path
             if each is None:
                 notes.append(f"The Ledger does NOT SHOW {path}: read it here.")
@@ -133,7 +132,7 @@ class FilteredMessage(NamedTuple):
         fields += [ScreenField("Network", network(chain_id))] if chain_id != 1 else []
         amounts: dict[int, ScreenField] = {}
         came: list[int] = []
-        for leaf in _members_of(typed_data):
+        for leaf in leaves(typed_data, typed_data.primary_type):
             each = self._filter_of(leaf)
             if each is None:
                 continue
@@ -157,16 +156,8 @@ class FilteredMessage(NamedTuple):
         address = typed_data.domain["verifyingContract"]
         if place != AT_THE_CONTRACT:
             path = next(each.path for each in self.filters.fields if (each.token, each.format) == (place, TOKEN_FORMAT))
-            address = next(leaf.value for leaf in _members_of(typed_data) if leaf.path == path)
+            address = next(leaf.value for leaf in leaves(typed_data, typed_data.primary_type) if leaf.path == path)
         return self.token if self.token is not None and self.token.address == address else None
-
-
-def _members_of(typed_data: TypedData) -> Iterator[Leaf]:
-    """Yield each leaf of a message without lists, in hashing order."""
-    for leaf in leaves(typed_data, typed_data.primary_type):
-        if not isinstance(leaf, Leaf):
-            raise TypeError("no filter is for a member of a list")
-        yield leaf
 
 
 def _shown_label(each: FieldFilter) -> str:

@@ -19,7 +19,7 @@ from airlock_shared.cli.terminal import ask, say, show, show_all
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import read_input, write_new
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 
 LED = ("market-close", "delegate-key", "referral-code")
 """Which ceremonies a day can have: those that three people lead."""
@@ -89,7 +89,7 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     day.machine("online", "plan", "show", day.plan)
     show(_PAPERS)
     plan, deployment = (read_input(day.folder / "online" / name) for name in (day.plan, "deployment.json"))
-    show_all(word_lines("plan", parse_plan(plan).fingerprint))
+    show_all(word_lines("plan", parse_written_plan(plan).fingerprint))
     show_all(word_lines("deployment", parse_deployment(deployment).fingerprint))
     ask("Press Enter when both papers are written: ", piped=True)
     show(_WORDS.format(second=second))

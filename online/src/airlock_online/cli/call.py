@@ -24,7 +24,7 @@ from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new
 from airlock_shared.plan.model import Plan, Step
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds
 
@@ -74,7 +74,7 @@ def call(
     require_units(asked.fields)
     fees = read_fee_options(fee_values)
     if plan_file is not None and step_id is not None:
-        _take(home, asked, parse_plan(read_input(plan_file)), step_id, name, output, fees, as_json)
+        _take(home, asked, parse_written_plan(read_input(plan_file)), step_id, name, output, fees, as_json)
         return
     if plan_file is not None or step_id is not None or output is not None:
         raise UsageError("--plan and --step belong together, and -o is for them", do="give both, or none of the three")

@@ -18,7 +18,7 @@ from airlock_shared.cli.possession import (
 )
 from airlock_shared.cli.terminal import json_option, output_option, plan_option, rows, show, show_json
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 
 _HOW = """\
@@ -67,7 +67,7 @@ def proof_command(
         -o proofs.json
     """
     require_new(output)
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     proved = proved_keys(plan, home.require_deployment(plan.deployment), sources, signature, step_id)
     write_new(output, write_proofs(proved))
     if as_json:

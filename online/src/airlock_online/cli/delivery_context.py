@@ -39,6 +39,7 @@ from airlock_online.readback.delegates import allowance_on_chain, delegation_on_
 from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
+from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
@@ -58,7 +59,6 @@ from airlock_shared.errors import (
 from airlock_shared.host.files import read_input
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
-from airlock_shared.text.secrets import keep_secret
 from airlock_shared.venue.services import TWAP
 
 # ---- tally ----------------------------------------------------------------------------------------------------------

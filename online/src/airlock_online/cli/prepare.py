@@ -38,7 +38,7 @@ from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.transactions import Transaction
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken
 from airlock_shared.units import GWEI, NATIVE, to_human
@@ -93,7 +93,7 @@ def prepare(
         )
     if not steps_range:
         require_output(output, qr=qr)
-    plan = parse_plan(read_input(plan_file))
+    plan = parse_written_plan(read_input(plan_file))
     steps = _range(plan, steps_range) if steps_range else _part(plan, signer)
     deployment = home.require_deployment(plan.deployment)
     given = read_fee_options(fee_values)

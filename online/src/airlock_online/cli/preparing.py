@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from time import sleep
 from typing import Any, NamedTuple, TypeVar
 
 import click
@@ -27,15 +29,29 @@ from airlock_online.preparing.prepare import (
 from airlock_online.preparing.venue_profile import by_the_profile
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
-from airlock_shared.cli.progress import count_down, working
-from airlock_shared.cli.terminal import say
+from airlock_shared.cli.progress import working
+from airlock_shared.cli.terminal import paint, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Expired, Refusal, UsageError
 from airlock_shared.plan.model import Plan, Step
 from airlock_shared.text.safe import safe
-from airlock_shared.units import GWEI, to_raw, utc_text
+from airlock_shared.units import GWEI, span_text, to_raw, utc_text
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.venue.services import AUTHORIZATION
+
+
+def count_down(seconds: int, why: str) -> None:
+    """Wait, and say on a terminal why, and how long it still takes; in a pipe or a file nothing is said of it."""
+    if not sys.stderr.isatty():
+        sleep(seconds)
+        return
+    say(why)
+    try:
+        for left in range(seconds, 0, -1):
+            paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
+            sleep(1)
+    finally:
+        paint("\r\x1b[K", err=True, end="")
 
 
 def prepare_plan(

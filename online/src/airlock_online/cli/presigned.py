@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from airlock_online.cli.delivery_context import MatchedSignatures
 from airlock_online.delivery.deliveries import signed_authorization
 from airlock_online.delivery.routes.context import Delivery
+from airlock_online.secrets import keep_secret
 from airlock_shared.cli.terminal import ask_yes, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
@@ -23,7 +24,6 @@ from airlock_shared.ethereum.signatures import checksum_address, parse_address, 
 from airlock_shared.ethereum.transactions import authorization_hash
 from airlock_shared.host.files import read_input
 from airlock_shared.text.safe import WIDTH, safe, wrapped
-from airlock_shared.text.secrets import keep_secret
 from airlock_shared.venue.services import AUTHORIZATION
 from airlock_shared.wire.strict_json import parse_json
 

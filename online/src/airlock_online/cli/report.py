@@ -26,7 +26,7 @@ from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import require_new
 from airlock_shared.host.print_pdf import print_page
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.evidence.artefacts import (
     PLAN_FILE,
     REQUESTS_FILE,
@@ -103,7 +103,7 @@ def make_command(
 
 def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -> None:
     """Add the timeline, whose SHA-256 goes into this machine's transcript, that transcript, and what may be shown."""
-    ceremony = parse_plan(files[PLAN_FILE]).id
+    ceremony = parse_written_plan(files[PLAN_FILE]).id
     requests = parse_requests(files[REQUESTS_FILE])[2] if REQUESTS_FILE in files else ""
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         recall(home, journal)

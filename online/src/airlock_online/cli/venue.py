@@ -36,7 +36,7 @@ from airlock_shared.errors import AirlockError, ExitCode, ServiceError, UsageErr
 from airlock_shared.host.files import LOOK, Observed, read_input
 from airlock_shared.host.machine import fault
 from airlock_shared.plan.model import Plan, Step
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.calls import CALLS
 from airlock_shared.venue.profile_words import profile_words
@@ -104,7 +104,7 @@ def _file(path: Path) -> Any:
     if path.name == _SERVICES:
         return read_services(path)
     data = read_input(path, max_bytes=MAX_PROFILE_BYTES)
-    return add_venue_profile({}, data, path.name) if path.name == PROFILE else parse_plan(data)
+    return add_venue_profile({}, data, path.name) if path.name == PROFILE else parse_written_plan(data)
 
 
 def _deployment(client: BuilderClient, speech: Speech, signed: dict[str, Any]) -> Deployment:

@@ -17,10 +17,10 @@ from airlock_online.addresses import http_address
 from airlock_online.clients.connection import is_loopback
 from airlock_online.clients.reply_values import shown_address
 from airlock_online.config import ApiKeySettings
+from airlock_online.secrets import keep_secret, redact
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import open_input
 from airlock_shared.text.safe import safe
-from airlock_shared.text.secrets import keep_secret, redact
 
 _MAX_BYTES = 4096
 _RUN = r"[0-9A-Za-z+/=_-]{16,1024}"  # what the redactor can keep: a shorter piece it cannot

@@ -23,10 +23,10 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import RESTORED, Record, Submission, before, is_forgotten, let_go, shown_holder
 from airlock_online.routes import OF_TRANSACTIONS
+from airlock_online.secrets import keep_secret
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
 from airlock_shared.plan.model import EITHER
 from airlock_shared.text.safe import safe
-from airlock_shared.text.secrets import keep_secret
 from airlock_shared.units import utc_text
 from airlock_shared.venue.services import BATCHED_MARKET
 

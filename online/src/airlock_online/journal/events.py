@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, Insert, and_, bindparam, case,
 
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
-from airlock_shared.text.secrets import redact
+from airlock_online.secrets import redact
 
 OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""

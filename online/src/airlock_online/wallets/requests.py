@@ -20,7 +20,7 @@ from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Answer, read_signature, write_signatures
 from airlock_shared.documents.transcript import GENESIS
 from airlock_shared.errors import Refusal, UsageError
-from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member, split_array
+from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.ethereum.transactions import signing_hash, unsigned_bytes
 from airlock_shared.host.files import make_folder, read_input, write_new
@@ -54,8 +54,6 @@ def typed_json(intent: Intent, domain: Domain, message: dict[str, Any]) -> bytes
 def _plain(kind: str, value: Any, structs: Mapping[str, tuple[Member, ...]]) -> Any:
     if kind in structs:
         return {member.name: _plain(member.type, value[member.name], structs) for member in structs[kind]}
-    if array := split_array(kind):
-        return [_plain(array[0], element, structs) for element in value]
     if type(value) is bytes:
         return checksum_address(value) if kind == "address" else "0x" + value.hex()
     return str(value) if type(value) is int else value

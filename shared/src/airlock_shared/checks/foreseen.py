@@ -121,8 +121,6 @@ def _value(leaf: Field, type_name: str, step: Step, situation: Situation) -> obj
         text: object = wanted.text if isinstance(wanted, AsSigned) else f"{wanted.raw}{to_ms}"
         if type_name == "bool":
             text = {"true": True, "false": False}.get(str(text).lower(), text)
-        if type_name.endswith("]"):
-            return None
         return read_types({"Leaf": [{"name": "value", "type": type_name}]}).read("Leaf", {"value": text})["value"]
     if isinstance(wanted, Exact):
         return wanted.raw

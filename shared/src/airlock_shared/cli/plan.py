@@ -29,7 +29,8 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.reader import MAX_PLAN_BYTES, parse_plan
+from airlock_shared.plan.reader import MAX_PLAN_BYTES
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import columns, safe
 from airlock_shared.text.words import spoken
 
@@ -55,7 +56,7 @@ def show_plan(file: Path, html: Path | None, as_json: bool) -> None:
       PROGRAM plan show plan.toml
       PROGRAM plan show plan.toml --html plan.html
     """
-    plan = parse_plan(read_input(file))
+    plan = parse_written_plan(read_input(file))
     if html:
         from airlock_shared.report.page.page import plan_page
 
@@ -107,7 +108,7 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
 
         data = read_input(file, max_bytes=MAX_PLAN_BYTES)
         mistakes = find_mistakes(data, faults)
-        plan = None if mistakes else parse_plan(data)
+        plan = None if mistakes else parse_written_plan(data)
         if as_json:
             told = {"ok": plan is not None, "file": str(file), "mistakes": [_mistake_json(each) for each in mistakes]}
             show_json((_as_json(plan) if plan else {}) | told)
@@ -187,7 +188,7 @@ def new_plan(output: Path, as_json: bool) -> None:
         written = False
         while not written:
             text = write_plan(ask_plan(People(_ask, say, _explained, answers, show_above_question), known))
-            plan = parse_plan(text.encode())
+            plan = parse_written_plan(text.encode())
             show_above_question(list(plan_lines(plan)))
             written = _is_to_be_written(output, answers)
     except KeyboardInterrupt:

@@ -22,7 +22,7 @@ from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import read_input, write_new
 from airlock_shared.plan.delegate_proofs import Challenge, challenge_of, is_waived, registrations
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def challenge_command(require: Callable[[Any, str], Deployment], how: str) -> cl
         Example:
           PROGRAM delegate challenge --plan plan.toml -o challenges.json
         """
-        plan = parse_plan(read_input(plan_file))
+        plan = parse_written_plan(read_input(plan_file))
         deployment = require(home, plan.deployment)
         steps = [step for step in registrations(plan) if not is_waived(step)] if step_id is None else []
         asked = [challenge_of(plan, deployment, step) for step in steps or [choose_step(plan, step_id)]]

@@ -9,10 +9,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import monotonic, sleep
+from time import monotonic
 
-from airlock_shared.cli.terminal import paint, say
-from airlock_shared.units import span_text
+from airlock_shared.cli.terminal import say
 
 FIRST_S = 1.0
 AGAIN_S = 10.0
@@ -43,17 +42,3 @@ def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) ->
     finally:
         done.set()
         teller.join()
-
-
-def count_down(seconds: int, why: str) -> None:
-    """Wait, and say on a terminal why, and how long it still takes; in a pipe or a file nothing is said of it."""
-    if not sys.stderr.isatty():
-        sleep(seconds)
-        return
-    say(why)
-    try:
-        for left in range(seconds, 0, -1):
-            paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
-            sleep(1)
-    finally:
-        paint("\r\x1b[K", err=True, end="")

@@ -21,7 +21,7 @@ from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.evidence.artefacts import (
     DEPLOYMENT_FILE,
     FILES,
@@ -54,7 +54,7 @@ def add_deployment(files: dict[str, bytes], pins: Path) -> None:
 
     Raises ``UsageError`` when this machine does not have it.
     """
-    name = parse_plan(files[PLAN_FILE]).deployment
+    name = parse_written_plan(files[PLAN_FILE]).deployment
     wanted = parse_requests(files[REQUESTS_FILE])[0].deployment if REQUESTS_FILE in files else ""
     for path in (pins / f"{name}.json", pins / f"{name}.{wanted[:16]}.replaced.json"):
         if path.exists():

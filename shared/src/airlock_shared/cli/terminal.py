@@ -18,7 +18,6 @@ import click
 
 from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal
 from airlock_shared.text.safe import WIDTH, hanging, harmless, labelled_rows, safe_again
-from airlock_shared.text.secrets import redact
 
 # ---- console --------------------------------------------------------------------------------------------------------
 # What both programs' command lines share: results on stdout, talk on stderr, errors with what to do, exit codes.
@@ -39,6 +38,9 @@ plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, hel
 
 LED = "AIRLOCK_LED"
 
+without_secrets: Callable[[str], str] = str
+"""What every text passes on its way to the screen: ``airlock_online.secrets`` puts its own here, and nobody else."""
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
@@ -54,7 +56,7 @@ def led() -> bool:
 
 def say(text: str = "") -> None:
     """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
-    click.echo(harmless(filled(redact(text))), err=True)
+    click.echo(harmless(filled(without_secrets(text))), err=True)
 
 
 def say_all(lines: Iterable[str]) -> None:
@@ -74,7 +76,7 @@ def filled(text: str) -> str:
 
 def show(text: str) -> None:
     """Write lines of the result to stdout; nothing in them acts on the terminal."""
-    click.echo(harmless(redact(text)))
+    click.echo(harmless(without_secrets(text)))
 
 
 def show_all(lines: Iterable[str]) -> None:
@@ -90,7 +92,7 @@ def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
 
 def show_json(value: Any) -> None:
     """Write the result as one JSON document to stdout, in ASCII: JSON itself would let some control characters pass."""
-    click.echo(redact(json.dumps(value, indent=2)))
+    click.echo(without_secrets(json.dumps(value, indent=2)))
 
 
 def ask(question: str, *, piped: bool) -> str:
@@ -100,7 +102,7 @@ def ask(question: str, *, piped: bool) -> str:
     when nobody can answer.
     """
     forget_typed()
-    click.echo(harmless(redact(question)), err=True, nl=False)
+    click.echo(harmless(without_secrets(question)), err=True, nl=False)
     if not (piped or at_a_terminal()):
         say()
         raise Declined(
@@ -158,7 +160,7 @@ def explain_error(error: AirlockError) -> str:
     """Return an error as the lines that a person reads: what, got, expected, what to do; whatever it quotes is escaped."""
     heading = f"{error.check}: " if isinstance(error, Refusal) else ""
     place = f" (at {error.where})" if isinstance(error, Refusal) and error.where else ""
-    lines = list(hanging(safe_again(redact(f"{heading}{error.what}{place}"))))
+    lines = list(hanging(safe_again(without_secrets(f"{heading}{error.what}{place}"))))
     found = {"got": error.got, "expected": error.expected} if isinstance(error, Refusal) else {}
     for label, text in (found | {"do": advice(error)}).items():
         lines += rows(f"  {label + ':':<10}", text) if text else []
@@ -167,7 +169,7 @@ def explain_error(error: AirlockError) -> str:
 
 def rows(label: str, text: str, *, limit: int = 2000) -> Iterator[str]:
     """Return untrusted text beside its label, cut, without secrets, as ``labelled_rows`` lays it out."""
-    return labelled_rows(label, safe_again(redact(text), limit=limit))
+    return labelled_rows(label, safe_again(without_secrets(text), limit=limit))
 
 
 def advice(error: AirlockError) -> str:

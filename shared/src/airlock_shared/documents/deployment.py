@@ -99,7 +99,6 @@ class Deployment(NamedTuple):
     pairs: dict[int, Pair]
     base_urls: dict[str, str]
     intent_deadline_ms: int
-    meta_sha256: str
     fetched_at: str
     fingerprint: str
     document: dict[str, Any]
@@ -222,7 +221,6 @@ def read_deployment(value: Any) -> Deployment:
         pairs=_read_pairs(value["pairs"]),
         base_urls=value["base_urls"],
         intent_deadline_ms=value["defaults"]["intentDeadlineMs"],
-        meta_sha256=value["meta_sha256"],
         fetched_at=value["fetched_at"],
         fingerprint=fingerprint(value),
         document=value,

@@ -1,7 +1,8 @@
 """Solidity's ABI encoding, strict and in its canonical form only.
 
-A type is its canonical text, with tuples in parentheses: ``(address,uint256)[]``. Values are those of
-:mod:`airlock_shared.ethereum.eip712`: int, bool, bytes (20 for an address), str, and sequences for arrays and tuples.
+A type is its canonical text, with tuples in parentheses: ``(address,uint256)``; nothing that is signed or sent has an
+array, and an array is no type here. Values are those of :mod:`airlock_shared.ethereum.eip712`: int, bool, bytes (20 for
+an address), str, and sequences for tuples.
 Source of the rules: the Solidity contract ABI specification, "Formal Specification of the Encoding".
 """
 
@@ -9,26 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
-from airlock_shared.ethereum.eip712 import MAX_ARRAY_LENGTH, atomic_kind, integer_range, split_array
+from airlock_shared.ethereum.eip712 import atomic_kind, integer_range
 
 MAX_ENCODED_BYTES = 1 << 20
-MAX_NESTING = 16
 
 
 class AbiType(NamedTuple):
-    """A type, read from its text. ``size`` is that of :func:`atomic_kind`, of an array its length (None: any).
+    """A type, read from its text. ``size`` is that of :func:`atomic_kind`, ``parts`` are a tuple's components.
 
-    ``parts`` are a tuple's components; of an array its element. ``head_size`` is its size in the head of a tuple: 32 for
-    every dynamic type.
+    ``head_size`` is its size in the head of a tuple: 32 for every dynamic type.
     """
 
     name: str
     kind: str
-    size: int | None
+    size: int
     parts: tuple[AbiType, ...]
     dynamic: bool
     head_size: int
@@ -78,23 +76,17 @@ def _not_canonical(what: str, got: str, expected: str) -> Refusal:
 @lru_cache(maxsize=256)
 def type_of(name: str) -> AbiType:
     """Return the type of a type text. Raises ``ValueError`` for a text that is not a type."""
-    if array := split_array(name):
-        element, length = type_of(array[0]), array[1]
-        dynamic = length is None or element.dynamic
-        return AbiType(name, "array", length, (element,), dynamic, 32 if dynamic else element.head_size * (length or 0))
     if name.startswith("(") and name.endswith(")"):
-        if max(accumulate((c == "(") - (c == ")") for c in name)) > MAX_NESTING:
-            raise ValueError(f"tuples nested more than {MAX_NESTING} deep")
         parts = tuple(map(type_of, split_tuple(name)))
         dynamic = any(part.dynamic for part in parts)
-        return AbiType(name, "tuple", None, parts, dynamic, 32 if dynamic else sum(part.head_size for part in parts))
+        return AbiType(name, "tuple", 0, parts, dynamic, 32 if dynamic else sum(part.head_size for part in parts))
     if (found := atomic_kind(name)) is None:
         raise ValueError(f"not an ABI type: {name!r}")
     return AbiType(name, *found, (), found[0] in ("bytes", "string"), 32)
 
 
 def split_tuple(type_name: str) -> list[str]:
-    """Return the component types of a tuple type: of ``(address,(uint256,bool)[])`` ``address`` and ``(uint256,bool)[]``."""
+    """Return the component types of a tuple type: of ``(address,(uint256,bool))`` ``address`` and ``(uint256,bool)``."""
     parts, depth, start = [], 0, 1
     for position, character in enumerate(type_name[1:-1], start=1):
         depth += (character == "(") - (character == ")")
@@ -118,9 +110,6 @@ def _encode(of: AbiType, value: Any) -> bytes:
     name, kind, size, parts, dynamic, _ = of
     if kind == "tuple":
         return _encode_parts(parts, value)
-    if kind == "array":
-        _require(size in (None, len(value)), f"an array of {size}", value)
-        return (_number(len(value)) if size is None else b"") + _encode_parts(parts * len(value), value)
     if dynamic:
         _require(type(value) is (str if kind == "string" else bytes), name, value)
         raw: bytes = value.encode() if kind == "string" else value
@@ -155,11 +144,6 @@ def _decode(of: AbiType, data: bytes, at: int) -> tuple[Any, int]:
     name, kind, size, parts, dynamic, _ = of
     if kind == "tuple":
         return _decode_parts(parts, data, at)
-    if kind == "array":
-        count = size if size is not None else _word(data, at)
-        if count > min(MAX_ARRAY_LENGTH, len(data) // 32):
-            raise _not_canonical("an array is longer than the data", str(count), f"<= {len(data) // 32}")
-        return _decode_parts(parts * count, data, at if size is not None else at + 32)
     number = _word(data, at)
     if dynamic:
         raw = data[at + 32 : at + 32 + number] if number <= len(data) else b""
@@ -170,7 +154,7 @@ def _decode(of: AbiType, data: bytes, at: int) -> tuple[Any, int]:
         except UnicodeDecodeError as error:
             raise _not_canonical("a string is not UTF-8", raw[:32].hex(), "UTF-8") from error
     if kind in ("address", "bytesN"):
-        return data[at + 12 : at + 32] if kind == "address" else data[at : at + (size or 0)], at + 32
+        return data[at + 12 : at + 32] if kind == "address" else data[at : at + size], at + 32
     if kind == "bool":
         return bool(number), at + 32
     number -= number >> 255 << 256 if kind == "int" else 0

@@ -303,20 +303,8 @@ def read_types(types: MessageValue) -> Definitions:
         if name in _TYPE_WORDS or _LIKE_A_TYPE.fullmatch(name):
             raise Refusal("TYPES-FORM", "a struct has the name of a type of Solidity, or one like it", got=repr(name[:80]),
                           expected="a name that no reader takes for a type")  # fmt: skip
-        if "$" in name:
-            raise Refusal("TYPES-FORM", "a struct's name has a $, which other programs read differently",
-                          got=repr(name[:80]), expected="letters, digits and _")  # fmt: skip
         structs[name] = _read_members(name, members)
-    if alone := [name for name in structs if ":" in name and not _is_alone(name, structs)]:
-        raise Refusal("TYPES-FORM", "a struct's name has a :, and other programs do not find what it holds or what holds it",
-                      got=repr(alone[0][:80]), expected="a : only in a struct that neither holds nor is held")  # fmt: skip
     return Definitions(structs)
-
-
-def _is_alone(name: str, structs: Structs) -> bool:
-    """Tell whether a struct holds no struct and is held by none: then nobody has to find a struct's name in a type's."""
-    held = {struct: {member.type.split("[")[0] for member in members} for struct, members in structs.items()}
-    return not held[name] & structs.keys() and not any(name in types for types in held.values())
 
 
 def _read_members(struct: str, members: MessageValue) -> tuple[Member, ...]:

@@ -12,6 +12,7 @@ from airlock_shared.ethereum.eip712 import (
     Hashes,
     Member,
     MessageValue,
+    Structs,
     TypedData,
     brief,
     read_types,
@@ -61,7 +62,25 @@ def _definitions_with_primary(types: MessageValue, primary_type: MessageValue) -
         raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
     if primary_type == DOMAIN_TYPE:
         raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
-    return read_types(types)
+    definitions = read_types(types)
+    _require_names_that_others_read(definitions.structs)
+    return definitions
+
+
+def _require_names_that_others_read(structs: Structs) -> None:
+    """Refuse names of structs that EIP-712 leaves open, and of which other programs make something else."""
+    if named := [name for name in structs if "$" in name]:
+        raise Refusal("TYPES-FORM", "a struct's name has a $, which other programs read differently",
+                      got=repr(named[0][:80]), expected="letters, digits and _")  # fmt: skip
+    if found := [name for name in structs if ":" in name and not _is_alone(name, structs)]:
+        raise Refusal("TYPES-FORM", "a struct's name has a :, and other programs do not find what it holds or what holds it",
+                      got=repr(found[0][:80]), expected="a : only in a struct that neither holds nor is held")  # fmt: skip
+
+
+def _is_alone(name: str, structs: Structs) -> bool:
+    """Tell whether a struct holds no struct and is held by none: then nobody has to find a struct's name in a type's."""
+    held = {struct: {member.type.split("[")[0] for member in members} for struct, members in structs.items()}
+    return not held[name] & structs.keys() and not any(name in types for types in held.values())
 
 
 def _read_domain(

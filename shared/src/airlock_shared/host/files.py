@@ -17,7 +17,6 @@ from typing import Any, BinaryIO, NamedTuple
 
 from airlock_shared.documents.transcript import GENESIS, Entry, next_entry, read_entries
 from airlock_shared.errors import DocumentError, ExitCode, UsageError
-from airlock_shared.text.secrets import redact
 from airlock_shared.wire.strict_json import MAX_DOCUMENT_BYTES
 
 # ---- files ----------------------------------------------------------------------------------------------------------
@@ -277,8 +276,10 @@ def read_transcript(path: Path) -> list[Entry]:
 class TranscriptFile:
     """A machine's own transcript."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, without_secrets: Callable[[str], str] = str) -> None:
+        """Keep it at ``path``; ``without_secrets`` returns what may be recorded of an entry's data, as JSON text."""
         self.path = path
+        self._without_secrets = without_secrets
         self._last: Entry | None = None  # and the mark of the file that it ends
         self._mark = (0, 0, 0)
 
@@ -319,7 +320,7 @@ class TranscriptFile:
 
     def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
         self._look()
-        entry = next_entry(self._last, at_ms, event, json.loads(redact(json.dumps(data))))
+        entry = next_entry(self._last, at_ms, event, json.loads(self._without_secrets(json.dumps(data))))
         append_line(self.path, entry.line())
         self._last, self._mark = entry, _mark(self.path)
         return entry

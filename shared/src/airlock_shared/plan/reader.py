@@ -49,6 +49,7 @@ _LIMITS = {
 _DIGEST = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
 _PLAIN = frozenset((str, int, bool))
+_DOCUMENT = re.compile(rb'\s*\{\s*"format":\s*"airlock/([a-z-]{1,40})@[0-9]')  # every writer of ours begins so
 _MANY_DIGITS = re.compile(rb"0[xob][0-9A-Fa-f_]{1000}")
 _UNREAD = Signer("", b"", "")
 _FIELDS = {name: {p.name: p for p in action.parameters} for name, action in ACTIONS.items()}
@@ -57,15 +58,8 @@ _SPAN_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 
 def parse_plan(data: bytes) -> Plan:
-    """Read a plan. Raises ``PlanError`` with an id of the ``PLAN`` family, and the place and the line in the plan."""
-    table = read_toml(data)
-    try:
-        return read_plan(table)
-    except PlanError as error:
-        from airlock_shared.plan.toml_positions import line_of
-
-        error.where = f"{error.where}, line {line_of(data, error.where)}".lstrip(", ")
-        raise
+    """Read a plan. Raises ``PlanError`` with an id of the ``PLAN`` family, and the place in the plan."""
+    return read_plan(read_toml(data))
 
 
 def read_toml(data: bytes) -> dict[str, Any]:
@@ -80,10 +74,16 @@ def read_toml(data: bytes) -> dict[str, Any]:
         if _MANY_DIGITS.search(data):
             repr(table)  # fails where a refusal could not quote a value: a hex integer of thousands of digits
     except (ValueError, RecursionError, DocumentError) as error:
-        from airlock_shared.plan.toml_positions import unreadable
-
-        raise unreadable(data, error) from error
+        raise _unreadable(data, error) from error
     return table
+
+
+def _unreadable(data: bytes, error: Exception) -> PlanError:
+    """Return the error of bytes that are no TOML; another document in a plan's place is called by its name."""
+    if found := _DOCUMENT.match(data):
+        what, kind = f"this is a {found[1].decode()} document; a plan is needed", f"airlock/{found[1].decode()}"
+        return plan_error("PLAN-FORM", what, "", got=kind, expected="a TOML file", do="check which file this is")
+    return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
 
 
 def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:

@@ -12,9 +12,9 @@ from bisect import bisect_right
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import PlanError
-from airlock_shared.plan.values import plan_error
+from airlock_shared.plan.model import Plan
+from airlock_shared.plan.reader import read_plan, read_toml
 
-_DOCUMENT = re.compile(rb'\s*\{\s*"format":\s*"airlock/([a-z-]{1,40})@[0-9]')  # every writer of ours begins so
 _BETWEEN = re.compile(r"(?:[ \t\n,]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
 _KEY = re.compile(r"""(?:[^="'\]]|"(?:[^"\\]|\\.)*"|'[^']*')*""")
@@ -55,17 +55,15 @@ def innermost_position(found: dict[str, TomlPosition], path: str) -> tuple[str, 
     return path, found.get(path, TomlPosition(start, start))
 
 
-def line_of(data: bytes, path: str) -> int:
-    """Return the line at which a path of a plan's TOML stands, or the innermost table around it."""
-    return innermost_position(places(data.decode()), path)[1].name.line
-
-
-def unreadable(data: bytes, error: Exception) -> PlanError:
-    """Return the error of bytes that are no TOML; another document in a plan's place is called by its name."""
-    if found := _DOCUMENT.match(data):
-        what, kind = f"this is a {found[1].decode()} document; a plan is needed", f"airlock/{found[1].decode()}"
-        return plan_error("PLAN-FORM", what, "", got=kind, expected="a TOML file", do="check which file this is")
-    return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
+def parse_written_plan(data: bytes) -> Plan:
+    """Read a plan as ``parse_plan`` does; its ``PlanError`` tells the line as well, or that of the table around it."""
+    table = read_toml(data)
+    try:
+        return read_plan(table)
+    except PlanError as error:
+        line = innermost_position(places(data.decode()), error.where)[1].name.line
+        error.where = f"{error.where}, line {line}".lstrip(", ")
+        raise
 
 
 class _Scanner:

@@ -20,7 +20,7 @@ from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import SIGNATURES_FORMAT as SIGNATURES
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.symbol import DENSITIES, fragment_bytes_for
 from airlock_shared.ur.decode import Message, TransferLimits
 from airlock_shared.ur.envelope import UR_TYPE, unwrap, wrap
@@ -139,7 +139,7 @@ def received(message: Message, *kinds: str) -> ReceivedDocument:
     data, plan = envelope.document_json, ""
     if envelope.kind == PLAN_TEXT:
         data = _text_of(envelope.document_json)
-        plan = parse_plan(data).fingerprint
+        plan = parse_written_plan(data).fingerprint
     return ReceivedDocument(envelope.kind, envelope.ceremony, envelope.fingerprint, data, plan)
 
 
@@ -150,7 +150,7 @@ def file_name(kind: str, fingerprint: str) -> str:
 
 
 def _plan_document(data: bytes) -> dict[str, str]:
-    parse_plan(data)  # a plan with a mistake is not shown
+    parse_written_plan(data)  # a plan with a mistake is not shown
     return {"format": PLAN_TEXT, "text": data.decode()}
 
 
@@ -166,7 +166,7 @@ def _text_of(document_json: bytes) -> bytes:
 
 CEREMONIES: dict[Any, Callable[[bytes], str]] = {  # a kind of document -> the name that its envelope bears
     DEPLOYMENT: lambda data: parse_deployment(data).name,
-    PLAN_TEXT: lambda data: parse_plan(_text_of(data)).id,
+    PLAN_TEXT: lambda data: parse_written_plan(_text_of(data)).id,
     HAND_OVER: lambda data: parse_hand_over(data)[0],
     REQUESTS: lambda data: parse_requests(data)[0].ceremony,
     SIGNATURES: lambda data: parse_signatures(data)[0].ceremony,

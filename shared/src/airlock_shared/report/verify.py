@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import DocumentError
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.report.evidence.artefacts import (
     DEPLOYMENT_FILE,
     FILES,
@@ -108,7 +108,7 @@ def read_evidence(files: Mapping[str, bytes]) -> Evidence:
     return Evidence(
         half="online" if TIMELINE in files else "offline",
         files={name: files[name] for name in FILES if name in files},
-        plan=parse_plan(files[PLAN_FILE]),
+        plan=parse_written_plan(files[PLAN_FILE]),
         deployment=parse_deployment(files[DEPLOYMENT_FILE]),
         requests=Requests(*parse_requests(files[REQUESTS_FILE])) if REQUESTS_FILE in files else None,
         answers=parse_withheld(files[SIGNATURES_FILE]) if SIGNATURES_FILE in files else None,

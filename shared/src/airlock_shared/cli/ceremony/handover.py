@@ -17,7 +17,7 @@ from airlock_shared.cli.terminal import json_option, led, plan_option, say, show
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 
 # ---- put files ------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ def scan_hand_over(
 
 
 def _plan(file: Path) -> Plan:
-    return parse_plan(read_input(file))
+    return parse_written_plan(read_input(file))
 
 
 def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[str]) -> DocumentError | None:

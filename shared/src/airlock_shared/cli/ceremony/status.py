@@ -15,7 +15,7 @@ from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import TranscriptFile, read_input
 from airlock_shared.plan.model import Plan
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken_rows
 from airlock_shared.units import utc_text
@@ -158,7 +158,7 @@ class CeremonyMachine(NamedTuple):
 
 def plan_with_roles(file: Path) -> Plan:
     """Return the plan in a file. Raises ``PlanError``, and ``UsageError`` when it names no roles."""
-    plan = parse_plan(read_input(file))
+    plan = parse_written_plan(read_input(file))
     if not plan.roles:
         raise UsageError("the plan names no roles, so there is nothing to hold or to confirm",
                          do='add them to the plan, such as roles = ["signer", "witness"]')  # fmt: skip

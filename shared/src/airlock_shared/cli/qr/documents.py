@@ -16,7 +16,7 @@ from airlock_shared.cli.qr.transfer import Showing, show_transfer
 from airlock_shared.cli.terminal import json_option, output_option, say, say_all, show_json
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
-from airlock_shared.plan.reader import parse_plan
+from airlock_shared.plan.toml_positions import parse_written_plan
 from airlock_shared.qr.documents import PLAN_TEXT, Transfer, transfer_of
 from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken
@@ -33,7 +33,7 @@ def show_file(home: Path, file: Path, showing: Showing) -> None:
     """Show the document in a file. Raises ``DocumentError``, ``PlanError`` or ``UsageError``."""
     data = read_input(file)
     transfer = transfer_of(data)
-    say_all(fingerprint_lines("plan", parse_plan(data).fingerprint) if transfer.kind == PLAN_TEXT else ())
+    say_all(fingerprint_lines("plan", parse_written_plan(data).fingerprint) if transfer.kind == PLAN_TEXT else ())
     show_result(transfer, home, showing)
 
 

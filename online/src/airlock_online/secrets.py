@@ -1,4 +1,4 @@
-"""What this process must not say: every text on its way out comes by here, and a secret in it is left out.
+"""What this process must not say: every text to the screen, transcript or journal has its secrets left out here.
 
 Until it is submitted a signature is a secret, and a service may echo what it was sent, in any case, cut, or within something
 longer. So a text is searched for every piece of ``PIECE`` characters of a secret, and what it stands in is left out whole;
@@ -11,6 +11,8 @@ import re
 from binascii import a2b_base64
 from collections.abc import Iterator
 
+from airlock_shared.cli import terminal
+
 PIECE = 16
 LEFT_OUT = "[a secret of this machine]"
 _RUN = re.compile(r"[0-9A-Za-z+/=_-]{16,}", re.ASCII)
@@ -22,6 +24,7 @@ _pieces: set[str] = set()
 
 def keep_secret(text: str) -> None:
     """Let no later output of this process show a piece of a text. What is shorter than ``PIECE`` cannot be kept."""
+    terminal.without_secrets = redact
     for run in _RUN.findall(text):
         _pieces.update(piece for piece in _cut(run.lower()) if len(set(piece) - {"x"}) > 1)  # zeros are no secret
 
