@@ -28,7 +28,7 @@ from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_rea
 from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
-from airlock_online.delivery.routes.context import DeliveryContext, Observation
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
@@ -139,7 +139,7 @@ class Desk:
             confirmations=self.config.rpc.confirmations,
             confirmed_by=self.config.rpc.confirmed_by,
             contracts_of=self._contracts,
-            read_back=self._look,
+            read_back=lambda digest: [(each.what, each.found) for each in self.expectations(digest)],
             encoded=self._encoded,
             transcript_marks=home.marks(journal.journal_id, self.config),
         )
@@ -312,9 +312,6 @@ class Desk:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
 
     # ---- reading back -----------------------------------------------------------------------------------------------
-
-    def _look(self, digest: str) -> list[Observation]:
-        return [Observation(p.what, p.found, p.kept) for p in self.expectations(digest)]
 
     def _encoded(self, record: Record) -> str:
         """Return the encoding that a submission's request has, empty when it is not on this machine."""

@@ -28,14 +28,6 @@ NonceRead = Callable[["Record", str], bool | None]
 """Whether the nonce of a submission is used by an account; None when that cannot be told."""
 
 
-class Observation(NamedTuple):
-    """One thing that a submission was to bring about, and what is found: ``kept`` is None when that cannot be told."""
-
-    what: str
-    found: str
-    kept: bool | None
-
-
 class Delivery(NamedTuple):
     """A signed intent or transaction on its way. Hashes, addresses and bytes as 0x-hex, ``deadline_ms`` in unix ms or None.
 
@@ -105,8 +97,8 @@ class DeliveryContext(NamedTuple):
     status is polled before the command gives up for now. ``node`` is the operator's own; a block is confirmed when the
     node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``encoded`` tells an intent's encoding in hex
     without 0x, recomputed from the request that is kept here, empty without it. ``contracts_of`` tells the venue's
-    contracts, lower-case. ``read_back`` reads back, for a digest, what was promised; None without a source.
-    ``transcript_marks`` are the transcript's of what was begun to be sent.
+    contracts, lower-case. ``read_back`` reads back, for a digest, what was promised: each, and what is found; None without
+    a source. ``transcript_marks`` are the transcript's of what was begun to be sent.
     """
 
     journal: Journal
@@ -127,7 +119,7 @@ class DeliveryContext(NamedTuple):
     confirmed_by: str = "finalized"
     encoded: Callable[[Record], str] = _not_here
     contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
-    read_back: Callable[[str], Sequence[Observation]] | None = None
+    read_back: Callable[[str], Sequence[tuple[str, str]]] | None = None
     transcript_marks: SendingMarks | None = None
 
 
