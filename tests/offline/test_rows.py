@@ -15,14 +15,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_offline.signing.rows import noted, route_of, row, value_rows
+from airlock_offline.signing.rows import noted, replacement_rows, route_of, row, value_rows
+from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.cli.terminal import explain_error, rows
 from airlock_shared.errors import Refusal
 from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import WIDTH, columns, is_visible, labelled_rows, safe
 from airlock_shared.units import ADDRESS
 from airlock_shared.venue.kinds import LEAF_KINDS, field
-from shared.world import good, request_of
+from shared.make_payloads import NOW_MS
+from shared.world import examined, good, request_of
 
 HOSTILE = [
     "\n✓ trader            0x1111111111111111111111111111111111111111",
@@ -121,3 +123,22 @@ def test_the_trigger_that_is_replaced_stands_where_the_signature_goes(entity: st
     said = route_of(request_of(good("take-profit"))._replace(replaces=entity))
     assert said == f"core-api, in place of the stored trigger {safe(entity)}"
     assert "in place" not in route_of(request_of(good("take-profit")))
+
+
+@pytest.mark.parametrize(
+    ("deadlines", "said"),
+    [
+        ([NOW_MS + 1], "Either of the two may execute"),
+        ([NOW_MS - 10**7], "The old one can no longer execute"),
+        ([NOW_MS - 10**7, None], "Either of the two may execute"),
+        ([NOW_MS + 1, None], "Any one of these 3 may execute"),
+    ],
+)
+def test_what_may_execute_beside_a_replacement_is_counted_by_the_deadlines(
+    deadlines: list[int | None], said: str
+) -> None:
+    case = examined(request_of(good("open"))).case
+    assert case is not None
+    case = case._replace(step=case.step._replace(replaced_digest="0x" + "ee" * 32))
+    old = [use_of(case)._replace(digest=f"0x{at:064x}", deadline_ms=ms) for at, ms in enumerate(deadlines)]
+    assert list(replacement_rows(case, UsedNonces(old)))[-1].startswith(said)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from airlock_shared.checks.model import CallCase, Case, IntentCase, Situation, Verdict
-from airlock_shared.checks.nonces import Use, UsedNonces, use_of
+from airlock_shared.checks.nonces import Use, UsedNonces, may_execute, use_of
 from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.signatures import checksum_address
@@ -234,7 +234,7 @@ def _call(case: CallCase, failed: Collection[str]) -> Iterator[tuple[str, str, s
     fee = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     yield "TX-FEES", CHOSEN, "fee per gas", f"at most {fee}"
     most = to_human(filled.gas * filled.maxFeePerGas, NATIVE)
-    yield "TX-GAS", CHOSEN, "gas limit", f"{filled.gas}: at most {most} of the native currency in all"
+    yield "TX-GAS", CHOSEN, "gas limit", f"{filled.gas}: at most {most} of the native currency for gas"
     yield "TX-NONCE", CHOSEN, "account nonce", str(filled.nonce)
 
 
@@ -303,7 +303,11 @@ def replacement_rows(case: Case, used: UsedNonces) -> Iterator[str]:
     yield "REPLACES (named by the plan; old and new have the same nonce)"
     for label, each in (*(("old", other) for other in old), ("new", use)):
         yield from _signature(label, each)
-    yield EITHER if len(old) < 2 else f"Any one of these {len(old) + 1} may execute; the online machine chooses."
+    alive = sum(may_execute(other, case.situation) for other in old)
+    if old and not alive:
+        yield "The old one can no longer execute: its deadline is past. It may have been executed."
+    else:
+        yield EITHER if alive < 2 else f"Any one of these {alive + 1} may execute; the online machine chooses."
 
 
 def _signature(label: str, use: Use) -> Iterator[str]:
