@@ -86,6 +86,7 @@ class Observer:
         self.patches = pytest.MonkeyPatch()
         self.world = World(folder, self.patches, self.screen)  # type: ignore[arg-type]
         self.patches.setattr(time, "time_ns", lambda: NOW_MS * 1_000_000)
+        self.patches.setattr("airlock_offline.cli.verify.uptime", lambda: None)
 
     def command(self, *words: object, typed: str = "") -> Observation:
         """Run a command of the air-gapped half, and return its exit code and both its outputs; JSON in one layout."""

@@ -30,7 +30,10 @@ from airlock_shared.errors import UsageError
         ("[rpc]\nconfirmations = 1001", "confirmations is 1001"),
         ("[reads]\nnonce = '/v2/nonce'", r"unknown section \[reads\]"),
         ("[speech]\nlimits = {}", "a file of its own"),
-        ("[speech]\npaths = 1", "'paths'"),
+        (
+            "[paths]\nnonce = '/v2/nonce'",
+            "use one of rpc, referral, http, api_key, venue; how services speak stands in a file",
+        ),
         ("[http]\nplain_http = 1", "'plain_http'"),
         ("[http]\nverify = false", "'verify'"),
         ("[http]\nproxy = 'socks5://127.0.0.1:1080'", "proxy"),

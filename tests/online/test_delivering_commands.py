@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import stat
+import time
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -15,12 +16,14 @@ from sqlalchemy import text
 
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
+from airlock_online.wallets.requests import WalletAnswers
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
 from airlock_rehearsal.services.faults import Faults
 from airlock_rehearsal.services.runtime import DEFAULT_TRADER
 from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
+from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import UsageError
@@ -243,7 +246,21 @@ def test_several_lost_orders_are_followed_at_once_to_their_ends(machine: OnlineC
     assert "nothing to follow" in machine("follow").err
 
 
-def test_without_a_node_a_used_nonce_leaves_a_lost_close_unknown_and_says_what_to_look_for(
+def test_two_closes_of_a_position_that_are_followed_after_both_were_filled_are_not_called_broken(
+    machine: OnlineCommand,
+) -> None:
+    machine.services.faults = Faults.of("drop-after-accepted@batched")
+    (machine.home / "config.toml").write_text("")
+    machine("submit", machine.signatures(a=PART, b=PART), "--patience", 0)
+    machine.services.faults = Faults()
+    time.sleep(1)
+    with machine.journal() as journal:
+        digests = [known.record.digest for known in journal.submissions()]
+    assert [machine("follow", digest).code for digest in digests] == [0, 0]
+    assert machine.states() == {"a": "FILLED", "b": "FILLED"}
+
+
+def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(
     machine: OnlineCommand,
 ) -> None:
     signatures = machine.signatures(sell=PART)
@@ -254,9 +271,10 @@ def test_without_a_node_a_used_nonce_leaves_a_lost_close_unknown_and_says_what_t
         [report] = json.loads(machine("resolve", "--json").out)
         if "its nonce is used" in report["known"]:
             break
-    assert (report["state"], report["until_ms"]) == ("UNKNOWN", None)
-    assert "something else" in report["waits_for"]
-    assert "--transaction HASH" in report["do"]
+    assert (report["state"], "never" in report["known"] + report["waits_for"]) == ("UNKNOWN", False)
+    assert "may still be executed" in report["known"]
+    assert "a confirmed block with its nonce used" in report["waits_for"]
+    assert "a node of your own" in report["do"]
 
 
 @pytest.mark.parametrize("fault", ["cancel-fill", ""])
@@ -378,6 +396,21 @@ def test_a_package_has_all_that_another_sender_needs(machine: OnlineCommand, tmp
     assert ("0x" + intent.hex(), "0x" + signature.hex()) == (items["code"]["encodedIntent"], items["code"]["signature"])
     assert Account.recover_transaction(items["allow"]["rawTransaction"]) == items["allow"]["signer"]
     assert set(machine.states().values()) == {"EXPORTED"}
+
+
+def test_another_wallet_s_answer_is_a_copy_that_is_kept_until_it_can_execute_no_more(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kept_signatures, "ask_yes", lambda *_, **__: None)
+    signatures = machine.signatures(close=CLOSE)
+    _, [answer], _ = parse_signatures(signatures.read_bytes())
+    WalletAnswers(machine.home, "aa").keep(answer)
+    damaged = machine.home / "wallet-answers/aa/damaged.json"
+    damaged.write_text("{")
+    assert machine("forget", "--json").json()["removed"] == []
+    assert machine("submit", signatures).code == 0
+    ended = machine("forget", "--json").json()
+    assert (ended["removed"], ended["kept"]) == (["wallet-answers/aa/close.json"], ["wallet-answers/aa/damaged.json"])
 
 
 def test_what_was_exported_is_never_submitted_and_can_be_written_again(machine: OnlineCommand, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment
 from online.loopback import Wire, reply
 from online.test_journal import record as a_record
-from online.test_readback import DELEGATE, ENABLED, KEY, POSITIONS, TRADER, judged, kept
+from online.test_readback import DELEGATE, ENABLED, EXECUTED, KEY, POSITIONS, TRADER, ended, judged, kept
 from online.test_reads import HASH, Ask, ask, told
 from shared.make_payloads import DESK, TREASURY
 from shared.world import DEPLOYMENT_TEXT
@@ -149,7 +149,8 @@ ELSEWHERE = {"pairIndex": "2", "index": "0"}
 )
 def test_positions_of_somebody_else_or_of_nobody_prove_no_absence(read_data: object, verdict: bool | None) -> None:
     asked = {"collateralToCloseUsdc": "500"}
-    assert kept(judged("close", asked, CLOSE, echo=False, positions=read_data)) == [verdict]
+    whole = ended(EXECUTED, index="0", timestamp="5", initialPosToken="0")
+    assert kept(judged("close", asked, CLOSE, whole, echo=False, positions=read_data)) == [verdict]
     assert POSITIONS
 
 

@@ -21,6 +21,7 @@ EXPIRY_S = time.time_ns() // 10**9 + 86_400
 BY_HAND = ["--nonce", "0", "--gas", "900000", "--max-fee-gwei", "2", "--priority-fee-gwei", "1"]
 TRADER, CALLER = f"trader={DEFAULT_TRADER}", f"caller={DEFAULT_TRADER}"
 SLOT = (TRADER, "pairIndex=0", "tradeIndex=0")
+NO_ENDS = ("takeProfit=0", "stopLoss=0")
 ADDED = (*SLOT, "additionalCollateralUsdc=10", "leverage=5", "slippagePercent=1")
 COINS = ("coinExposure=0.001", "minLeverage=1", "maxLeverage=50")
 DELEGATE = (TRADER, f"delegate={KEY}")
@@ -37,7 +38,7 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "delegate": (*DELEGATE, f"expiry={EXPIRY_S}"),
     "position-increase": (*ADDED, "openPrice=64000"),
     "position-increase-coin": (*ADDED, *COINS, "openPrice=64000"),
-    "limit-update": (TRADER, "pairIndex=2", "orderIndex=0", "price=121.5", "slippagePercent=1"),
+    "limit-update": (TRADER, "pairIndex=2", "orderIndex=0", "price=121.5", "slippagePercent=1", *NO_ENDS),
     "referral-transfer": (CALLER, "code=DESK", f"newOwner={KEY}"),
     "referral-accept": (CALLER, "code=DESK"),
     "referral-set-code-tx": (CALLER, "code=DESK"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from airlock_online.clients import sse
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.routes.batched import from_status, from_stream
+from airlock_online.journal import order_states
 from airlock_online.journal.order_states import (
     ANOMALIES,
     MAX_EVENTS,
@@ -251,6 +253,13 @@ def test_the_first_terminal_wins(second: OrderEvent) -> None:
 def test_an_event_that_names_another_order_decides_nothing() -> None:
     order, _ = run(ACCEPTED, EXECUTED._replace(payload={"trackingId": "t-2"}))
     assert (order.state, order.tracking_id, order.events) == (None, "t-1", (ACCEPTED,))
+
+
+def test_what_an_order_s_events_told_is_not_read_again_with_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Mock(wraps=order_states.order_members)
+    monkeypatch.setattr(order_states, "order_members", read)
+    order, kinds = run(*(INITIATED._replace(seq=seq) for seq in range(1, 101)))
+    assert (len(order.events), kinds, read.call_count <= 200) == (100, ["accepted-missing"], True)
 
 
 def test_an_endless_life_is_summarised_and_its_end_is_kept() -> None:

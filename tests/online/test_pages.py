@@ -93,15 +93,28 @@ def test_marks_that_do_not_end_are_refused() -> None:
         pairs_of(BY_MARK, *pages)
 
 
-@pytest.mark.parametrize("mark", ["nextCursor", "cursor", "next"])
+@pytest.mark.parametrize(
+    "sign",
+    [
+        {"nextCursor": "b"}, {"cursor": "b"}, {"next": "b"}, {"next_cursor": "b"}, {"has_more": True}, {"nextPage": 2},
+        {"nextPageToken": "b"}, {"Truncated": True}, {"pagination": {"hasMore": True}}, {"links": {"next": "/?page=2"}},
+        {"_links": {"next": {"href": "/"}}}, {"meta": {"page": 1, "pages": 9}}, {"total_pages": 3}, {"total_count": 90},
+        {"page_info": {"total": 90}},
+    ],
+)  # fmt: skip
 def test_a_next_page_that_no_file_names_is_told_and_never_left_out(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], mark: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], sign: dict[str, Any]
 ) -> None:
     code, asked = read(
-        tmp_path, [positions() | {mark: "b"}], "positions", TREASURY, services=f'format = "{SERVICES_FORMAT}"\n'
+        tmp_path, [positions() | sign], "positions", TREASURY, services=f'format = "{SERVICES_FORMAT}"\n'
     )
-    assert (code, len(asked)) == (8, 1)
-    assert f"'{mark}' says that there is more" in " ".join(capsys.readouterr().err.split())
+    assert (code, len(asked), "may not be whole" in " ".join(capsys.readouterr().err.split())) == (8, 1, True)
+
+
+def test_a_reply_that_says_that_it_is_the_last_page_is_whole(tmp_path: Path) -> None:
+    last = {"links": {"next": None, "self": "/"}, "has_more": False, "meta": {"page": 1, "pages": 1, "total": 1}}
+    shipped = f'format = "{SERVICES_FORMAT}"\n'
+    assert read(tmp_path, [positions() | last], "positions", TREASURY, services=shipped)[0] == 0
 
 
 def test_positions_in_counted_pages_are_read_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -57,6 +57,7 @@ def judged(
     echo: bool = True,
     structs: Mapping[str, Intent] = CATALOGUE,
     delegation_on_chain: DelegationRead | None = None,
+    of_others: Callable[[], Iterable[OrderEvent]] = tuple,
     **reads: Answer | object,
 ) -> list[Expectation]:
     """Return the promises of a request whose reads answer with these data, or with these very replies.
@@ -74,7 +75,8 @@ def judged(
     with Wire(script) as wire, Http() as client:
         asked = request(action, fields, message or {})._replace(replaces=replaces)
         builder = BuilderClient(wire.url, client)
-        return read_back(Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain))
+        scene = Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
+        return read_back(scene._replace(of_others=of_others))
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:
@@ -188,7 +190,8 @@ REOPENED = trade(timestamp=str(OPENED_S + 5))
         (ended(EXECUTED, initialPosToken="0"), holding(OTHER_SLOT, OTHER_PAIR), True),
         (ended(EXECUTED, initialPosToken="0"), holding(REOPENED), True),
         (ended(EXECUTED), holding(trade()), True),
-        ((), holding(), True),
+        ((), holding(), None),
+        (ended(EXECUTED, initialPosToken=None), holding(), None),
         (ended(EXECUTED, initialPosToken="0"), holding(trade()), False),
         (ended(EXECUTED, initialPosToken="0"), holding(trade(initialPosToken="1")), False),
         (ended(EXECUTED), holding(trade(initialPosToken="100000000")), False),
@@ -243,6 +246,28 @@ def test_an_increase_is_judged_by_the_collateral(
     assert kept(judged(action, INCREASE, INCREASING, events, positions=found)) == [verdict]
 
 
+@pytest.mark.parametrize(
+    ("ours", "other", "changed", "verdict"),
+    [
+        (10, 20, {}, None),
+        (10, None, {}, None),
+        (None, 20, {}, None),
+        (20, 10, {}, False),
+        (10, 20, {"index": "7"}, False),
+        (10, 20, {"timestamp": "5"}, False),
+    ],
+)
+@pytest.mark.parametrize("found", [holding(trade(initialPosToken="90000000")), holding()])
+def test_an_order_is_not_called_broken_for_what_a_later_one_did(
+    ours: int | None, other: int | None, changed: dict[str, str], verdict: bool | None, found: object
+) -> None:
+    [mine] = ended(EXECUTED)[-1:]
+    later = (mine._replace(payload={"t": trade(initialPosToken="90000000", **changed)}, at_ms=other),)
+    told = (mine._replace(at_ms=ours),)
+    assert kept(judged("close", CLOSE, CLOSING, told, of_others=lambda: later, positions=found)) == [verdict]
+    assert kept(judged("close", CLOSE, CLOSING, told, positions=found)) == [False]
+
+
 OPEN = {"trader": TRADER, "pairIndex": "1", "side": "long", "collateralUsdc": "70"}
 OPENING = {"_t": {"trader": TRADER, "pairIndex": "1", "buy": True, "positionSizeUSDC": "70000000"}}
 
@@ -276,10 +301,10 @@ TRIGGERING = {"trader": TRADER, "pairIndex": "1", "index": "2", "timestamp": str
 @pytest.mark.parametrize(
     ("payload", "found", "verdicts"),
     [
-        ({"entityId": "e-1"}, holding(trade()), [True, True]),
-        ({"entityId": "e-1"}, holding(), [True, False]),
-        ({"entityId": "e-1"}, holding(REOPENED), [True, False]),
-        ({"entityId": "e-1"}, {}, [True, None]),
+        ({"entityId": "e-1"}, holding(trade()), [None, True]),
+        ({"entityId": "e-1"}, holding(), [None, False]),
+        ({"entityId": "e-1"}, holding(REOPENED), [None, False]),
+        ({"entityId": "e-1"}, {}, [None, None]),
         ({"entityId": ""}, holding(trade()), [False, True]),
         ({}, holding(trade()), [False, True]),
     ],
@@ -288,13 +313,14 @@ def test_a_trigger_has_an_id_and_a_position(
     payload: dict[str, Any], found: object, verdicts: list[bool | None]
 ) -> None:
     events = (OrderEvent(0, STORED, payload),)
-    assert kept(judged("tpsl-partial", TRIGGER, TRIGGERING, events, positions=found)) == verdicts
+    promises = judged("tpsl-partial", TRIGGER, TRIGGERING, events, positions=found)
+    assert (kept(promises), "by the service's answer alone" in promises[0].found) == (verdicts, True)
 
 
 @pytest.mark.parametrize(
     ("payload", "verdict"),
     [
-        ({"entityId": "e-2", "oldEntityId": "e-1"}, True),
+        ({"entityId": "e-2", "oldEntityId": "e-1"}, None),
         ({"entityId": "e-2", "oldEntityId": "e-9"}, False),
         ({"entityId": "e-1", "oldEntityId": "e-1"}, False),  # a replacement has an id of its own
         ({"entityId": "e-2"}, None),

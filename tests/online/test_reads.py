@@ -61,7 +61,8 @@ def shown(capsys: pytest.CaptureFixture[str]) -> str:
 
 def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask(told(steps.meta(), "/v2/meta"), "meta") == 0
-    assert "chain id   84532" in capsys.readouterr().out
+    told_of = capsys.readouterr()
+    assert ("chain id   84532" in told_of.out, "What is pinned of" in told_of.err) == (True, True)
 
 
 @pytest.mark.parametrize(
@@ -75,6 +76,7 @@ def test_a_venue_that_says_the_same_is_what_was_fetched(ask: Ask, capsys: pytest
         (("enums", "triggerType", "fixed"), 1, "enums.triggerType.fixed"),
         (("units", "usdc"), "1e18", "units.usdc"),
         (("defaults", "intentDeadlineMs"), 1, "defaults.intentDeadlineMs"),
+        (("defaults", "slippagePercent"), None, "defaults.slippagePercent"),
     ],
 )
 def test_a_changed_meta_is_reported_and_never_adopted(
@@ -132,6 +134,27 @@ def test_a_list_that_is_missing_is_not_an_empty_one(ask: Ask, capsys: pytest.Cap
     text = shown(capsys)
     assert f"positions of {TREASURY}: 0" in text
     assert f"orders of {TREASURY}: not told" in text
+
+
+@pytest.mark.parametrize(
+    ("data", "named"),
+    [
+        ({"trades": [], "orders": []}, False),
+        ({"trades": [], "orders": [], "trader": TREASURY}, True),
+        (positions(), True),
+        ({"trades": [{"trade": {"pairIndex": 0, "index": 0}}]}, False),
+    ],
+)
+def test_positions_that_name_no_trader_are_by_the_service_s_word(
+    ask: Ask, capsys: pytest.CaptureFixture[str], data: object, named: bool
+) -> None:
+    assert ask(told(data, "/v2/positions"), "positions", TREASURY) == 0
+    assert ("does not name trader: it is by the service's word alone" in capsys.readouterr().err) is not named
+
+
+def test_an_order_of_another_trader_is_refused(ask: Ask) -> None:
+    others = {"trades": [], "orders": [{"order": {"trader": DESK}}]}
+    assert ask(told(others, "/v2/positions"), "positions", TREASURY) == 8
 
 
 @pytest.mark.parametrize("data", [{}, [], None, "none", {"trades": {}}])

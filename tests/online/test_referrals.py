@@ -291,6 +291,15 @@ def test_a_disagreement_is_shown_and_is_no_success(tmp_path: Path, capsys: pytes
     assert (told["ok"], told["exists"], len(told["disagreements"])) == (False, True, 1)
 
 
+@pytest.mark.parametrize(("data", "same"), [({"owner": DESK, "pendingOwner": DESK}, True), ({}, False)])
+def test_both_say_the_same_only_where_both_told_the_owner(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], data: object, same: bool
+) -> None:
+    with Node({"eth_call": word(DESK)}) as node:
+        assert command(tmp_path, data, "DESK", "--rpc", node.url) == 0
+    assert ("both say the same" in capsys.readouterr().out) is same
+
+
 def test_when_nobody_tells_the_owner_it_is_no_success(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command(tmp_path, [], "DESK") == 8
     assert "no source gives the owner of the code" in capsys.readouterr().err

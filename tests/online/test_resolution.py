@@ -90,7 +90,7 @@ def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: Delivering
         export_delivery(delivery, desk.world)
         export_delivery(delivery, desk.world)
         assert follow_submission(delivery.digest, desk.reading(lambda *_: False)).state is OrderState.EXPORTED
-        with pytest.raises(Refusal, match="ROUTE-EXPORTED"):
+        with pytest.raises(Refusal, match=r"ROUTE-EXPORTED.*only after this one has ended: until then it can still"):
             submit_delivery(delivery, desk.world)
         assert follow_submission(delivery.digest, desk.reading(lambda *_: True)).state is OrderState.EXPORTED
         assert wire.seen == []
@@ -160,6 +160,9 @@ def test_every_state_says_what_it_waits_for_and_what_to_do(
     assert said.do
     assert (said.until_ms is not None) is (state in OPEN and not nonce_used)
     assert ("it has ended" in said.what) is (state in FINAL)
+    if said.until_ms is not None:
+        assert "node of your own" in said.do
+        assert "another step id" in said.do
     timeless = known._replace(record=known.record._replace(deadline_ms=None, old_entity_id="e-1"))
     assert open_outcome(timeless).until_ms is None
     assert open_outcome(known._replace(record=known.record._replace(route="rpc"))).until_ms is None
@@ -176,7 +179,7 @@ def test_an_accepted_order_waits_for_the_last_word(desk: DeliveringMachine) -> N
     [
         (OrderState.EXPORTED, "", ExitCode.UNKNOWN, "never sent from here"),
         (OrderState.FAILED, "REPLACED", ExitCode.EXECUTION_FAILED, "which transaction"),
-        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "prepare it anew here"),
+        (OrderState.FAILED, "SOMETHING_NEW", ExitCode.EXECUTION_FAILED, "valid until its deadline"),
         (OrderState.REJECTED, "SIMULATION_FAILED", ExitCode.SERVICE, "decoded error"),
         (OrderState.REJECTED, "", ExitCode.SERVICE, "remove the cause"),
     ],

@@ -24,8 +24,10 @@ from airlock_shared.cli import terminal as console
 from airlock_shared.cli.program import run
 from airlock_shared.errors import Refusal
 from online.crash.orders import order
+from online.loopback import Wire, http, reply
 from online.test_http import read_request, server
 from online.test_journal import DIGEST, NOW, put
+from online.transaction_steps import fetched
 from shared.world import VECTORS
 
 GOOD = VECTORS / "signatures/good/every-struct.json"
@@ -110,6 +112,16 @@ def test_what_a_service_echoes_is_nowhere(
             assert longest_shown(encoded.lower(), kept) <= MOST_SEEN
     # of an answer the first 500 characters are kept
     assert LEFT_OUT in kept or way == "relayer" or form.startswith("the body in base64")
+
+
+def test_a_node_that_echoes_its_path_shows_no_access_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    key = "abcdef0123456789abcdef0123456789"
+    echo = http(404, f"Cannot POST /v2/{key}".encode(), "text/html")
+    with Wire({f"POST /v2/{key}": [echo], "GET /v2/reads/referral": [reply(404, {})]}) as wire:
+        fetched(tmp_path, wire.url)
+        assert run(program, ["--home", str(tmp_path), "referral", "DESK", "--rpc", f"{wire.url}/v2/{key}"]) == 8
+    told = capsys.readouterr()
+    assert ("Cannot POST" in told.out, longest_shown(key, told.out + told.err) <= MOST_SEEN) == (True, True)
 
 
 @pytest.mark.parametrize("command", ["submit", "export"])

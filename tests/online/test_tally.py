@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airlock_online.cli.delivery_context import OutcomeSummary, tally_lines
 from airlock_rehearsal.services.faults import Faults
+from airlock_shared.cli.terminal import worst
 from airlock_shared.errors import ExitCode
 from online.online_command import CLOSE, CODE, OnlineCommand
 
@@ -23,6 +24,11 @@ def test_what_is_open_wrong_or_odd_is_named() -> None:
     assert rest[:2] == ["  a: FILLED, 1 anomaly", "  b: UNKNOWN"]
     assert "\x1b" not in rest[2]
     assert rest[2].endswith(": stopped by an error")
+
+
+def test_an_outcome_that_nobody_knows_is_worse_than_a_refusal() -> None:
+    assert worst([DONE, ExitCode.REFUSED, UNKNOWN, ExitCode.EXECUTION_FAILED]) is UNKNOWN
+    assert worst([DONE, ExitCode.REFUSED, ExitCode.SERVICE]) is ExitCode.REFUSED
 
 
 def test_a_long_list_is_cut_and_says_so() -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from airlock_online.addresses import http_address
 from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import UsageError
-from airlock_shared.host.settings import read_settings
+from airlock_shared.host.settings import read_settings, read_table
 
 MAX_CONFIRMATIONS = 1000
 CONFIRMED_BY = ("finalized", "depth")
@@ -90,13 +90,14 @@ def read_config(path: Path) -> OnlineConfig:
 
     Raises ``UsageError`` for unknown names, and for how services speak, which stands in a services file.
     """
+    for name in read_table(path):
+        if name not in (known := OnlineConfig._fields[:-1]):
+            raise UsageError(
+                f"{path} has an unknown section [{name}]",
+                do=f"use one of {', '.join(known)}; how services speak stands in a file of its own, which begins with "
+                f'format = "{SERVICES_FORMAT}": name it as [venue] services = "services.toml"',
+            )
     config = read_settings(path, OnlineConfig())
-    if config.speech is not SHIPPED:
-        raise UsageError(
-            f"{path} has the section [speech], and how services speak stands in a file of its own",
-            do='name the file in config.toml, [venue] services = "services.toml"; '
-            f'it begins with format = "{SERVICES_FORMAT}"',
-        )
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"

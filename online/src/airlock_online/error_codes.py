@@ -40,7 +40,7 @@ class ErrorCode(NamedTuple):
     source: str = SPEC
 
 
-_NEW_INTENT = (
+NEW_INTENT = (
     "To try again, prepare it anew here, and sign that. The old one is valid until its deadline: wait for it if two "
     "fills would do harm."
 )
@@ -72,7 +72,7 @@ _BUILDER = (
              "Correct the fields that the details name, or wait if the market is closed."),
     _builder("VALIDATION_ERROR", "400", "The fields break the schema.", "Correct the fields that the details name.", VENUES),
     _builder("NOT_FOUND", "404", "The service has no such endpoint, or no such thing.",
-             "Check the path and the base URL; paths that differ between venues are set in config.toml.", VENUES),
+             "Check the path and the base URL; paths that differ between venues are in the services file, [paths].", VENUES),
     _builder("METHOD_NOT_ALLOWED", "405", "The endpoint needs another method.",
              "Use POST: `/v2/relay` accepts only that.", VENUES),
     _builder("RATE_LIMITED", "429", "Too many calls from this address; the limit is not documented.",
@@ -100,19 +100,19 @@ _RELAY = (
 
 _BATCHED = (
     _failed("batched", "NO_PRICE", "There was no fresh price for the pair.",
-            "Check that the pair's market is open. " + _NEW_INTENT),
+            "Check that the pair's market is open. " + NEW_INTENT),
     _failed("batched", "SPREAD_BLOCKED", "The service does not execute at the present spread.",
-            "Wait until the market is calmer, or ask for a smaller size. " + _NEW_INTENT),
-    _failed("batched", "SPREAD_UNAVAILABLE", "The spread could not be priced.", "Wait a minute. " + _NEW_INTENT),
-    _failed("batched", "SUBMISSION_FAILED", "The service could not send its transaction.", "Wait a minute. " + _NEW_INTENT),
+            "Wait until the market is calmer, or ask for a smaller size. " + NEW_INTENT),
+    _failed("batched", "SPREAD_UNAVAILABLE", "The spread could not be priced.", "Wait a minute. " + NEW_INTENT),
+    _failed("batched", "SUBMISSION_FAILED", "The service could not send its transaction.", "Wait a minute. " + NEW_INTENT),
     _failed("batched", "ATTEMPTS_EXHAUSTED", "Every attempt failed; the AttemptFailed events before it say why.",
-            "Read the codes of the attempts, and remove that cause. " + _NEW_INTENT),
+            "Read the codes of the attempts, and remove that cause. " + NEW_INTENT),
     _failed("batched", "TX_NOT_EXECUTED", "The transaction was sent and the order was not executed.", _READ_FIRST),
     ErrorCode("STREAM_TIMEOUT", "batched", "",
           "The stream's time limit is reached. That is not an outcome: the order may still execute. The status "
           "endpoint knows.",
           "Run `airlock-online follow`. It is never sent again.", ExitCode.UNKNOWN, False),
-    _failed("batched", "ENQUEUE_FAILED", "The request never reached the execution queue.", "Wait a minute. " + _NEW_INTENT),
+    _failed("batched", "ENQUEUE_FAILED", "The request never reached the execution queue.", "Wait a minute. " + NEW_INTENT),
     _failed("batched", "RELAY_FAILED", "EIP-7702 mode: the pre-signed transaction could not be relayed.",
             "Check the fields of the EIP-7702 transaction, then sign a new one and a new intent."),
     _failed("batched", "TX_REVERTED", "EIP-7702 mode: the relayed transaction was reverted.",

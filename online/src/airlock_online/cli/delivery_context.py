@@ -33,7 +33,7 @@ from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
-from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OrderEvent, OrderState
+from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, before, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
@@ -125,7 +125,6 @@ class Desk:
         self._summaries: list[OutcomeSummary] = []
         self._last: dict[str, list[str]] = {}
         self._requests: dict[str, dict[str, Request]] = {}
-        keep_secret(self.config.rpc.url.partition("://")[2].partition("/")[2])  # often an access key
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
         self._context = DeliveryContext(
             journal,
@@ -351,12 +350,21 @@ class Desk:
         allowance = partial(allowance_on_chain, self.node, deployment) if self.node else None
         has_twaps = record.route == TWAP and self.config.speech.paths[TWAP + STATUS]
         twap = partial(TWAPS.status, record, context=self._context) if has_twaps else None
+        others = partial(self._of_others, record)
         events, structs = self.journal.events(digest), deployment.structs
         contradiction = self.journal.contradiction(digest)
         doubt = [not_known("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(
-            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap)
+            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap, others)
         )
+
+    def _of_others(self, record: Record) -> Iterator[OrderEvent]:
+        """Yield the events of the trader's other orders; of an open one also that it may change its position at any time."""
+        for other in self.journal.submissions():
+            if other.record.trader == record.trader and other.record.digest != record.digest:
+                yield from self.journal.events(other.record.digest)
+                if other.state in OPEN:
+                    yield OrderEvent(None, other.state, {"t": json.loads(other.record.signed)})
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""

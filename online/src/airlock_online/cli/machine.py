@@ -10,6 +10,7 @@ import click
 
 from airlock_online.clients.reply_values import shown_address
 from airlock_online.clock import now_ms
+from airlock_online.delivery.resolution import ONLY_WHEN_ENDED
 from airlock_online.error_codes import ERROR_CODES, ErrorCode
 from airlock_online.home import (
     API_KEY_VARIABLE,
@@ -23,6 +24,7 @@ from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.journal.journal import journal_at
 from airlock_online.journal.order_states import ANOMALIES, STATE_MEANINGS, OrderState
 from airlock_online.report_rows import standings_of
+from airlock_online.wallets.requests import wallet_answers
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.model import Info
 from airlock_shared.cli.explain import Explanation, explain_command, of_checks, of_exit_codes
@@ -101,7 +103,7 @@ DELIVERY_CHECKS: dict[str, Info] = {
     "ROUTE-JOURNAL": Info("the journal has this digest with another value", "A package that is not what was signed.",
                           "Find out which file was altered before anything is sent."),
     "ROUTE-EXPORTED": Info("it was given to another sender", "A signature that two senders send.",
-                           "Follow it. To send from here, sign a new one."),
+                           f"Follow it. {ONLY_WHEN_ENDED}"),
     "ROUTE-SENT": Info("it was sent from here", "A signature that two senders send.",
                        "Follow it; what was sent is not exported."),
     "ROUTE-STEP": Info("a step's earlier signature may still execute", "One step that is executed twice.",
@@ -191,10 +193,11 @@ explain = explain_command(
 @json_option
 @click.pass_obj
 def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> None:
-    r"""Remove copies of signatures that can execute no more. This machine keeps one of whatever crossed by QR codes.
+    r"""Remove copies of signatures that can execute no more.
 
-    A signature can execute no more when its deadline is surely past, or when its nonce is spent, as the journal says.
-    Until then its copy stays. Each copy is named, with the reason. The journal stays as it is.
+    This machine keeps one of whatever crossed by QR codes, and each answer of another wallet. A signature can execute no
+    more when its deadline is surely past, or when its nonce is spent, as the journal says. Until then its copy stays. Each
+    copy is named, with the reason. The journal stays as it is.
 
     \b
     Example:
@@ -203,5 +206,6 @@ def forget(home: OnlineHome, ceremonies: tuple[Path, ...], as_json: bool) -> Non
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
         found = {each.use.digest: each for each in standings_of(journal, now_ms())}
     in_codes = [copy for each in ceremonies for copy in copies_in_codes(each.absolute())]
-    remove_copies(home.folder, [*copies_by_qr(home.folder), *in_codes], found, home.transcript, now_ms(),
+    copies = [*copies_by_qr(home.folder), *wallet_answers(home.folder), *in_codes]
+    remove_copies(home.folder, copies, found, home.transcript, now_ms(),
            piped=home.nothing_of_worth(), as_json=as_json)  # fmt: skip

@@ -33,7 +33,7 @@ from airlock_online.clients.builder_reads import (
     relayed,
     to_name,
 )
-from airlock_online.clients.connection import is_hash
+from airlock_online.clients.connection import is_hash, value_at
 from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import delegation_read, hash_named, reply_names, require_named, status_word
 from airlock_online.clients.rpc import RpcClient
@@ -42,7 +42,7 @@ from airlock_online.config import OnlineConfig
 from airlock_online.home import OnlineHome
 from airlock_online.preparing.deployment_fetch import decisive_differences
 from airlock_online.readback.delegates import able_now, delegation_on_chain
-from airlock_online.readback.expectations import moment_text
+from airlock_online.readback.expectations import is_about, moment_text
 from airlock_online.readback.referral_codes import disagreements, read_referral, seen_lines, settled_facts
 from airlock_shared.cli.comparison_lines import code_lines, deployment_lines
 from airlock_shared.cli.terminal import finish, json_option, led, rows, say, show, show_json
@@ -148,8 +148,11 @@ def _compare(what: str, reply: object, asked: Mapping[str, str], also: Mapping[s
     """
     require_named(what, reply, **asked, **also)
     if reply_names(reply, **asked) is None:
-        asked_about = ", ".join(asked)
-        say(f"The {what} does not name {asked_about}: it is by the service's word alone, which proves nothing.")
+        _say_unnamed(what, ", ".join(asked))
+
+
+def _say_unnamed(what: str, asked: str) -> None:
+    say(f"The {what} does not name {asked}: it is by the service's word alone, which proves nothing.")
 
 
 def show_rows(values: Iterable[ReadValue]) -> None:
@@ -225,7 +228,7 @@ def meta(at: VenueRead) -> None:
             expected="; ".join(f"{difference.where}: {difference.pinned}" for difference in changed),
             do="sign nothing; ask the venue why, then fetch and trust the deployment again on both machines",
         )
-    say("The venue's meta document is unchanged.")
+    say("What is pinned of the venue's meta document is unchanged.")
 
 
 @reading
@@ -265,8 +268,11 @@ def positions(at: VenueRead, trader: str) -> None:
             "the positions read has an unknown shape",
             do="look at `airlock-online call`; set [paths] positions in the services file",
         )
-    for entry in (reply, *(trade.get("trade") for trade in trades or [] if type(trade) is dict)):
+    held = [value_at(each, kind) for kind in ("trade", "order") for each in entries(reply, f"{kind}s") or ()]
+    for entry in (reply, *held):
         require_named("positions read", entry, trader=account)
+    if is_about(reply, account) is None:
+        _say_unnamed("positions read", "trader")
     tables = {}
     for kind, found, columns in (("positions", trades, POSITION_COLUMNS), ("orders", orders, ORDER_COLUMNS)):
         told = [of_pair(entry, columns, at.deployment) for entry in found or []]
@@ -368,7 +374,7 @@ def referral(at: VenueRead, code: str, trader: str | None, rpc: str | None) -> N
         lines += seen_lines(seen, account, "  ")
         for text in apart:
             lines += rows("  DISAGREE  ", text)
-        if len(seen) > 1 and not apart and not any(one.trouble for one in seen):
+        if len(seen) > 1 and not apart and not any(one.trouble or one.owner is None for one in seen):
             lines.append("  both say the same")
         for line in lines:
             show(line)

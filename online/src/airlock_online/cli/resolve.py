@@ -172,7 +172,8 @@ def _resolve(
         error = outcome_error(OrderOutcome(digest, now_known.state, now_known.tracking_id, now_known.code, reason))
     if now_known.state in OPEN and not any(entry["asked"].startswith("the builder: ") for entry in asked):
         asked += [{"asked": f"the builder: {p.what}", "answered": p.found} for p in desk.expectations(digest)]
-    wait = open_outcome(now_known, nonce_used=any(entry["answered"] == USED for entry in asked))
+    by_node = [each for each in asked if not each["asked"].startswith("the service: ")]
+    wait = open_outcome(now_known, nonce_used=any(each["answered"] == USED for each in by_node))
     report = {
         **now_known.record._asdict(),
         "was": known.state.value,

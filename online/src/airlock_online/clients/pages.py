@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airlock_online.clients.connection import first_of, id_text, value_at
-from airlock_online.speech.sections import NEXT, SHIPPED, Speech
+from airlock_online.speech.sections import NEXT, SHIPPED, Speech, plain_letters
 from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
 
@@ -23,8 +23,10 @@ PAGES_AT_MOST = 200
 ENTRIES_AT_MOST = 10_000
 _MARK_AT_MOST = 2_000
 _PAGE, _PAGES, _COUNT = ("page", "currentPage"), ("pages", "totalPages", "pageCount"), ("total", "totalCount", "count")
-_CURSORS = ("nextCursor", "cursor", "next")
-_MORE = ("hasMore", "hasNext")
+_MORE = (
+    *("next", "nextPage", "nextCursor", "cursor", "after", "nextToken", "nextPageToken", "nextOffset", "nextUrl"),
+    *("more", "hasMore", "hasNext", "hasNextPage", "truncated", "isTruncated"),
+)
 
 Ask = Callable[[dict[str, Any]], Any]
 """Asks for one page: the first without a member, each other one by the member that says which."""
@@ -60,10 +62,8 @@ def read_pages(ask: Ask, mark: str, what: str) -> list[Any]:
             raise _not_whole(what, "one of its pages is no object")
         if not mark and first_of(pages[-1], _PAGE, int) not in (told, None):
             raise _not_whole(what, f"page {told} was asked for, and page {first_of(pages[-1], _PAGE, int)} came")
-    last = pages[-1]
-    more = [name for name in _CURSORS if last.get(name) and id_text(last[name]) not in asked]
-    more += [name for name in _MORE if last.get(name) is True]
-    more += [name for name in _PAGES if type(first.get(name)) is int and first[name] > len(pages)]
+    more = [name for name, value in _signs(pages[-1], _MORE) if value and id_text(value) not in asked]
+    more += [name for name, value in _signs(first, _PAGES) if type(value) is int and value > len(pages)]
     if more:
         raise _not_whole(what, f"its member {safe(more[0])!r} says that there is more")
     return pages
@@ -122,9 +122,16 @@ def require_count(pages: Sequence[Any], number: int, what: str) -> None:
     """Raise ``ServiceError`` unless the pages have so many entries as they count, and no more than are read."""
     if number > ENTRIES_AT_MOST:
         raise _not_whole(what, f"it has more than {ENTRIES_AT_MOST} entries")
-    counted = first_of(pages[0], _COUNT, int)
-    if counted is not None and counted > number:
+    counted = max((value for _, value in _signs(pages[0], _COUNT) if type(value) is int), default=0)
+    if counted > number:
         raise _not_whole(what, f"it counts {counted} entries and told {number}")
+
+
+def _signs(reply: dict[str, Any], names: Sequence[str]) -> list[tuple[str, Any]]:
+    """Return what a reply, or a table in it, has under one of these names, however that is spelled."""
+    letters = [*map(plain_letters, names)]
+    tables = [table for table in (reply, *reply.values()) if type(table) is dict]
+    return [(name, value) for table in tables for name, value in table.items() if plain_letters(name) in letters]
 
 
 def _entries(value: Any) -> list[Any]:

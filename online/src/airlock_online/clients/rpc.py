@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.addresses import http_address
 from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
+from airlock_online.secrets import keep_secret
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
 from airlock_shared.text.safe import safe
@@ -99,6 +100,7 @@ class RpcClient:
         self._http = http
         self._ids = itertools.count(1)
         self.name = node_name(url)
+        keep_secret(url.partition("://")[2].partition("/")[2])  # often an access key
 
     def require(self) -> None:
         """Refuse an address to which no request can be built, or may not be sent. Raises ``UsageError``."""

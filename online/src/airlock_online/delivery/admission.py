@@ -133,7 +133,8 @@ def check_alone(record: Record, rivals: Iterable[Submission]) -> None:
                 "this step's earlier signature may still execute, and this one does not replace it with the same nonce",
                 got=f"{other.digest} is {rival.state.value}, with nonce {other.nonce}; this one has nonce {record.nonce}",
                 expected="a final outcome of the earlier one",
-                do="follow the earlier one: airlock-online follow; only the plan can name a replacement",
+                do="follow the earlier one: airlock-online follow; airlock-online resolve says what ends it; only the plan "
+                "can name a replacement",
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_online.error_codes import known_code
+from airlock_online.error_codes import NEW_INTENT, known_code
 from airlock_online.journal.order_states import OPEN, OrderState
 from airlock_shared.errors import (
     AirlockError,
@@ -55,7 +55,7 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
             )
         case OrderState.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""
-            do = known.do if known else "to try again, prepare it anew here, and sign that"
+            do = known.do if known else NEW_INTENT
             return ExecutionFailed(f"the execution failed{named}{told}", do=do)
         case OrderState.EXPIRED_UNUSED:
             return Expired(

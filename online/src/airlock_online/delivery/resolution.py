@@ -39,6 +39,7 @@ REPLACED, SPENT = "REPLACED", "NONCE_SPENT"
 """The codes of what is VOIDED: another transaction took its nonce; another signature spent it."""
 
 _NEVER_AGAIN = "so it can never be executed again; whether it was is not said by that"
+_NO_PROOF = "which proves nothing: it may still be executed, until a node of your own ([rpc] url) says otherwise"
 
 
 def resolve_submission(known: Submission, context: DeliveryContext) -> str:
@@ -107,7 +108,7 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
         if proven:
             context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
         return f"{found}: {other}"
-    told = f"{found}, {_NEVER_AGAIN}"
+    told = f"{found}, {_NEVER_AGAIN if proven else _NO_PROOF}"
     if proven and at is not None:
         try:
             told = f"{found}; {executed}" if (executed := settle_spent(record, at, context)) else told
@@ -191,7 +192,7 @@ class OpenOutcome(NamedTuple):
 
 
 _FOLLOW = "Run `airlock-online follow`."
-_AGAIN = "Sign a new one only after this one has ended: until then it can still be executed."
+ONLY_WHEN_ENDED = "Sign a new one only after this one has ended: until then it can still be executed."
 
 
 _SPENT = OpenOutcome(
@@ -240,17 +241,20 @@ def _open_transaction(known: Submission) -> OpenOutcome:
 
 def _open_intent(known: Submission, deadline_ms: int) -> OpenOutcome:
     until_ms = deadline_ms + EXPIRY_MARGIN_MS
-    moment = utc_text(until_ms)
+    ends = (
+        f"{ONLY_WHEN_ENDED} After {utc_text(until_ms)} a node of your own ([rpc] url) settles it; without one it stays "
+        "open, and what the positions show undone needs a plan with another step id."
+    )
     if known.state is OrderState.ACCEPTED:
         return OpenOutcome(
             f"the service's final answer, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
             until_ms,
-            f"{_FOLLOW} {_AGAIN}",
+            f"{_FOLLOW} {ends}",
         )
     return OpenOutcome(
-        f"its nonce to be used, or a confirmed block after {utc_text(deadline_ms)} with its nonce unused",
+        f"a confirmed block with its nonce used, or one after {utc_text(deadline_ms)} with its nonce unused",
         until_ms,
-        f"Read the positions; then run `airlock-online follow` after {moment}. {_AGAIN}",
+        f"Read the positions; then run `airlock-online follow`. {ends}",
     )
 
 

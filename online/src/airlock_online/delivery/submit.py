@@ -15,7 +15,7 @@ from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
 from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, resolve_submission
+from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, ONLY_WHEN_ENDED, resolve_submission
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
 from airlock_online.delivery.routes.rpc import chain_hash
@@ -220,7 +220,7 @@ def _not_again(known: Submission, why: str, context: DeliveryContext) -> OrderOu
             "ROUTE-EXPORTED",
             "it was given to another sender, and is never sent from here",
             got=known.state.value,
-            do="follow it: airlock-online follow; to send it from here, sign a new one",
+            do=f"follow it: airlock-online follow. {ONLY_WHEN_ENDED}",
         )
     context.on_answered()
     context.on_notice(f"{digest} {why}; it is not sent again")

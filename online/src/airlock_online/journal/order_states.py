@@ -152,7 +152,8 @@ class KnownOrder(NamedTuple):
     """All that is known of one order.
 
     ``signed`` are the members of its events that the signed message decides, as :func:`order_members` gives them: ``type``
-    is the initiation event of its kind of order. ``contradicted`` is whether an event told of another order.
+    is the initiation event of its kind of order. ``contradicted`` is whether an event told of another order; ``told``
+    are the members that its events gave.
     """
 
     signed: Mapping[str, object] = {}
@@ -161,6 +162,7 @@ class KnownOrder(NamedTuple):
     last_seq: int | None = None
     terminal: OrderEvent | None = None
     contradicted: bool = False
+    told: Mapping[str, object] = {}
 
     @property
     def whole(self) -> bool:
@@ -235,6 +237,7 @@ def merge(order: KnownOrder, event: OrderEvent) -> Merged:
         return Merged(seen, fresh=False, anomalies=(Anomaly("different-duplicate", event),) if differs else ())
     merged = seen._replace(
         events=(*order.events, event),
+        told={**order.told, **dict(order_members(event))},
         terminal=order.terminal or (event if terminal_state(event) else None),
     )
     return Merged(merged, fresh=True, anomalies=tuple(Anomaly(kind, event) for kind in _oddities(order, event)))
@@ -302,9 +305,7 @@ def _plain(value: object) -> object:
 
 def _contradiction(order: KnownOrder, event: OrderEvent) -> Anomaly | None:
     """Compare what an event tells with the signed message, with itself and with the events before it."""
-    before: dict[str, object] = {}
-    for known in order.events:
-        before |= order_members(known)
+    before = dict(order.told)
     for name, told in order_members(event):
         for kind, expected in (("not-what-was-signed", order.signed), ("not-as-before", before)):
             if name in expected and (type(told), told) != (type(expected[name]), expected[name]):

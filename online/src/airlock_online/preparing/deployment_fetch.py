@@ -145,8 +145,9 @@ def decisive_differences(meta: dict[str, Any], pinned: Deployment, replies: Repl
             {path: leaf for path, leaf in _below({part: each[part]}) if type(leaf) is not dict}
             for each in (pinned.document, now)
         )
-        # a deployment may hold more defaults than are read from the venue
-        for where in sorted(new.keys() if part == "defaults" else old.keys() | new.keys()):
+        # a deployment may hold more defaults than are read from the venue, which may tell its slippage no more
+        read = {"defaults.slippagePercent", *new} if part == "defaults" else old.keys() | new.keys()
+        for where in sorted(read):
             if old.get(where) != new.get(where):
                 told = [where, *(str(each.get(where, "nothing")) for each in (new, old))]
                 differences.append(MetaDifference(*(safe(each, limit=80) for each in told)))

@@ -63,7 +63,8 @@ class Scene(NamedTuple):
 
     ``now_ms`` is our clock, unix ms. ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a
     delegate, and ``allowance_on_chain`` what a spender may take; None without a node. ``twap_status`` reads a TWAP where
-    the venue has such a read. ``structs`` are the venue's.
+    the venue has such a read. ``structs`` are the venue's. ``of_others`` gives the events of the trader's other orders in
+    the journal.
     """
 
     request: Request
@@ -76,6 +77,7 @@ class Scene(NamedTuple):
     delegation_on_chain: DelegationRead | None = None
     allowance_on_chain: AllowanceRead | None = None
     twap_status: Callable[[str], StatusRead] | None = None
+    of_others: Callable[[], Iterable[OrderEvent]] = tuple
 
     def signed(self, kind: str) -> Any:
         """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""

@@ -86,10 +86,8 @@ def closed(scene: Scene) -> list[Expectation]:
     told = _result(scene, _EXECUTED, place)
 
     def judge(mine: Trade | None) -> _Judged:
-        if mine is None:
-            return _event_text(told), not told
-        if told == 0:
-            return _event_text(told), False
+        if mine is None or told == 0:
+            return _event_text(told), None if told is None else mine is None and told == 0
         return _by_event(mine, told)
 
     return _judged(scene, place, promised, judge)
@@ -113,14 +111,27 @@ _Judged = tuple[str, bool | None]
 
 
 def _judged(scene: Scene, place: _Slot, promised: str, judge: Callable[[Trade | None], _Judged]) -> list[Expectation]:
-    """Return the expectation of a position, judged by how it is now."""
+    """Return the expectation of a position, judged by how it is now: not where another order may have changed it since."""
     read = _positions(scene, place.trader)
     trades = trades_in(read.data)
     if trades is None:
         return [failed_read(place.name, promised, read.data)]
     mine = place.among(trades)
     note, kept = judge(mine)
+    if kept is False and _changed_since(scene, place):
+        note, kept = f"{note}; another order of the journal may have changed it since", None
     return read.judged([Expectation(place.name, promised, trade_text(mine) + note, kept)])
+
+
+def _changed_since(scene: Scene, place: _Slot) -> bool:
+    """Tell whether another order's event is about this position, and not surely earlier than the order's own last one."""
+    at_ms = scene.events[-1].at_ms if scene.events else None
+    for event in scene.of_others():
+        trade = read_trade(event.payload.get("t"))
+        earlier = at_ms is not None and event.at_ms is not None and event.at_ms < at_ms
+        if trade and place.among([trade]) and not earlier:
+            return True
+    return False
 
 
 def _by_event(mine: Trade, collateral: int | None) -> _Judged:
@@ -135,16 +146,19 @@ def _event_text(collateral: int | None) -> str:
 
 
 def trigger(scene: Scene) -> list[Expectation]:
-    """Return what is expected of a trigger: its id told, the one that it replaces named, its position there."""
+    """Return what is expected of a trigger: its id told, the one that it replaces named, its position there.
+
+    No read of a trigger is known. What the service's own answer says can break an expectation, and keeps none.
+    """
     place = _signed_place(scene)
     event = scene.last(_STORED)
     new, old = (event.payload.get(name) if event else None for name in ("entityId", "oldEntityId"))
-    expectations = [Expectation("the trigger", "stored, with its entity id", _entity(new), _is_entity(new))]
+    told = f"{_entity(new)}, by the service's answer alone"
+    expectations = [Expectation("the trigger", "stored, with its entity id", told, None if _is_entity(new) else False)]
     if replaced := scene.request.replaces:
-        kept = _is_entity(old) and str(old) == replaced and str(new) != replaced
-        expectations += [
-            Expectation("the trigger replaced", _entity(replaced), _entity(old), kept if _is_entity(old) else None)
-        ]
+        broken = _is_entity(old) and (str(old) != replaced or str(new) == replaced)
+        told = f"{_entity(old)}, by the service's answer alone"
+        expectations += [Expectation("the trigger replaced", _entity(replaced), told, False if broken else None)]
     promised = "open, so that the trigger can close it"
     return [*expectations, *_judged(scene, place, promised, lambda mine: ("", mine is not None))]
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_online.delivery.deliveries import delivery_of, require_sendable
 from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions, hashes_of
+from airlock_shared.cli.kept_signatures import KeptCopy
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Answer, read_signature, write_signatures
 from airlock_shared.documents.transcript import GENESIS
-from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.errors import AirlockError, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import DOMAIN_TYPE, Member
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.ethereum.transactions import signing_hash, unsigned_bytes
@@ -180,7 +182,7 @@ def signatures_document(
 
 
 # ---- answers --------------------------------------------------------------------------------------------------------
-# What other wallets answered to the steps of a requests document, kept until every step is answered.
+# What other wallets answered to the steps of a requests document, kept until `forget` removes them.
 # One file a step in a folder named by the requests' fingerprint. They hold signatures that are not submitted: mode
 # 0600.
 
@@ -212,3 +214,12 @@ class WalletAnswers:
 
     def _path(self, step: str) -> Path:
         return self._folder / f"{step}.json"
+
+
+def wallet_answers(home: Path) -> Iterator[KeptCopy]:
+    """Yield every answer that is kept, and the digest that it is over."""
+    for path in sorted(home.glob("wallet-answers/*/*.json")):
+        digests = None
+        with suppress(AirlockError):
+            digests = {read_signature(parse_json(read_input(path)), "answer kept").digest}
+        yield KeptCopy(path, digests)

@@ -190,8 +190,8 @@ def error_as_json(error: AirlockError) -> dict[str, Any]:
 def worst(codes: list[ExitCode]) -> ExitCode:
     """Return the exit code of several results: the first that is not 0 in the order of severity, 0 when all are."""
     order = (
-        ExitCode.REFUSED,
         ExitCode.UNKNOWN,
+        ExitCode.REFUSED,
         ExitCode.EXECUTION_FAILED,
         ExitCode.MARKET_DECLINED,
         ExitCode.SERVICE,
