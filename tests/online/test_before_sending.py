@@ -15,14 +15,14 @@ import pytest
 from sqlalchemy import text
 
 from airlock_online.clients.rpc import RpcClient
-from airlock_online.delivery.submit import submit_delivery
+from airlock_online.delivery.submit import export_delivery, submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal import engine
 from airlock_online.journal.engine import JournalError, open_engine
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import OrderState
 from airlock_online.journal.schema import Record
-from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from airlock_shared.errors import DocumentError, Refusal, ServiceError, UsageError
 from online.crash.orders import WAYS, order
 from online.delivering_machine import DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
@@ -106,6 +106,48 @@ def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
+@pytest.mark.parametrize("harm", [deleted, emptied])
+def test_what_was_sent_is_not_given_to_another_sender_by_a_journal_that_forgot_it(
+    home: OnlineHome, path: Path, harm: Callable[[Path], None]
+) -> None:
+    sent_once(home, path, Answer(b""), "FILLED")
+    harm(path)
+    with delivering_machine(path) as desk, pytest.raises(Refusal, match="ROUTE-SENT"):
+        export_delivery(unsent(), marked(desk, home).world)
+
+
+@pytest.mark.parametrize("outcome", ["EXPORTED", None])
+def test_what_was_given_to_another_sender_is_not_sent_by_a_journal_that_forgot_it(
+    home: OnlineHome, path: Path, outcome: str | None
+) -> None:
+    home.transcript.record("exported", {"digests": ["0x" + "cd" * 32, unsent().digest]}, NOW)
+    if outcome is not None:
+        home.transcript.record("outcome", {"digest": unsent().digest, "state": outcome, "code": ""}, NOW)
+    assert again(home, path) == (OrderState.UNKNOWN, 0)
+
+
+def test_a_package_that_was_lost_is_written_again(home: OnlineHome, path: Path) -> None:
+    with delivering_machine(path) as desk:
+        for _ in range(2):
+            export_delivery(unsent(), marked(desk, home).world)
+            home.transcript.record("exported", {"digests": [unsent().digest]}, NOW)
+
+
+def test_what_has_a_used_nonce_is_not_given_to_another_sender(path: Path) -> None:
+    with delivering_machine(path) as desk, pytest.raises(Refusal, match="nonce is used already"):
+        export_delivery(unsent(), desk.reading(lambda *_: True))
+
+
+def test_what_was_sent_is_not_called_unsent_when_its_deadline_is_past(home: OnlineHome, path: Path) -> None:
+    sent_once(home, path, Answer(b""), "FILLED")
+    deleted(path)
+    with delivering_machine(path) as desk:
+        late = unsent(deadline_ms=NOW - 1)
+        assert submit_delivery(late, marked(desk, home).world).state is OrderState.UNKNOWN
+        with pytest.raises(Refusal, match="ROUTE-SENT"):
+            export_delivery(late, desk.world)
+
+
 def test_a_refusal_that_the_transcript_knows_may_be_sent_again_by_a_new_journal(home: OnlineHome, path: Path) -> None:
     assert sent_once(home, path, reply(400, {}), "REJECTED") is OrderState.REJECTED
     deleted(path)
@@ -173,8 +215,9 @@ def test_nothing_is_sent_from_a_copy(tmp_path: Path, state: OrderState) -> None:
         put(journal, state)
     shutil.copyfile(tmp_path / "one", tmp_path / "two")
     with open_journal(str(tmp_path / "two"), lambda: NOW) as copy:
-        with pytest.raises(JournalError, match="copy"):
-            copy.claim(DIGEST)
+        for take in (copy.claim, copy.export):
+            with pytest.raises(JournalError, match="copy"):
+                take(DIGEST)
         assert copy.get(DIGEST).state is state
     with open_journal(str(tmp_path / "one"), lambda: NOW) as journal:
         assert journal.claim(DIGEST)

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import text
 
 from airlock_online.clients.http import Timeouts
-from airlock_online.delivery.submit import follow_submission, submit_delivery
+from airlock_online.delivery.submit import _record, follow_submission, submit_delivery
 from airlock_online.journal import schema as claims
 from airlock_online.journal.engine import CONNECT_S, TRANSACTION_S
 from airlock_online.journal.journal import Journal, open_journal
@@ -233,3 +233,42 @@ def test_what_could_not_be_sent_is_sent_by_whoever_comes_next(where: str) -> Non
             assert submit_delivery(unsent(wire.url), other.world).state is OrderState.REJECTED
             assert submit_delivery(unsent(wire.url), one.world).state is OrderState.FILLED
         assert one.world.journal.get(delivery.digest).claims == 3
+
+
+@pytest.mark.parametrize("moment", ["marks", "nonce"])
+def test_what_another_process_begins_to_send_meanwhile_keeps_its_refusal(where: str, moment: str) -> None:
+    """The other one claims and marks while this one looks at the marks or asks for the nonce; then it is refused."""
+    with delivering_machine(where) as desk:
+        marks, journal = Marks(), desk.world.journal
+        journal.prepare(_record(unsent()._replace(digest=DIGEST), "POST", ""))
+        token = ""
+
+        def another(*_: object) -> bool:
+            nonlocal token
+            if not token:
+                token = journal.claim(DIGEST)
+                marks.count = 1
+            return moment == "nonce"
+
+        world = desk.reading(another)._replace(transcript_marks=marks, patience_s=0)
+        if moment == "marks":
+            marks.before = another
+        assert submit_delivery(unsent()._replace(digest=DIGEST), world).state is OrderState.SENDING
+        assert journal.reject(DIGEST, 400, "refused", token=token)
+        assert journal.get(DIGEST).state is OrderState.REJECTED
+        let_go(token)
+
+
+class Marks:
+    """A transcript that another process marks; it does so ``before`` it is read, or in between."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.before: Callable[[], object] = lambda: None
+
+    def begun(self) -> dict[str, int]:
+        self.before()
+        return {DIGEST: self.count} if self.count else {}
+
+    def begin(self, record: object, claims: int) -> None:
+        raise AssertionError(record, claims)

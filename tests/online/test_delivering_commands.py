@@ -6,11 +6,16 @@ import io
 import json
 import stat
 import time
+from contextlib import redirect_stdout
 from pathlib import Path
+from typing import Any
 
 import pytest
 from eth_account import Account
+from sqlalchemy import text
 
+from airlock_online.cli import resolve as resolve_command
+from airlock_online.clock import now_ms
 from airlock_online.wallets.requests import WalletAnswers
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
@@ -20,8 +25,11 @@ from airlock_rehearsal.services.venue.submission import SignedIntent
 from airlock_rehearsal.services.venue.venue_state import VenueState
 from airlock_shared.cli import kept_signatures
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.transcript import Entry
+from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.abi import decode_abi
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.host.files import TranscriptFile
 from airlock_shared.text.words import grouped, spoken_rows
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
@@ -172,6 +180,55 @@ def test_a_wrong_eip7702_is_refused_and_nothing_is_sent(
     assert machine.states() == {}
 
 
+# ---- a disk that is full after the sending ---------------------------------------------------------------------------
+
+
+def filled_up(monkeypatch: pytest.MonkeyPatch, *events: str) -> None:
+    """Let no more of these events be written into the transcript."""
+    recording = TranscriptFile.record
+
+    def full(transcript: TranscriptFile, event: str, data: dict[str, Any], at_ms: int) -> Entry:
+        if event in events:
+            raise UsageError("transcript.jsonl cannot be written")
+        return recording(transcript, event, data, at_ms)
+
+    monkeypatch.setattr(TranscriptFile, "record", full)
+
+
+@pytest.mark.parametrize(("fault", "state"), [("drop-before-accepted@batched", "UNKNOWN"), ("", "FILLED")])
+def test_what_was_sent_is_told_although_the_transcript_is_full(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, fault: str, state: str
+) -> None:
+    signatures = machine.signatures(sell=CLOSE, code=CODE)
+    machine.services.faults = Faults.of(*filter(None, [fault]))
+    (machine.home / "config.toml").write_text("")
+    filled_up(monkeypatch, "outcome")
+    ended = machine("submit", signatures, "--patience", 0 if fault else 60)
+    assert (ended.code, f"outcome: {state}" in ended.out, "outcome: CONFIRMED" in ended.out) == (9, True, True)
+    assert ended.err.count("could not be shown or recorded") == 2
+    monkeypatch.undo()
+    assert "outcome: CONFIRMED" in machine("follow", "--patience", 0).out
+
+
+def test_nothing_is_called_sent_for_a_full_transcript_when_nothing_was(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    filled_up(monkeypatch, "sending", "outcome")
+    ended = machine("submit", signatures)
+    assert (ended.code, "was sent" in ended.err, machine.states()) == (2, False, {"sell": "PREPARED"})
+
+
+@pytest.mark.parametrize("buffering", [1, -1])
+def test_what_was_sent_is_followed_although_stdout_is_full(machine: OnlineCommand, buffering: int) -> None:
+    signatures = machine.signatures(sell=CLOSE, buy=OPEN)
+    with Path("/dev/full").open("w", buffering) as full, redirect_stdout(full):
+        ended = machine("submit", signatures)
+    assert (ended.code, ended.err.count("could not be shown or recorded")) == (9, 2)
+    assert machine.states() == {"sell": "FILLED", "buy": "FILLED"}
+    assert machine("follow").out.count("outcome: FILLED") == 2
+
+
 # ---- following and resolving ---------------------------------------------------------------------------------------
 
 
@@ -264,6 +321,57 @@ def test_nothing_open_is_nothing_to_resolve(machine: OnlineCommand) -> None:
     assert "go on with" not in machine("status").out
     [row] = json.loads(machine("status", "--json").out)
     assert (row["state"], row["method"], len(row["requests"])) == ("CONFIRMED", "POST", 64)
+
+
+@pytest.mark.parametrize(("patience", "state", "code"), [(0, "UNKNOWN", 9), (60, "FILLED", 0)])
+def test_a_journal_that_was_deleted_calls_nothing_unsent(
+    machine: OnlineCommand, patience: int, state: str, code: int
+) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    machine.services.faults = Faults.of(*([] if patience else ["drop-before-accepted@batched"]))
+    (machine.home / "config.toml").write_text("")
+    machine("submit", signatures, "--patience", patience)
+    for file in machine.home.glob("journal.sqlite3*"):
+        file.unlink()
+    for command in ("status", "follow", "resolve"):
+        ended = machine(command)
+        assert ended.code == (0 if command == "status" else code), ended.err
+        assert f"is {state} by this machine's transcript" in " ".join(ended.err.split())
+        assert "Nothing has been submitted" not in ended.err
+        assert "has its outcome" not in ended.err
+
+
+def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: OnlineCommand) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    machine.services.faults = Faults.of("http-429@batched")
+    machine("submit", signatures, "--patience", 0)
+    assert machine.states() == {"sell": "REJECTED"}
+    machine.services.faults = Faults()
+    machine("submit", signatures)
+    with machine.journal() as journal, journal._engine.begin() as connection:
+        connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))
+    assert "sell: UNKNOWN" in machine("status").out
+    assert machine("export", signatures, "-o", machine.folder / "package.json").code == 3
+
+
+def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(machine: OnlineCommand) -> None:
+    machine("submit", machine.signatures(sell=CLOSE))
+    with (machine.home / "transcript.jsonl").open("a") as transcript:
+        transcript.write("{}\n")
+    ended = machine("status")
+    assert ("sell: FILLED" in ended.out, "DOC-CHAIN" in ended.err) == (True, True)
+
+
+def test_what_was_refused_is_not_waited_for_when_its_deadline_is_past(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    signatures = machine.signatures(sell=CLOSE)
+    machine.services.faults = Faults.of("http-429@batched")
+    machine("submit", signatures, "--patience", 0)
+    assert machine("resolve").code == 8
+    monkeypatch.setattr(resolve_command, "now_ms", lambda: now_ms() + 7_200_000)
+    ended = machine("resolve")
+    assert (ended.code, ended.out, machine.states()) == (0, "", {"sell": "REJECTED"})
 
 
 # ---- exporting -----------------------------------------------------------------------------------------------------

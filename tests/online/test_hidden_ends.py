@@ -182,6 +182,16 @@ def test_where_no_history_can_be_asked_the_streams_end_of_another_order_is_none(
     assert (outcome.state, "not-what-was-signed" in outcome.anomalies) == (OrderState.ACCEPTED, True)
 
 
+def test_an_end_beside_what_the_stream_contradicted_is_none_in_a_later_run_either(desk: DeliveringMachine) -> None:
+    other = INITIATED | {"payload": OTHERS[0]}
+    with Market(*streamed(ACCEPTED, other), history=[ACCEPTED, EXECUTED]) as market:
+        delivery = unsent(market.wire.url, signed=SIGNED)
+        first = submit_delivery(delivery, desk.world)
+        later = follow_submission(delivery.digest, desk.world)
+    for outcome in (first, later):
+        assert (outcome.state, "end-beside-contradiction" in outcome.anomalies) == (OrderState.ACCEPTED, True)
+
+
 def test_a_history_in_which_an_event_names_another_order_ends_nothing(desk: DeliveringMachine) -> None:
     history = [ACCEPTED, INITIATED | {"payload": {"trackingId": "t-2"}}, EXECUTED]
     outcome = told(desk, *streamed(ACCEPTED), history=history)
@@ -272,6 +282,17 @@ def test_another_orders_id_decides_nothing_and_is_not_kept(desk: DeliveringMachi
     outcome = followed(desk, "t-1", INITIATED | {"payload": other}, EXECUTED)
     assert (outcome.state, outcome.tracking_id) == (OrderState.UNKNOWN, "")
     assert outcome.reason.startswith("a service tells of another order than the signed one")
+
+
+def test_another_orders_id_does_not_keep_the_right_one_from_its_end(desk: DeliveringMachine) -> None:
+    of_another = reply(200, {"events": [INITIATED | {"payload": OTHERS[0]}, EXECUTED]})
+    with Market(history=[ACCEPTED, INITIATED, EXECUTED]) as market:
+        script = market.wire._server.script
+        script.update({SUBMIT: [Answer(b"", reset=True)], "GET /tracking-id/t-2/status": [of_another]})
+        delivery = unsent(market.wire.url, signed=SIGNED)
+        submit_delivery(delivery, desk.world)
+        assert follow_submission(delivery.digest, desk.world, "t-2").state is OrderState.UNKNOWN
+        assert follow_submission(delivery.digest, desk.world, "t-1").state is OrderState.FILLED
 
 
 @pytest.mark.parametrize("given", [" \n", "x" * 201, "a\x1bb"])

@@ -9,7 +9,7 @@ import pytest
 
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import open_outcome
-from airlock_online.delivery.routes.context import Delivery, Observation
+from airlock_online.delivery.routes.context import Delivery
 from airlock_online.delivery.submit import EXPIRY_MARGIN_MS, export_delivery, follow_submission, submit_delivery
 from airlock_online.journal.journal import open_journal
 from airlock_online.journal.order_states import FINAL, OPEN, OrderState
@@ -20,9 +20,8 @@ from online.loopback import Wire, frame, reply, stream
 from online.test_journal import DIGEST, put
 
 SUBMIT = "POST /market/execute-batched"
-GONE = Observation("the position on pair 1, slot 0", "no such position", True)
-THERE = GONE._replace(found="long, 100 USDC", kept=None)
-OTHER = GONE._replace(found="long, 100 USDC", kept=False)
+GONE = ("the position on pair 1, slot 0", "no such position")
+THERE = (GONE[0], "long, 100 USDC")
 
 
 def lost(desk: DeliveringMachine, way: str) -> Delivery:
@@ -34,11 +33,11 @@ def lost(desk: DeliveringMachine, way: str) -> Delivery:
     return delivery
 
 
-def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Observation]) -> OrderOutcome:
+def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[tuple[str, str]]) -> OrderOutcome:
     world = desk.reading(lambda *_: used)._replace(read_back=lambda _: seen, on_asked=lambda *both: asked.append(both))
     asked: list[tuple[str, str]] = []
     outcome = follow_submission(order("batched-market", "https://venue.example").digest, world)
-    assert {question for question, _ in asked} >= {f"the builder: {found.what}" for found in seen if used}
+    assert {question for question, _ in asked} >= {f"the builder: {what}" for what, _ in seen if used}
     return outcome
 
 
@@ -47,12 +46,12 @@ def looked(desk: DeliveringMachine, used: bool | None, seen: Sequence[Observatio
     [
         (True, [GONE], OrderState.UNKNOWN),
         (True, [GONE, THERE], OrderState.UNKNOWN),
-        (True, [OTHER], OrderState.UNKNOWN),
+        (True, [THERE], OrderState.UNKNOWN),
         (False, [GONE], OrderState.UNKNOWN),
     ],
 )
 def test_no_position_proves_a_fill_of_this_very_order(
-    desk: DeliveringMachine, used: bool | None, seen: Sequence[Observation], state: OrderState
+    desk: DeliveringMachine, used: bool | None, seen: Sequence[tuple[str, str]], state: OrderState
 ) -> None:
     lost(desk, "batched-market")
     assert looked(desk, used, seen).state is state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ API_KEY_VARIABLE = "AIRLOCK_API_KEY"
 OUTCOME = "outcome"
 """The event of the transcript."""
 _UNSENT = frozenset({"PREPARED", "REJECTED"})
+_BEGUN = (SENDING, "exported")
 
 HEAD_SEEN = "signing-head-seen"
 """The transcript's event: ``machine``, ``head`` and ``signatures_ms``, from the header of signatures that came."""
@@ -42,24 +44,24 @@ def default_home() -> Path:
 
 
 class TranscriptMarks:
-    """The marks of sendings in a transcript: ``sending`` before each, and what ``outcome`` says of it afterwards."""
+    """The marks of sendings in a transcript: ``sending`` before each, ``exported`` for another sender, and ``outcome``."""
 
     def __init__(self, transcript: TranscriptFile, journal_id: str, services: str = "") -> None:
         self._transcript = transcript
         self._journal_id = journal_id
         self._services = {"services": services} if services else {}
 
-    def begun(self, digest: str) -> int:
-        """Return how many sendings of a digest were begun; 0 when the last is known as refused, or as never left."""
-        count, perhaps = 0, False
+    def begun(self) -> dict[str, int]:
+        """Return how many sendings and exports of each digest were begun; none whose last is known as refused or unsent."""
+        count, perhaps = Counter[str](), set[str]()
         for entry in self._transcript.entries():
-            if entry.data.get("digest") != digest:
-                continue
-            if entry.event == SENDING:
-                count, perhaps = count + 1, True
+            if entry.event in _BEGUN:
+                digests = entry.data.get("digests", [entry.data.get("digest")])
+                count.update(digests)
+                perhaps.update(digests)
             elif entry.event == OUTCOME and entry.data.get("state") is not None:
-                perhaps = entry.data["state"] not in _UNSENT
-        return max(count, 1) if perhaps else 0
+                (perhaps.discard if entry.data["state"] in _UNSENT else perhaps.add)(entry.data["digest"])
+        return {digest: max(count[digest], 1) for digest in perhaps}
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins. Raises ``UsageError``, ``DocumentError``."""

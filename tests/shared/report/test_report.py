@@ -83,6 +83,19 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
         assert sentence in report_of_artefacts(files | {OFFLINE: without}, judge).value["missing"]
 
 
+@pytest.mark.parametrize("mark", ["sending", "exported"])
+def test_what_only_the_transcript_knows_as_sent_is_not_called_unsent(mark: str) -> None:
+    files = online_files()
+    [close] = [item for item in parse_signatures(signatures_bytes())[1] if item.step == "close"]
+    facts = {"digests": [close.digest]} if mark == "exported" else {"digest": close.digest}
+    events = [*online_events(files["timeline.jsonl"]), (mark, facts)]
+    report = report_of_artefacts(files | {ONLINE: chain(events)}, judge)
+    assert "step close: its outcome is not known yet (UNKNOWN)" in report.value["missing"]
+    refused = [*events, ("outcome", {"digest": close.digest, "state": "REJECTED"})]
+    report = report_of_artefacts(files | {ONLINE: chain(refused)}, judge)
+    assert "step close: signed, and not submitted from this machine" in report.value["missing"]
+
+
 def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
     refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in offline_events()]
     found = report_of_artefacts(offline_files() | {OFFLINE: chain(refused)}, judge).value["missing"]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 import threading
 import time
 from collections import Counter
@@ -27,13 +28,13 @@ from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_rea
 from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
-from airlock_online.delivery.routes.context import DeliveryContext, Observation
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
-from airlock_online.journal.schema import Record, sending
+from airlock_online.journal.schema import Record, before, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
@@ -41,12 +42,22 @@ from airlock_online.readback.referral_codes import from_chain
 from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
-from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show
+from airlock_shared.cli.program import give_up
+from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, Request, parse_requests
 from airlock_shared.documents.signatures import Answer, parse_signatures
-from airlock_shared.errors import AirlockError, Declined, ExecutionFailed, ExitCode, UsageError
+from airlock_shared.errors import (
+    AirlockError,
+    Declined,
+    DocumentError,
+    ExecutionFailed,
+    ExitCode,
+    OutcomeUnknown,
+    UsageError,
+)
 from airlock_shared.host.files import read_input
+from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.services import TWAP
 
@@ -127,7 +138,7 @@ class Desk:
             confirmations=self.config.rpc.confirmations,
             confirmed_by=self.config.rpc.confirmed_by,
             contracts_of=self._contracts,
-            read_back=self._look,
+            read_back=lambda digest: [(each.what, each.found) for each in self.expectations(digest)],
             encoded=self._encoded,
             transcript_marks=home.marks(journal.journal_id, self.config),
         )
@@ -159,7 +170,10 @@ class Desk:
         return event_json(event, now_ms=now_ms(), route=self.journal.get(digest).record.route)
 
     def _event(self, step: str, digest: str, event: OrderEvent) -> None:
-        with self._writing:
+        with (
+            self._writing,
+            suppress(OSError),
+        ):  # a full disk ends no following: the outcome is told, or the exit code is 9
             if self._as_json:
                 show(json.dumps({"step": step, "digest": digest, **self.event_as_json(digest, event)}))
             else:
@@ -170,7 +184,7 @@ class Desk:
                 show("\n".join(lines[:1] if led() else lines))  # where it is led, the last one comes to be read
 
     def _notice(self, step: str, text: str) -> None:
-        with self._writing:
+        with self._writing, suppress(OSError):
             for line in () if self._stopping.is_set() else rows(f"    {step}: ", text):
                 say(line)
 
@@ -181,25 +195,24 @@ class Desk:
 
     def run(self, step: str, digest: str, deliver: Callable[[], OrderOutcome]) -> ExitCode:
         """Submit or follow an order, tell what became of it, record it, and return its exit code."""
-        facts: dict[str, object] = {"step": step, "digest": digest}
+        outcome: OrderOutcome | None = None
+        expectations: list[Expectation] = []
+        failure: AirlockError | None
         try:
             outcome = deliver()
+            self._sleep(0)  # after an interrupt nothing is told: the journal has it
+            expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
+            failure = _broken(expectations) or outcome_error(outcome)
         except AirlockError as error:
-            with self._writing:
-                say(explain_error(error))
-                self.home.transcript.record("outcome", facts | {"error": error.what}, now_ms())
-                if self._as_json:
-                    show(json.dumps(facts | {"error": error.as_json()}))
-                self._summaries.append(OutcomeSummary(step, "", 0, error.exit_code))
-            return error.exit_code
-        self._sleep(0)  # after an interrupt nothing is told: the journal has it
-        expectations = self._read_back(digest) if outcome.state in _SUCCESS else []
-        failure = _broken(expectations) or outcome_error(outcome)
+            failure = error
+        code = failure.exit_code if failure else ExitCode.DONE
+        state, anomalies = (outcome.state.value, len(outcome.anomalies)) if outcome else ("", 0)
         with self._writing:
-            self._tell(step, outcome, expectations, failure)
-            self.journal.tell(digest, outcome.state)
-            code = failure.exit_code if failure else ExitCode.DONE
-            self._summaries.append(OutcomeSummary(step, outcome.state.value, len(outcome.anomalies), code))
+            try:
+                self._tell(step, digest, outcome, expectations, failure)
+            except (AirlockError, OSError) as error:
+                code = worst([code, self._untold(digest, state, error)])
+            self._summaries.append(OutcomeSummary(step, state, anomalies, code))
         return code
 
     def show_last(self) -> None:
@@ -213,22 +226,64 @@ class Desk:
         lines = [
             row for step, rows_ in self._last.items() for row in (*([f"  {safe(step)}"] if heading else []), *rows_)
         ]
-        with suppress(Declined):  # nobody reads on; what was sent is sent
+        with suppress(Declined, OSError):  # nobody reads on; what was sent is sent
             turn_page()
             show_by_screens(lines, show)
 
     def tally(self) -> None:
         """Say, after several orders, how many ended how, and which of them need a person."""
-        for line in tally_lines(self._summaries):
-            say(line)
+        with suppress(OSError):  # what was sent is sent: its exit code says more
+            for line in tally_lines(self._summaries):
+                say(line)
 
     def _tell(
-        self, step: str, outcome: OrderOutcome, expectations: list[Expectation], error: AirlockError | None
+        self,
+        step: str,
+        digest: str,
+        outcome: OrderOutcome | None,
+        expectations: list[Expectation],
+        error: AirlockError | None,
     ) -> None:
-        code = safe(outcome.code, limit=64)
-        facts = {"step": step, "digest": outcome.digest, "state": outcome.state.value, "code": code}
+        """Show what became of an order, record it, also where it could not be shown, and note that a person was told."""
+        facts: dict[str, object] = {"step": step, "digest": digest}
+        if outcome is not None:
+            facts |= {"state": outcome.state.value, "code": safe(outcome.code, limit=64)}
         read = [expectation._asdict() for expectation in expectations]
-        self.home.transcript.record("outcome", {**facts, "read_back": read} if read else facts, now_ms())
+        try:
+            if outcome is not None:
+                self._show(facts, outcome, expectations, error)
+            elif self._as_json and error is not None:
+                show(json.dumps(facts | {"error": error.as_json()}))
+            if error is not None:
+                say(explain_error(error))
+        finally:
+            told = (
+                {"error": error.what} if outcome is None and error is not None else {"read_back": read} if read else {}
+            )
+            self.home.transcript.record("outcome", facts | told, now_ms())
+        if outcome is not None:
+            self.journal.tell(digest, outcome.state)
+
+    def _untold(self, digest: str, state: str, error: AirlockError | OSError) -> ExitCode:
+        """Say that an outcome could not be shown or recorded, where that can be said, and return the exit code."""
+        if state in ("", *before(OrderState.SENDING)):
+            failure: AirlockError = UsageError(_why(error), do="check the folder and the free space")
+        else:
+            failure = OutcomeUnknown(
+                f"{digest} was sent, but what became of it could not be shown or recorded: {_why(error)}",
+                do="make space; then airlock-online follow tells it again; it is never sent again",
+            )
+        with suppress(OSError):
+            say(explain_error(failure))
+        return failure.exit_code
+
+    def _show(
+        self,
+        facts: dict[str, object],
+        outcome: OrderOutcome,
+        expectations: list[Expectation],
+        error: AirlockError | None,
+    ) -> None:
         if self._as_json:
             known = self.journal.get(outcome.digest)
             told = {
@@ -241,11 +296,11 @@ class Desk:
                 "unusable_ids": known.unusable_ids,
                 "reason": outcome.reason,
                 "anomalies": list(outcome.anomalies),
-                "read_back": read,
+                "read_back": [expectation._asdict() for expectation in expectations],
             }
             show(json.dumps(told | ({"error": error.as_json()} if error else {})))
         else:
-            self._heading(step)
+            self._heading(str(facts["step"]))
             doubt = ", although what was told of it contradicts what was signed"
             show(f"    outcome: {outcome.state.value}{doubt if CONTRADICTIONS & {*outcome.anomalies} else ''}")
             if outcome.reason:
@@ -254,13 +309,8 @@ class Desk:
                 show("\n".join(expectation_lines(expectations)))
         for anomaly in outcome.anomalies:
             say(f"    ANOMALY: {safe(anomaly, limit=300)}")
-        if error is not None:
-            say(explain_error(error))
 
     # ---- reading back -----------------------------------------------------------------------------------------------
-
-    def _look(self, digest: str) -> list[Observation]:
-        return [Observation(p.what, p.found, p.kept) for p in self.expectations(digest)]
 
     def _encoded(self, record: Record) -> str:
         """Return the encoding that a submission's request has, empty when it is not on this machine."""
@@ -324,6 +374,10 @@ class Desk:
         return self._requests[record.requests]
 
 
+def _why(error: AirlockError | OSError) -> str:
+    return error.what if isinstance(error, AirlockError) else str(error.strerror)
+
+
 def _broken(expectations: list[Expectation]) -> AirlockError | None:
     broken = [expectation.what for expectation in expectations if expectation.kept is False]
     if not broken:
@@ -344,6 +398,11 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool, make: bool 
         desk = Desk(home, journal, http, patience_s, as_json=as_json)
         try:
             yield desk
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    stream.flush()
+                except OSError:  # what could not be shown has its exit code
+                    give_up(stream)
         except KeyboardInterrupt:
             desk.stop()
             http.close()  # what is not written yet is unsent, and what is written has no answer: its thread notes which
@@ -352,6 +411,22 @@ def open_desk(home: OnlineHome, patience_s: float, *, as_json: bool, make: bool 
                 time.sleep(0.02)
             desk.hush()
             raise
+
+
+def recall(home: OnlineHome, journal: Journal) -> list[ExitCode]:
+    """Hold the journal against the transcript, tell of each submission that it has not, and return their exit codes."""
+    try:
+        told = outcomes_recorded(home.transcript.entries())
+        forgotten = journal.recall(home.marks(journal.journal_id).begun())
+    except DocumentError as error:  # what the journal knows is followed all the same
+        say(explain_error(error))
+        return [error.exit_code]
+    for digest in forgotten:
+        state = safe(told.get(digest, "UNKNOWN"))
+        say(f"{digest} is {state} by this machine's transcript: it was sent or exported, and the journal has it not.")
+        if state not in FINAL:
+            say("  do:       submit its signatures: they are not sent again, but followed; sign nothing in their place")
+    return [ExitCode.DONE if told.get(digest) in FINAL else ExitCode.UNKNOWN for digest in forgotten]
 
 
 # ---- what was signed ------------------------------------------------------------------------------------------------

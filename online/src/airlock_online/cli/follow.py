@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import click
 
-from airlock_online.cli.delivery_context import Desk, open_desk, patience
+from airlock_online.cli.delivery_context import Desk, open_desk, patience, recall
 from airlock_online.clock import now_ms
 from airlock_online.delivery.submit import Job, run_parallel
 from airlock_online.delivery.submit import follow_submission as follow_order
@@ -43,10 +43,10 @@ def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patien
     """
     if tracking_id is not None and digest is None:
         raise UsageError("an id belongs to one order", do="say which: airlock-online follow DIGEST --tracking-id ID")
-    noted: list[ExitCode] = []
     with open_desk(home, float(patience), as_json=as_json) as desk:
+        noted = recall(home, desk.journal)
         if digest is not None:
-            chosen = [desk.journal.get(digest).record]
+            chosen, noted = [desk.journal.get(digest).record], []
         else:
             every = desk.journal.submissions()
             untold = [known for known in every if known.state in FINAL and known.told != known.state]
@@ -56,11 +56,11 @@ def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patien
             chosen = [known.record for known in (*untold, *waited_for)]
             if left := len(waiting) - len(waited_for):
                 say(f"{left} with a note are not waited for: airlock-online resolve tells of them.")
-                noted = [ExitCode.UNKNOWN]
+                noted.append(ExitCode.UNKNOWN)
         with working(f"Waiting for the outcome of {len(chosen)}"):
             codes = noted + run_parallel([_job(record, desk, tracking_id or "") for record in chosen], in_turn=False)
         desk.tally()
-    if not chosen:
+    if not chosen and not noted:
         say("Everything that was submitted has its outcome; nothing to follow.")
     finish(worst(codes))
 
@@ -89,6 +89,7 @@ def status(home: OnlineHome, as_json: bool) -> None:
       airlock-online status
     """
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
+        forgotten = recall(home, journal)
         rows = journal.submissions()
     if as_json:
         own = ("tracking_id", "entity_id", "unusable_ids", "code", "note", "created_ms", "updated_ms")
@@ -107,6 +108,6 @@ def status(home: OnlineHome, as_json: bool) -> None:
             show("\n".join(rows_of("  given: ", given)))
         if row.state in OPEN:
             show("  continue with: airlock-online follow, or airlock-online resolve")
-    if not rows:
+    if not rows and not forgotten:
         place = shown_place(place_of(home.journal_url()))
         say(f"Nothing has been submitted from this machine yet. Its journal: {place}.")

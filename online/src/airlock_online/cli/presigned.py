@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_online.cli.delivery_context import MatchedSignatures
+from airlock_online.delivery.admission import EIP7702, is_eip7702
 from airlock_online.delivery.deliveries import signed_authorization
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.secrets import keep_secret
@@ -34,7 +35,6 @@ from airlock_shared.wire.strict_json import parse_json
 
 
 MAX_AUTHORIZATIONS = 8
-_MEMBERS = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
 _BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,77}|0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _WORD = re.compile(r"0x[0-9a-fA-F]{1,64}", re.ASCII)
@@ -65,8 +65,8 @@ class PresignedTransaction(NamedTuple):
 def read_presigned(text: str) -> PresignedTransaction:
     """Return the transaction of a JSON text. Raises ``Refusal("ORDER-EIP7702")``, or what a strict JSON reader raises."""
     value = parse_json(text.encode())
-    if type(value) is not dict or {name: type(member) for name, member in value.items()} != _MEMBERS:
-        raise _wrong("not an EIP-7702 transaction for the batched market", expected=str(list(_MEMBERS)))
+    if not is_eip7702(value):
+        raise _wrong("not an EIP-7702 transaction for the batched market", expected=str(list(EIP7702)))
     listed = value["authorizationList"]
     if not 0 < len(listed) <= MAX_AUTHORIZATIONS:
         raise _wrong("no authorization, or too many", str(len(listed)), f"1 to {MAX_AUTHORIZATIONS}")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from airlock_online.cli.delivery_context import recall
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import journal_at
@@ -105,6 +106,7 @@ def _add_outcome(home: OnlineHome, files: dict[str, bytes], digests: set[str]) -
     ceremony = parse_written_plan(files[PLAN_FILE]).id
     requests = parse_requests(files[REQUESTS_FILE])[2] if REQUESTS_FILE in files else ""
     with journal_at(home.journal_url(), now_ms, own=home.journal_is_own()) as journal:
+        recall(home, journal)
         files[TIMELINE], ended = timeline_of(journal, ceremony, digests, now_ms())
     record_timeline(home.transcript, ceremony, requests, files[TIMELINE], now_ms())
     files |= read_artefacts({TRANSCRIPTS["online"]: home.transcript.path})

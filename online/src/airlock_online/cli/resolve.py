@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from airlock_online.cli.delivery_context import Desk, open_desk
+from airlock_online.cli.delivery_context import Desk, open_desk, recall
 from airlock_online.clients.connection import is_hash
+from airlock_online.clock import now_ms
 from airlock_online.delivery.chain_evidence import USED, confirmed_block, require_recorded_chain
 from airlock_online.delivery.chain_search import search as search_blocks
 from airlock_online.delivery.chain_search import settle_by_transaction
@@ -118,12 +119,13 @@ def resolve(home: OnlineHome, /, digest: str | None, by: str | None, as_json: bo
         raise UsageError(
             "these options are about one DIGEST, and a note needs its author", do="give DIGEST, and --by with --note"
         )
-    reports, codes = [], []
+    reports = []
     with open_desk(home, 0, as_json=as_json) as desk:
+        codes = recall(home, desk.journal)
         if digest is not None:
-            chosen = [desk.journal.get(digest)]
+            chosen, codes = [desk.journal.get(digest)], []
         else:
-            chosen = [known for known in desk.journal.submissions() if known.state not in FINAL]
+            chosen = [known for known in desk.journal.submissions() if known.state not in FINAL and not _is_over(known)]
         for known in chosen:
             report, code = _resolve(known, desk, ways, by or "", as_json=as_json)
             reports.append(report)
@@ -132,9 +134,15 @@ def resolve(home: OnlineHome, /, digest: str | None, by: str | None, as_json: bo
                 _show(report)
     if as_json:
         show_json(reports)
-    if not chosen:
+    if not codes:
         say("Everything that was submitted has its outcome; nothing to resolve.")
     finish(worst(codes))
+
+
+def _is_over(known: Submission) -> bool:
+    """Tell whether what was surely not taken can be submitted no more: nothing is left to do or to find out."""
+    until_ms = known.record.deadline_ms
+    return known.state not in OPEN and until_ms is not None and now_ms() >= until_ms
 
 
 def _resolve(

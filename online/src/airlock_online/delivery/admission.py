@@ -27,7 +27,7 @@ _FORMS = {
     "contract": _ADDRESS,
     "nonce": _DECIMAL,
 }
-_EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
+EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
 
 
 def check_admission(delivery: Delivery) -> None:
@@ -64,16 +64,20 @@ def _check_order_type(delivery: Delivery, intent: Intent | None) -> None:
         )
     if delivery.eip7702 and ("eip7702" not in ROUTES[delivery.route].own or not _is_eip7702(delivery.eip7702)):
         raise Refusal(
-            "ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=str(list(_EIP7702))
+            "ORDER-EIP7702", "not an EIP-7702 transaction for the batched market", expected=str(list(EIP7702))
         )
 
 
 def _is_eip7702(text: str) -> bool:
     try:
-        value = parse_json(text.encode())
+        return is_eip7702(parse_json(text.encode()))
     except (DocumentError, UnicodeEncodeError):
         return False
-    return type(value) is dict and {name: type(member) for name, member in value.items()} == _EIP7702
+
+
+def is_eip7702(value: object) -> bool:
+    """Tell whether what a JSON text says has the members of the batched market's EIP-7702 transaction, each of its type."""
+    return type(value) is dict and {name: type(member) for name, member in value.items()} == EIP7702
 
 
 def _check_forms(delivery: Delivery) -> None:

@@ -23,7 +23,7 @@ from airlock_online.delivery.chain_evidence import (
 )
 from airlock_online.delivery.chain_search import settle_spent
 from airlock_online.delivery.routes import rpc
-from airlock_online.delivery.routes.context import DeliveryContext, Observation, Tracker
+from airlock_online.delivery.routes.context import DeliveryContext, Tracker
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.routes import OF_TRANSACTIONS
@@ -117,7 +117,7 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
         if context.journal.get(record.digest).state in FINAL:
             return told
     seen = _look(record.digest, context)
-    return f"{told}; the builder now says of {_in_words(seen)}" if seen else told
+    return f"{told}; the builder now says of {seen}" if seen else told
 
 
 _EXECUTED = frozenset({OrderState.FILLED, OrderState.MARKET_DECLINED, OrderState.CONFIRMED})
@@ -132,15 +132,11 @@ def _spender(record: Record, context: DeliveryContext) -> Record | None:
     return None
 
 
-def _look(digest: str, context: DeliveryContext) -> list[Observation]:
-    seen = list(context.read_back(digest)) if context.read_back else []
-    for found in seen:
-        context.on_asked(f"the builder: {found.what}", found.found)
-    return seen
-
-
-def _in_words(seen: list[Observation]) -> str:
-    return "; ".join(f"{found.what}: {found.found}" for found in seen)
+def _look(digest: str, context: DeliveryContext) -> str:
+    seen = context.read_back(digest) if context.read_back else []
+    for what, found in seen:
+        context.on_asked(f"the builder: {what}", found)
+    return "; ".join(f"{what}: {found}" for what, found in seen)
 
 
 # ---- transactions --------------------------------------------------------------------------------------------------
@@ -217,7 +213,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             return OpenOutcome(
                 "nothing: it was refused before it was accepted",
                 None,
-                "Remove the cause and submit it again, or sign a new one.",
+                "Remove the cause and submit it again before its deadline, or sign a new one.",
             )
         case (
             OrderState.SENDING

@@ -6,7 +6,7 @@ The order of things is the guarantee: checked, written down, claimed, sent; and 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
 from threading import Event, Semaphore, Thread
 from typing import Any, Protocol, TypeVar
@@ -21,7 +21,7 @@ from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
-from airlock_online.journal.schema import Record, Submission, before, let_go, shown_holder
+from airlock_online.journal.schema import RESTORED, Record, Submission, before, is_forgotten, let_go, shown_holder
 from airlock_online.routes import OF_TRANSACTIONS
 from airlock_online.secrets import keep_secret
 from airlock_shared.errors import AirlockError, OutcomeUnknown, Refusal, ServiceError, UsageError
@@ -36,31 +36,39 @@ from airlock_shared.venue.services import BATCHED_MARKET
 # journal makes the submission UNKNOWN: it is then read about, and not sent.
 
 
-RESTORED = (
-    "this machine's transcript has a sending of it that the journal does not know: the journal was deleted, emptied or "
-    "restored"
-)
 _USED = "its nonce is used already, so another sender may have been first; nothing was sent"
 
 
 class SendingMarks(Protocol):
     """The marks of sendings in the transcript."""
 
-    def begun(self, digest: str) -> int:
-        """Return how many sendings of a digest the transcript knows; 0 when the last one was refused or never left."""
+    def begun(self) -> Mapping[str, int]:
+        """Return how many sendings and exports of each digest the transcript knows, but for what surely was not sent."""
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins."""
 
 
-def why_perhaps_sent(known: Submission, context: DeliveryContext) -> str:
-    """Return why a submission that the journal calls unsent may have been sent all the same; empty when nothing says so.
+def _recalled(delivery: Delivery, context: DeliveryContext) -> tuple[Submission | None, bool]:
+    """Return what the journal has of a delivery, and whether the transcript knows of a sending that it has forgotten."""
+    begun = context.transcript_marks.begun() if context.transcript_marks is not None else {}
+    known = context.journal.find(delivery.digest)
+    if known:
+        check_same(known, delivery)
+    return known, is_forgotten(known, begun.get(delivery.digest, 0))
 
-    Raises ``DocumentError`` for a transcript that is not whole.
+
+def _hold_back(known: Submission, forgotten: bool, context: DeliveryContext) -> str:
+    """Make UNKNOWN what the journal calls unsent and may have been sent; return why, empty when nothing says so.
+
+    What another process has begun to send since it was looked at stays as it is.
     """
-    if context.transcript_marks is not None and context.transcript_marks.begun(known.record.digest) > known.claims:
-        return RESTORED
-    return _USED if _nonce_is_used(known.record, context) else ""
+    if known.state not in before(OrderState.SENDING):
+        return ""
+    why = RESTORED if forgotten else _USED if _nonce_is_used(known.record, context) else ""
+    if why:
+        context.journal.move(known.record.digest, OrderState.UNKNOWN, note=why, claims=known.claims)
+    return why
 
 
 def _nonce_is_used(record: Record, context: DeliveryContext) -> bool:
@@ -93,18 +101,16 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     """
     keep_secret(delivery.signature)
     check_admission(delivery)
-    known = context.journal.find(delivery.digest)
-    if known:
-        check_same(known, delivery)
+    known, forgotten = _recalled(delivery, context)
     if known and known.state not in before(OrderState.SENDING):
         return _not_again(known, f"was sent before and is {known.state}", context)
-    check_time(delivery, context.clock_ms())
+    if not forgotten:
+        check_time(delivery, context.clock_ms())
     parcel = ROUTE_MODULES[delivery.route].parcel(delivery, context)
     record = _record(delivery, parcel.method, hashlib.sha256(parcel.body).hexdigest())
     _check_rivals(record, context)
     known = context.journal.prepare(record)
-    if why := why_perhaps_sent(known, context):
-        context.journal.move(delivery.digest, OrderState.UNKNOWN, note=why)
+    if why := _hold_back(known, forgotten, context):
         return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
     tracker = Tracker(delivery.digest, context)
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
@@ -175,22 +181,23 @@ def _require_id_wanted(known: Submission, given_id: str) -> None:
 def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
 
-    Raises ``Refusal`` as :func:`submit`, or ``ROUTE-SENT`` when it was sent from here, ``Expired``, ``JournalError``.
+    Raises ``Refusal`` as :func:`submit`, ``ROUTE-SENT`` when it was sent, perhaps; ``Expired``, ``JournalError``.
     """
     check_admission(delivery)
-    check_time(delivery, context.clock_ms())
-    known = context.journal.find(delivery.digest)
-    if known:
-        check_same(known, delivery)
+    known, forgotten = _recalled(delivery, context)
+    if not forgotten and (known is None or known.state in (*before(OrderState.EXPORTED), OrderState.EXPORTED)):
+        check_time(delivery, context.clock_ms())
     record = _record(delivery, "export", "")
     if known is None or known.state is not OrderState.EXPORTED:
         _check_rivals(record, context)
-    context.journal.prepare(record)
+    why = _hold_back(context.journal.prepare(record), forgotten, context)
     if not context.journal.export(delivery.digest, check_alone):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
-            "it was sent from here, and is not given to another sender",
+            f"it is not given to another sender: {why}"
+            if why
+            else "it was sent from here, and is not given to another sender",
             got=state.value,
             expected="PREPARED or REJECTED",
             do="follow it: airlock-online follow",

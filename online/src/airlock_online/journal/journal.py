@@ -49,11 +49,13 @@ from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anoma
 from airlock_online.journal.schema import (
     COPIED_DO,
     EVENTS,
+    RESTORED,
     SUBMISSIONS,
     TABLES,
     Identity,
     Record,
     Submission,
+    is_forgotten,
     is_gone,
     let_go,
     new_token,
@@ -138,8 +140,7 @@ class Journal:
         ``alone`` looks at the rivals in the same transaction, in which nobody else claims for the step: what it raises, it
         raises before anything is claimed.
         """
-        if self._copied:
-            raise JournalError(self._copied, do=COPIED_DO)
+        self._require_original()
         token = new_token()
         held = False
         try:
@@ -155,6 +156,11 @@ class Journal:
             if not held:
                 let_go(token)
         return token if held else ""
+
+    def _require_original(self) -> None:
+        """Raise ``JournalError`` for a copy: neither it nor another sender may send what the original may have sent."""
+        if self._copied:
+            raise JournalError(self._copied, do=COPIED_DO)
 
     def _is_claimed(self, digest: str, token: str) -> bool:
         """Tell whether a claim is there whose commit was not answered; False when that cannot be read either."""
@@ -185,6 +191,7 @@ class Journal:
 
         ``alone`` is as for :meth:`claim`, and is not asked about what is exported already.
         """
+        self._require_original()
         with self._writing() as connection:
             known = _known(connection, digest)
             if known is None or known.state is not OrderState.EXPORTED:
@@ -206,12 +213,34 @@ class Journal:
         alone(record, self._rivals(connection, record))
 
     def move(
-        self, digest: str, to: OrderState, *, note: str | None = None, code: str | None = None, token: str = ""
+        self,
+        digest: str,
+        to: OrderState,
+        *,
+        note: str | None = None,
+        code: str | None = None,
+        token: str = "",
+        claims: int | None = None,
     ) -> bool:
-        """Move to a state, and return whether the state that it was in, or the claim's token, allows that."""
+        """Move to a state, and return whether the state that it was in, or the claim's token, allows that.
+
+        With ``claims``, only while so many sendings were begun: what was looked at before the last one says nothing of it.
+        """
         told = {name: value for name, value in (("note", note), ("code", code)) if value is not None}
+        only = None if claims is None else SUBMISSIONS.c.claims == claims
         with self._writing() as connection:
-            return self._move(connection, digest, to, told, token)
+            return move_row(connection, digest, to, self._clock_ms(), told, token=token, only=only)
+
+    def recall(self, begun: Mapping[str, int]) -> list[str]:
+        """Make UNKNOWN what a transcript knows as sent and the journal as unsent; return the digests that it has not at all.
+
+        ``begun`` are its sendings and exports, read before the journal: a claim is here before its mark is there.
+        """
+        rows = {known.record.digest: known for known in self.submissions()}
+        for digest, known in rows.items():
+            if is_forgotten(known, begun.get(digest, 0)):
+                self.move(digest, OrderState.UNKNOWN, note=RESTORED, claims=known.claims)
+        return [digest for digest in begun if digest not in rows]
 
     def tell(self, digest: str, state: OrderState) -> None:
         """Write down which state a person was told."""
@@ -266,10 +295,11 @@ class Journal:
         access = EVENT if readable_again else STATE
         return self._append(digest, event, OF_ORDER, ids, path, {"code": code, "note": note}, access)
 
-    def record_anomaly(self, digest: str, anomaly: Anomaly) -> bool:
-        """Write an anomaly once; return whether it is new."""
+    def record_anomaly(self, digest: str, anomaly: Anomaly, given_id: str = "") -> bool:
+        """Write an anomaly once, with the id that a person gave where it came by that; return whether it is new."""
         seen = {"seq": anomaly.event.seq, "type": anomaly.event.type, "payload": anomaly.event.payload}
-        seen |= {"why": anomaly.why} if anomaly.why else {}
+        more = {"why": anomaly.why, "given": given_id}
+        seen |= {name: value for name, value in more.items() if value}
         return self._append(digest, OrderEvent(None, anomaly.kind, seen), ANOMALY, {}, (), {}, EVENT)
 
     def reject(self, digest: str, status: int, reason: str, code: str = "", *, token: str = "") -> bool:
@@ -370,10 +400,14 @@ class Journal:
         """Return the kinds of a submission's anomalies, each once, in the order in which they were seen."""
         return list(dict.fromkeys(event.type for event in self._rows(digest, ANOMALY)))
 
+    def contradictions(self, digest: str) -> list[OrderEvent]:
+        """Return the anomalies that tell of another order; ``given`` in the payload is a person's id by which one came."""
+        return [event for event in self._rows(digest, ANOMALY) if event.type in CONTRADICTIONS]
+
     def contradiction(self, digest: str) -> str:
         """Return what first told of another order than the signed one, safe to show; empty where nothing did."""
-        told = [event for event in self._rows(digest, ANOMALY) if event.type in CONTRADICTIONS]
-        for first in sorted(told, key=lambda event: "why" not in event.payload)[:1]:
+        told = sorted(self.contradictions(digest), key=lambda event: "why" not in event.payload)
+        for first in told[:1]:
             why = f": {first.payload['type']}: {first.payload['why']}" if "why" in first.payload else ""
             return ANOMALIES[first.type] + safe(why, limit=300)
         return ""

@@ -201,6 +201,17 @@ def submission_of(row: RowMapping) -> Submission:
     return Submission(record, OrderState(row["state"]), **rest, unusable_ids=tuple(json.loads(row["unusable_ids"])))
 
 
+RESTORED = (
+    "this machine's transcript has a sending or an export of it that the journal does not know: the journal was deleted, "
+    "emptied or restored"
+)
+
+
+def is_forgotten(known: Submission | None, begun: int) -> bool:
+    """Tell whether a journal knows less than the transcript, in which ``begun`` sendings or exports of it are on record."""
+    return begun > (known.claims if known else 0) and (known is None or known.state in before(OrderState.SENDING))
+
+
 # ---- claims ---------------------------------------------------------------------------------------------------------
 # Whose claim it is: a token that nobody else knows, a holder for a person to read, and a lease by the database's
 # clock. The lease decides between machines. On one machine a holder that is gone is noticed at once: a process is

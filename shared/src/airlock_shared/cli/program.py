@@ -38,10 +38,10 @@ def run(command: click.Command, arguments: list[str] | None = None) -> int:
         _tell(f"\nInterrupted. {CONTINUE}")
         code = int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        _forget(sys.stdout)
+        give_up(sys.stdout)
         code = int(ExitCode.INTERRUPTED)
     except OSError as error:  # a disk that is full, a folder without permission, outside what wraps its own errors
-        _forget(sys.stdout)
+        give_up(sys.stdout)
         code = _failed(_cannot(error), as_json=False)
     return code
 
@@ -93,7 +93,7 @@ def _require_width() -> None:
                 )
 
 
-def _forget(stream: TextIO) -> None:
+def give_up(stream: TextIO) -> None:
     """Give up an output, so that nothing fails over it again when the process ends."""
     with suppress(OSError, ValueError):  # where it is no file
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
@@ -110,7 +110,7 @@ def _failed(error: AirlockError, as_json: bool) -> int:
         try:
             show_json(error_as_json(error))
         except OSError:
-            _forget(sys.stdout)
+            give_up(sys.stdout)
     return int(error.exit_code)
 
 
@@ -119,4 +119,4 @@ def _tell(text: str) -> None:
     try:
         say(text)
     except OSError:
-        _forget(sys.stderr)
+        give_up(sys.stderr)

@@ -113,26 +113,42 @@ _PROMISE = ("what", "promised", "found", "kept")
 """What was promised, what was found, and whether it was kept (None: not to be told)."""
 
 
+_FORGOTTEN = dict.fromkeys(_OUTCOME_FACTS, "") | {
+    "state": "UNKNOWN",
+    "meaning": "the transcript has it as sent or exported, and the journal does not know it",
+    "final": False,
+    "done": False,
+}
+
+
 def outcome_of(digest: str, evidence: Evidence) -> Row | None:
-    """Return the outcome of what has this digest; None when the journal does not have it."""
-    sent = evidence.timeline.sent.get(digest) if evidence.timeline else None
-    if sent is None:
-        return None
+    """Return the outcome of what has this digest; None when neither the journal nor the transcript has it as sent."""
     told = evidence.events("online", "outcome", digest=digest)
+    sent = evidence.timeline.sent.get(digest) if evidence.timeline else None
+    row, events = (sent.row, sent.events) if sent else (_FORGOTTEN, ())
+    if not sent and not _is_begun(digest, evidence, told):
+        return None
     last = next((entry for entry in reversed(told) if entry.data.get("read_back")), None)
-    state = sent.row["state"]
+    state = row["state"]
     sending = () if state in _PERHAPS_NOT_SENT else evidence.events("online", "sending", digest=digest)
     return {
-        **{name: sent.row[name] for name in _OUTCOME_FACTS},
+        **{name: row[name] for name in _OUTCOME_FACTS},
         "sent_at": next((moment(entry.at_ms) for entry in sending), None),
         "known_at": next((moment(entry.at_ms) for entry in told if entry.data.get("state") == state), None),
-        "events": [_event(event) for event in sent.events],
+        "events": [_event(event) for event in events],
         "told": [_outcome_row(entry) for entry in told],
         "read_back": [{name: promise.get(name) for name in _PROMISE} for promise in last.data["read_back"]]
         if last
         else [],
         "read_back_at": moment(last.at_ms) if last else None,
     }
+
+
+def _is_begun(digest: str, evidence: Evidence, told: Sequence[Entry]) -> bool:
+    """Tell whether the transcript has a sending or an export of it, and no refusal before it was taken after that."""
+    begun = evidence.events("online", "sending", digest=digest)
+    begun = begun or [entry for entry in evidence.events("online", "exported") if digest in entry.data["digests"]]
+    return bool(begun) and not (told and told[-1].data.get("state") in ("PREPARED", "REJECTED"))
 
 
 def _event(event: Row) -> Row:

@@ -28,14 +28,6 @@ NonceRead = Callable[["Record", str], bool | None]
 """Whether the nonce of a submission is used by an account; None when that cannot be told."""
 
 
-class Observation(NamedTuple):
-    """One thing that a submission was to bring about, and what is found: ``kept`` is None when that cannot be told."""
-
-    what: str
-    found: str
-    kept: bool | None
-
-
 class Delivery(NamedTuple):
     """A signed intent or transaction on its way. Hashes, addresses and bytes as 0x-hex, ``deadline_ms`` in unix ms or None.
 
@@ -105,8 +97,8 @@ class DeliveryContext(NamedTuple):
     status is polled before the command gives up for now. ``node`` is the operator's own; a block is confirmed when the
     node calls it ``confirmed_by``, else when it is ``confirmations`` deep. ``encoded`` tells an intent's encoding in hex
     without 0x, recomputed from the request that is kept here, empty without it. ``contracts_of`` tells the venue's
-    contracts, lower-case. ``read_back`` reads back, for a digest, what was promised; None without a source.
-    ``transcript_marks`` are the transcript's of what was begun to be sent.
+    contracts, lower-case. ``read_back`` reads back, for a digest, what was promised: each, and what is found; None without
+    a source. ``transcript_marks`` are the transcript's of what was begun to be sent.
     """
 
     journal: Journal
@@ -127,7 +119,7 @@ class DeliveryContext(NamedTuple):
     confirmed_by: str = "finalized"
     encoded: Callable[[Record], str] = _not_here
     contracts_of: Callable[[Record], frozenset[str]] = _no_contracts
-    read_back: Callable[[str], Sequence[Observation]] | None = None
+    read_back: Callable[[str], Sequence[tuple[str, str]]] | None = None
     transcript_marks: SendingMarks | None = None
 
 
@@ -154,7 +146,8 @@ class Tracker:
         known = known or context.journal.get(digest)
         self.tracking_id = known.tracking_id or given_id
         self._is_named = bool(known.tracking_id)
-        self.order = KnownOrder(json.loads(known.record.signed), self.tracking_id)
+        contradicted = any("given" not in told.payload for told in context.journal.contradictions(digest))
+        self.order = KnownOrder(json.loads(known.record.signed), self.tracking_id, contradicted=contradicted)
         self._accepted = known.state is OrderState.ACCEPTED
         for event in context.journal.events(digest):
             self.order = merge(self.order, event).order
@@ -240,7 +233,8 @@ class Tracker:
 
     def odd(self, anomaly: Anomaly) -> None:
         """Write an anomaly down, and name it when it is new."""
-        if self._context.journal.record_anomaly(self.digest, anomaly):
+        given_id = "" if self._is_named else self.tracking_id
+        if self._context.journal.record_anomaly(self.digest, anomaly, given_id):
             event = safe(f"{anomaly.event.type}: {anomaly.why}" if anomaly.why else anomaly.event.type, limit=300)
             self._context.on_notice(f"{anomaly.kind}: {ANOMALIES[anomaly.kind]} ({event})")
 
