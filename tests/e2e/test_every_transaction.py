@@ -36,7 +36,8 @@ KINDS = {
     "position-increase-coin": ETH
     + 'tradeIndex = 0, additionalCollateralUsdc = "10", leverage = "2", coinExposure = "0.001", '
     f'minLeverage = "0.1", maxLeverage = "20", openPrice = {ETH_PRICE}',
-    "limit-update": f'trader = "{TRADER}", pair = "SOL/USD", orderIndex = 0, price = "121", slippagePercent = "1"',
+    "limit-update": f'trader = "{TRADER}", pair = "SOL/USD", orderIndex = 0, price = "121", slippagePercent = "1", '
+    'takeProfit = "0", stopLoss = "0"',
     "referral-transfer": f'caller = "{TRADER}", code = "HOUSE", newOwner = "{DELEGATE}"',
     "referral-accept": f'caller = "{TRADER}", code = "OFFERED"',
     "referral-set-code-tx": f'caller = "{TRADER}", code = "DESK"',

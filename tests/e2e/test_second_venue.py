@@ -353,7 +353,8 @@ TRANSACTIONS = {
     "token-approve": f'trader = "{TRADER}"\nspender = "{STORAGE}"\namountUsdc = "2500"\n',
     "claim-keeper-rewards": f'caller = "{TRADER}"\n',
     "referral-transfer": f'caller = "{TRADER}"\ncode = "SECOND"\nnewOwner = "{DELEGATE}"\n',
-    "limit-update": f'trader = "{TRADER}"\npair = "BTC/USD"\norderIndex = 0\nprice = "60000"\nslippagePercent = "0.5"\n',
+    "limit-update": f'trader = "{TRADER}"\npair = "BTC/USD"\norderIndex = 0\nprice = "60000"\nslippagePercent = "0.5"\n'
+    'takeProfit = "0"\nstopLoss = "0"\n',
 }
 
 

@@ -235,8 +235,8 @@ def test_units_that_are_no_table_are_not_told(told: object) -> None:
 
 @pytest.mark.parametrize(
     "told",
-    [18, "18", 8, "1e18", 1_000_001, "1000001", 0, -6, "-6", "6.5", 1e5, 0.5, 10**30, "8 decimals", "millionths, 1e5",
-     "1e6 or 1e8", {"decimals": 18}, {"decimals": 6, "scale": "1e8"}, {"decimals": 6, "precision": 8}],
+    [18, "18", 8, "1e18", 1_000_001, "1000001", 0, -6, "-6", "6.5", 1e5, 0.5, 10**30, "1" * 5000, "8 decimals",
+     "millionths, 1e5", "1e6 or 1e8", {"decimals": 18}, {"decimals": 6, "scale": "1e8"}, {"decimals": 6, "precision": 8}],
 )  # fmt: skip
 def test_another_scale_or_two_scales_are_refused(told: object) -> None:
     meta = steps.meta()

@@ -212,7 +212,10 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
     sent = False
 
     def receipt(_: str) -> dict[str, Any]:
-        return {"transactionHash": TX, "blockNumber": number, "status": "0x1" if ok else "0x0", "logs": []}
+        logs = [
+            {"address": delivery.contract.lower(), "topics": ["0x" + "00" * 32], "data": "0x", "transactionHash": TX}
+        ]
+        return {"transactionHash": TX, "blockNumber": number, "status": "0x1" if ok else "0x0", "logs": logs}
 
     answers = {"eth_getTransactionReceipt": receipt, "eth_getBlockByNumber": block, "eth_call": bit}
     script = {"POST /relays": [TAKEN], "GET /relays/r-1": [reply(200, DONE | {"receipt": RECEIPT})]}
@@ -224,7 +227,7 @@ def test_without_a_block_the_operator_s_node_proves_that_its_transaction_execute
 
         desk.world = desk.world._replace(
             speech=SPEECH, patience_s=2, node=RpcClient(asked.url, desk.world.http), on_answered=answered,
-            encoded=lambda _: delivery.encoded_intent[2:],
+            encoded=lambda _: delivery.encoded_intent[2:], contracts_of=lambda _: frozenset({delivery.contract.lower()}),
         )  # fmt: skip
         outcome = submit_delivery(order("relayer", wire.url), desk.world)
     assert outcome.state is state, outcome.reason

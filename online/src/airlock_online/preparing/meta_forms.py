@@ -160,4 +160,4 @@ def _scales(value: Any) -> set[str]:
     if scales := {f"1e{int(power or decimals or len(zeros))}" for power, zeros, decimals in _SCALE.findall(text)}:
         return scales
     number = _NUMBER.fullmatch(text)
-    return {f"1e{int(text)}" if text.isdigit() and int(text) < 100 else text} if number else set()
+    return {f"1e{int(text)}" if text.isdigit() and len(text) < 3 else text} if number else set()
