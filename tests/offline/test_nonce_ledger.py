@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.cli.ceremony import _place
 from airlock_offline.cli.preflight import (
     Statement,
     compare_clocks,
     read_time,
 )
-from airlock_offline.clock import uptime
+from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.sign_item import ItemResult, SigningDesk, sign_item
@@ -23,6 +24,7 @@ from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import Case, Verdict
 from airlock_shared.checks.nonces import UsedNonces, nonces_of, read_use
 from airlock_shared.checks.times import CONTRADICTED, STATED, VALID_MS, Clock, Uptime, clock_of, time_is_stated
+from airlock_shared.cli.ceremony.workflow import facts_of
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import ExitCode, Expired, Refusal, UsageError
 from offline.opinions import SameProcess
@@ -301,6 +303,18 @@ def test_a_clock_that_keeps_the_watch_is_accepted(off_s: int) -> None:
 @pytest.mark.parametrize("text", ["2026-09-21T14:13:20Z", "2026-09-21T16:13:20+02:00", "2026-09-21 14:13:20+00:00"])
 def test_a_time_with_a_zone_is_read(text: str) -> None:
     assert read_time(text) == NOW_MS
+
+
+@pytest.mark.parametrize("boot_id", ["", "another start"])
+def test_a_led_run_has_the_time_stated_anew_after_another_start(
+    state: OfflineHome, tmp_path: Path, boot_id: str
+) -> None:
+    ran, at_ms = uptime(), now_ms()
+    assert ran is not None
+    said = Statement(at_ms, 60).as_data(at_ms, ran._replace(boot_id=boot_id or ran.boot_id))
+    state.transcript.record(STATED, said, at_ms)
+    facts = facts_of(_place(state), situation().plan, tmp_path / "ceremony", None)
+    assert facts.clock_stated is (not boot_id)
 
 
 def test_the_machine_says_how_long_it_has_been_running() -> None:

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 
+from airlock_shared.checks.judge import require_none
+from airlock_shared.checks.model import Verdict
 from airlock_shared.checks.times import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
+from airlock_shared.errors import ExitCode, Refusal
 from shared.make_payloads import NOW_MS, seal
 from shared.world import good, judge, situation
 
@@ -132,3 +135,16 @@ def test_an_unsure_clock_refuses_what_a_sure_one_lets_pass(step: str, member: st
     document = _at(step, member, value)
     assert judge(document) == set()
     assert judge(document, situation()._replace(clock_uncertainty_ms=1)) == {check}
+
+
+def test_it_is_too_late_only_where_nothing_but_time_stands_in_the_way() -> None:
+    late, other = Verdict("TIME-DEADLINE", "refused"), Verdict("PLAN-STEPS", "refused")
+    codes = {}
+    for verdicts in ([late], [late, other], [other, late]):
+        with pytest.raises(Refusal) as caught:
+            require_none(verdicts)
+        codes[caught.value.check, len(verdicts)] = caught.value.exit_code
+    assert codes == {
+        ("TIME-DEADLINE", 1): ExitCode.EXPIRED, ("TIME-DEADLINE", 2): ExitCode.REFUSED, ("PLAN-STEPS", 2): ExitCode.REFUSED
+    }  # fmt: skip
+    require_none([])

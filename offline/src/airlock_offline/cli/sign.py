@@ -277,7 +277,7 @@ def _desk(
             read[:] = [mark | {"decides": deciding_rows(case)}]
         if on_screen:
             listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
-            before = _before(state.transcript.entries(), case) if case is not None else None
+            before = _before(state, case) if case is not None else None
             five = list(deciding_lines(read[0]["decides"], before)) if case is not None else []
             on_screen.show(sections, five, list(listed))
         say_all(() if on_screen else review.section_lines(sections))
@@ -296,11 +296,10 @@ def _desk(
     )
 
 
-def _before(entries: list[Entry], case: Case) -> dict[str, str] | None:
-    """Return the five lines of the last review of this kind of step; None where there was none."""
-    read = [
-        entry.data for entry in entries if entry.event == REVIEWED and entry.data["action"] == case.step.action.name
-    ]
+def _before(state: OfflineHome, case: Case) -> dict[str, str] | None:
+    """Return the five lines of the last review of this kind of step, of this document too; None where there was none."""
+    entries = (entry.data for entry in state.transcript.entries() if entry.event == REVIEWED)
+    read = [data for data in entries if data["action"] == case.step.action.name]
     return read[-1]["decides"] if read else None
 
 
