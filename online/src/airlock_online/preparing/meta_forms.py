@@ -135,9 +135,9 @@ def missing(what: str) -> ServiceError:
 
 
 _SCALE = re.compile(
-    r"\b(?:(?:1e|10\^|10\*\*)([0-9]{1,2})|1(0{2,30})|([0-9]{1,2})[ -]?decimals?)\b", re.ASCII | re.IGNORECASE
+    r"\b(?:(?:1e|10\^|10\*\*)([0-9]{1,2})|1((?:[,_]?0){2,30})|([0-9]{1,2})[ -]?decimals?)\b", re.ASCII | re.IGNORECASE
 )
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?", re.ASCII)
+_NUMBER = re.compile(r"-?[0-9][0-9,_]*(?:\.[0-9]+)?", re.ASCII)
 
 
 def told_scales(units: Any) -> dict[str, str]:
@@ -156,8 +156,8 @@ def _scales(value: Any) -> set[str]:
     if type(value) is dict:
         decimals = {f"1e{value[name]}" for name in ("decimals", "precision") if type(value.get(name)) is int}
         return decimals.union(*(_scales(value[name]) for name in ("scale", "factor") if name in value))
-    text = str(int(value) if type(value) is float and value.is_integer() else value).replace("_", "").replace(",", "")
-    if scales := {f"1e{int(power or decimals or len(zeros))}" for power, zeros, decimals in _SCALE.findall(text)}:
+    text = str(int(value) if type(value) is float and value.is_integer() else value)
+    if scales := {f"1e{int(power or decimals or zeros.count('0'))}" for power, zeros, decimals in _SCALE.findall(text)}:
         return scales
     number = _NUMBER.fullmatch(text)
     return {f"1e{int(text)}" if text.isdigit() and len(text) < 3 else text} if number else set()
