@@ -213,7 +213,7 @@ def test_a_catalogue_that_is_no_list_is_told(pairs: object) -> None:
 
 @pytest.mark.parametrize(
     "told",
-    ["1e6", "1E6", "10^6", "10**6", "1000000", "1_000,000", 1_000_000, 1e6, 6, "6", "6 decimals", "raw,6-decimals", "1e6 each",
+    ["1e6", "10^6", "10**6", "1000000", "1_000,000", 1_000_000, 1e6, 6, "6", "6 decimals", "raw,6-decimals", "1e6 each",
      {"decimals": 6}, {"scale": "1e6"}, {"scale": 1_000_000, "decimals": 6}, {"scale": "six", "decimals": 6}],
 )  # fmt: skip
 def test_a_scale_that_is_told_has_one_spelling(told: object) -> None:
