@@ -176,6 +176,7 @@ def test_other_keys_turn_nothing(tmp_path: Path, sections: list[list[str]], keys
     for _ in range(3):
         reader.terminal.press(keys)
         assert reader.keys() == (1, 5)
+    assert reader.terminal.shown.count("\r-- 1 of 5 -- only Enter: on --") == 3
     reader.terminal.press("\x03")
     assert reader.ended() == ["KeyboardInterrupt", True]
 

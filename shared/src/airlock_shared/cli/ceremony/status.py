@@ -53,7 +53,7 @@ def labelled_hash_lines(label: str, digits: str) -> Iterator[str]:
 
 
 def word_lines(label: str, fingerprint: str) -> Iterator[str]:
-    """Yield the words of a fingerprint behind a label, in two rows, as both machines of a led ceremony show them."""
+    """Yield the words of a fingerprint behind a label, in three rows, as both machines of a led ceremony show them."""
     for row in spoken_rows(fingerprint):
         yield f"  {label:<11} {row}"
         label = ""
