@@ -19,7 +19,7 @@ from time import sleep
 
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.guards import ENDING
-from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
+from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT, planned_as
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.cli.terminal import (
     BACK,
@@ -371,7 +371,8 @@ def _is_amount(decision: Decision) -> bool:
 
 def _value(decision: Decision) -> str:
     asked = decision.expected if decision.expected == "unlimited" else shown_value(decision.field, decision.raw)
-    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)})"
+    planned = f", {known} in the plan" if (known := planned_as(decision)) else ""
+    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)}{planned})"
 
 
 def _for_whom(case: Case) -> str:
