@@ -371,8 +371,8 @@ def _is_amount(decision: Decision) -> bool:
 
 def _value(decision: Decision) -> str:
     asked = decision.expected if decision.expected == "unlimited" else shown_value(decision.field, decision.raw)
-    planned = f", {known} in the plan" if (known := planned_as(decision)) else ""
-    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)}{planned})"
+    planned = f", the plan's {known}" if (known := planned_as(decision)) else ""
+    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)}){planned}"
 
 
 def _for_whom(case: Case) -> str:
