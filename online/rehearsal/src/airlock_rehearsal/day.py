@@ -53,7 +53,7 @@ _LOOKS_S = 0.5
 
 
 class Day(NamedTuple):
-    """A rehearsed day: a folder with one for each machine, both programs, the Ledger's model, what is led, and how it crosses."""
+    """A rehearsed day: a folder with one for each machine, both programs, the model, what is led, and how it crosses."""
 
     folder: Path
     online: Path
