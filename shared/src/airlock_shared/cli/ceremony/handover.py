@@ -154,8 +154,8 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     if not unexpected:
         return None
     return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
-                         do="show the page of what is expected, which ceremony run shows there, also given again; "
-                            "take pictures of other pages away")  # fmt: skip
+                         do="remove these pictures; photograph the page that ceremony run shows on the other machine, "
+                            "where it may be started again")  # fmt: skip
 
 
 BY_QR = (codes, scan_hand_over)
