@@ -8,7 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.test_one_command import unpinned
+
+__all__ = ["unpinned"]
 
 PEOPLE = (
     "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
@@ -51,6 +54,19 @@ def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n") -> Fin
 def _begin(desk: BothMachines, plan: Path) -> None:
     for run in (desk.online, desk.offline):
         assert _ceremony(run, "begin", *PEOPLE, plan=plan).code == 0
+
+
+def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(unpinned: BothMachines, ledger: Ledger) -> None:
+    plan, refusing = _write_plan(unpinned), start_ledger("--fault", "refuse")
+    _begin(unpinned, plan)
+    trust = ("trust", unpinned.path("deployment.json"), "--plan", plan)
+    assert unpinned.offline(*trust, typed="n\n").code == 6
+    assert unpinned.offline(*trust, typed="Yes\n").code == 0
+    assert unpinned.offline("address", "--plan", plan, "--confirm", "--emulator", refusing.port).code == 6
+    stop_ledger(refusing)
+    assert unpinned.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="n\n").code == 6
+    shown = _ceremony(unpinned.offline, "show", plan=plan).out
+    assert re.findall(r"station (\w+), by signer", shown) == ["deployment", "address", "seal"]
 
 
 def _work(desk: BothMachines, ledger: Ledger) -> tuple[Path, Path]:
