@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from airlock_online.delivery.chain_evidence import NONCE_BITMAP
 from airlock_rehearsal.services.faults import Faults
@@ -159,6 +160,16 @@ def test_a_search_finds_it(machine: OnlineCommand) -> None:
     ended = machine("resolve", digest, "--search")
     assert (ended.code, machine.states()) == (0, {"stop": "CONFIRMED"}), ended.err
     assert "searching block" in ended.err
+
+
+def test_a_search_begins_where_it_was_prepared_whenever_the_row_was_made(machine: OnlineCommand) -> None:
+    digest = lost(machine, "stop", TWAP, "twap")
+    executed(machine, digest)
+    with_node(machine)
+    with machine.journal() as journal, journal._engine.begin() as connection:  # made again, long after the execution
+        connection.execute(text("UPDATE submissions SET created_ms = created_ms + 7200000"))
+    ended = machine("resolve", digest, "--search")
+    assert ("executed it" in ended.err, "hold no transaction" in ended.err) == (True, False)
 
 
 def test_a_tracking_id_is_verified_and_settles_it(machine: OnlineCommand) -> None:

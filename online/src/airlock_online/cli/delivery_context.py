@@ -34,7 +34,7 @@ from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
-from airlock_online.journal.schema import Record, before, sending
+from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
@@ -365,6 +365,12 @@ class Desk:
                 yield from self.journal.events(other.record.digest)
                 if other.state in OPEN:
                     yield OrderEvent(None, other.state, {"t": json.loads(other.record.signed)})
+
+    def prepared_ms(self, known: Submission) -> int:
+        """Return before when a submission was not signed: its request was not made. The journal's row may be younger."""
+        with suppress(AirlockError):
+            return min(self.home.require_requests(known.record.requests)[0].created_ms, known.created_ms)
+        return known.created_ms
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""

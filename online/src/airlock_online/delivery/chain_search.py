@@ -127,9 +127,9 @@ def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
 
 
 def search(record: Record, since_ms: int, confirmed: ChainBlock, context: DeliveryContext) -> str:
-    """Look through full blocks from the sending to the deadline for the intent's encoding; settle what is found.
+    """Look through full blocks from ``since_ms`` to the deadline for the intent's encoding; settle what is found.
 
-    ``since_ms`` is when it was first written down. Return what was found, for a person. Raises ``ServiceError``.
+    Before ``since_ms`` there was no signature. Return what was found, for a person. Raises ``ServiceError``.
     """
     node, encoded = context.node, context.encoded(record)
     if node is None or not encoded:
