@@ -119,6 +119,21 @@ def test_what_lacks_its_form_its_author_or_its_node_is_a_usage_error(
         assert journal.notes(digest) == []
 
 
+def test_what_was_refused_and_has_no_deadline_takes_a_note_and_the_doubt_is_told(machine: OnlineCommand) -> None:
+    signatures = machine.signatures(arm=TRIGGER)
+    machine.services.faults = Faults.of("http-429@core")
+    assert machine("submit", signatures).code == 8
+    machine.services.faults = Faults()
+    with machine.journal() as journal:
+        [known] = journal.submissions()
+    ended = machine("resolve", known.record.digest, *NOTE)
+    told = " ".join(ended.out.split())
+    assert (machine.states(), "seen filled at the venue (Ada" in told) == ({"arm": "REJECTED"}, True), ended.err
+    assert ("can execute it until the nonce" in told, "it has no deadline" in told) == (True, True)
+    assert machine("resolve", known.record.digest, "--search").code == 2
+    assert machine("submit", signatures).code == 0
+
+
 def test_what_has_ended_takes_no_note(machine: OnlineCommand) -> None:
     assert machine("submit", machine.signatures(code=CODE)).code == 0
     with machine.journal() as journal:

@@ -188,6 +188,11 @@ class Desk:
             for line in () if self._stopping.is_set() else rows(f"    {step}: ", text):
                 say(line)
 
+    def announce(self, text: str) -> None:
+        """Say which order comes now: talk that cannot be written keeps none from being sent."""
+        with self._writing, suppress(OSError):
+            say(text)
+
     def _heading(self, step: str) -> None:
         if step != self._step:
             self._step = step

@@ -45,9 +45,10 @@ def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, conte
     Raises ``UsageError`` for one that has ended and for a wrong form, ``ServiceError`` for what fails to verify.
     """
     record = known.record
-    if known.state not in OPEN:
+    verified = ways.keys() - {"note"}
+    if known.state in FINAL or (verified and known.state not in OPEN):
         raise UsageError(f"{record.digest} is {known.state.value}", do="only open submissions are resolved so")
-    if record.route in OF_TRANSACTIONS and ways.keys() - {"note"}:
+    if record.route in OF_TRANSACTIONS and verified:
         raise UsageError("a transaction is known by its own hash", do="follow it: airlock-online follow")
 
     def tell(text: str) -> None:

@@ -213,7 +213,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             return OpenOutcome(
                 "nothing: it was refused before it was accepted",
                 None,
-                "Remove the cause and submit it again before its deadline, or sign a new one.",
+                f"Remove the cause and submit it again, or sign a new one. Whoever has seen this one {_until(record)}.",
             )
         case (
             OrderState.SENDING
@@ -228,6 +228,13 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
                 return _SPENT
             return _timeless(known) if record.deadline_ms is None else _open_intent(known, record.deadline_ms)
     return OpenOutcome("nothing: it has ended", None, "Nothing.")
+
+
+def _until(record: Record) -> str:
+    """Return until when a signature that was refused can be executed all the same: by the service that refused it, too."""
+    if record.deadline_ms is not None:
+        return f"can execute it until {utc_text(record.deadline_ms)}"
+    return f"can execute it until the nonce {record.nonce} is used: it has no deadline"
 
 
 def _open_transaction(known: Submission) -> OpenOutcome:
