@@ -422,7 +422,10 @@ def test_a_node_that_refuses_is_believed_only_while_it_has_neither_the_transacti
 def test_a_relay_s_refusal_is_none_where_it_or_the_operator_s_node_has_the_transaction(
     desk: DeliveringMachine, message: str, count: str | None, known: object, state: OrderState
 ) -> None:
-    answers = {"eth_getTransactionCount": [hex(NONCE), count], "eth_getTransactionByHash": [known]}
+    answers: dict[str, Sequence[Any]] = {
+        "eth_getTransactionCount": [hex(NONCE), count],
+        "eth_getTransactionByHash": [known],
+    }
     with Node(**answers, eth_getTransactionReceipt=[None], eth_blockNumber=["0x28"]) as node:
         client = RpcClient(node.wire.url + "/rpc", desk.world.http)
         desk.world = desk.world._replace(node=client, confirmations=1, patience_s=0)

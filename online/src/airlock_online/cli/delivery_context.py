@@ -28,6 +28,7 @@ from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_rea
 from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.delivery.resolution import is_waiting
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
@@ -364,11 +365,11 @@ class Desk:
         )
 
     def _of_others(self, record: Record) -> Iterator[OrderEvent]:
-        """Yield the events of the trader's other orders; of an open one also that it may change its position at any time."""
+        """Yield the events of the trader's other orders; of one that waits also that it may change its position any time."""
         for other in self.journal.submissions():
             if other.record.trader == record.trader and other.record.digest != record.digest:
                 yield from self.journal.events(other.record.digest)
-                if other.state in OPEN:
+                if other.state in OPEN or is_waiting(other, self.journal):
                     yield OrderEvent(None, other.state, {"t": json.loads(other.record.signed)})
 
     def prepared_ms(self, known: Submission) -> int:

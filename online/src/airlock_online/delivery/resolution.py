@@ -22,8 +22,10 @@ from airlock_online.delivery.chain_evidence import (
     who_took,
 )
 from airlock_online.delivery.chain_search import settle_spent
+from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
+from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.routes import OF_TRANSACTIONS
@@ -47,6 +49,12 @@ def resolve_submission(known: Submission, context: DeliveryContext) -> str:
     if known.record.route in OF_TRANSACTIONS:
         return _transaction(known, context)
     return _intent(known, context)
+
+
+def is_waiting(known: Submission, journal: Journal) -> bool:
+    """Tell whether a trigger is stored and nothing is known of its execution, which may come at any time."""
+    stored = known.record.route == CORE_API and known.state is OrderState.CONFIRMED
+    return stored and all(event.type != FOUND for event in journal.events(known.record.digest))
 
 
 # ---- intents -------------------------------------------------------------------------------------------------------
