@@ -54,7 +54,12 @@ def resolve_submission(known: Submission, context: DeliveryContext) -> str:
 def is_waiting(known: Submission, journal: Journal) -> bool:
     """Tell whether a trigger is stored and nothing is known of its execution, which may come at any time."""
     stored = known.record.route == CORE_API and known.state is OrderState.CONFIRMED
-    return stored and all(event.type != FOUND for event in journal.events(known.record.digest))
+    return stored and not is_executed(known.record.digest, journal)
+
+
+def is_executed(digest: str, journal: Journal) -> bool:
+    """Tell whether the operator's node has found on the chain what executed an intent."""
+    return any(event.type == FOUND for event in journal.events(digest))
 
 
 # ---- intents -------------------------------------------------------------------------------------------------------
@@ -109,21 +114,20 @@ def _by_word(record: Record, context: DeliveryContext) -> str:
 
 def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlock | None) -> str:
     """Say what a used nonce leaves open; where another signature of the journal has spent it, this one is VOIDED."""
-    proven = at is not None
-    spender = _spender(record, context)
-    if spender is not None:
-        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
-        if proven:
-            context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
-        return f"{found}: {other}"
-    told = f"{found}, {_NEVER_AGAIN if proven else _NO_PROOF}"
-    if proven and at is not None:
+    told = f"{found}, {_NO_PROOF if at is None else _NEVER_AGAIN}"
+    if at is not None:  # what the chain shows of this one counts before what a service said of another one
         try:
             told = f"{found}; {executed}" if (executed := settle_spent(record, at, context)) else told
         except ServiceError as error:
             context.on_notice(error.what)
         if context.journal.get(record.digest).state in FINAL:
             return told
+    spender = None if is_executed(record.digest, context.journal) else _spender(record, context)
+    if spender is not None:
+        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
+        if at is not None:
+            context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
+        return f"{found}: {other}"
     seen = _look(record.digest, context)
     return f"{told}; the builder now says of {seen}" if seen else told
 

@@ -252,7 +252,8 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
     )
 
 
-_SENT = ("route", "url", "method", "body_sha256", "requests", "deployment", "transaction_hash", "old_entity_id")
+_SENT = ("route", "url", "method", "body_sha256", "requests", "deployment", "transaction_hash", "old_entity_id",
+         "signed")  # fmt: skip
 
 
 def _sent(record: Record) -> dict[str, str]:

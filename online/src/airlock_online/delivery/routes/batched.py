@@ -207,7 +207,8 @@ def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list
                 event = from_stream(item)
                 if is_end_of_view(event):
                     return told
-                if told or (event.seq is not None and needs_history(event) and is_of(event, tracker.order)):
+                ends = event.seq is not None and needs_history(event, tracker.order.events)
+                if told or (ends and is_of(event, tracker.order)):
                     told.append(event)
                 else:
                     tracker.take(event)
