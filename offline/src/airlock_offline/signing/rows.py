@@ -225,7 +225,7 @@ def _call(case: CallCase, failed: Collection[str]) -> Iterator[tuple[str, str, s
     payload, filled = case.request.payload, case.request.filled
     wei, pinned = value_wei(payload), pinned_name(case.call)
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
-    yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"
+    yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.function} on chain {payload['chainId']}{chain}"
     at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
     yield "TX-TO", KEPT, "", f"contract {safe(payload['to'], limit=100)}, {at}"
     if case.call.delegated_for is not None:
