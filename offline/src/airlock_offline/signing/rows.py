@@ -103,6 +103,13 @@ def name_of(decision: Decision) -> str:
     return decision.field.path.rsplit(".", 1)[-1]
 
 
+def planned_as(decision: Decision) -> str:
+    """Return what the plan calls a value that it decides, where that is not the field's name; underscores aside."""
+    parameter = decision.field.rule.parameter
+    is_other = decision.decided_by == "plan" and parameter and parameter != name_of(decision).strip("_")
+    return parameter if is_other else ""
+
+
 def as_decided(decision: Decision) -> str:
     """Return how a value that is kept stands to the plan's."""
     return "within" if decision.in_bounds else "equal"

@@ -14,7 +14,8 @@ from typing import Any, Literal
 
 from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import check_seals, signer_of
-from airlock_shared.ceremony.sections import section_of
+from airlock_shared.ceremony.sections import PAGE_CONFIRMED, section_of
+from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.checks.times import CONTRADICTED, STATED
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
@@ -166,6 +167,8 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
+    if found := list(_interrupted(offline or (), marks["requests"])):
+        report["interrupted"] = found
     missing = list(_missing(evidence, judged, report))
     look = [*filter(None, [deployment.test_mark]), *_look(plan, report)]
     return report | {"complete": not missing, "missing": missing, "look": look}
@@ -279,8 +282,29 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
         yield "the offline machine's transcript was sealed before these signatures were written"
 
 
+_IN_A_SIGNING = (SIGN_BEGUN, "reviewed", PAGE_CONFIRMED, SIGNING, NOT_SIGNED, SIGNED, SIGNED_LATE, "sign-stopped")
+_SIGNING_ENDED = ("declined", "refused", "signatures-written")
+
+
+def _interrupted(entries: Sequence[Entry], requests: str) -> Iterator[Row]:
+    """Yield each signing of these requests without an end before the next, and for which step the Ledger was asked then."""
+    last: Entry | None = None
+    begun: Entry | None = None
+    for entry in entries:
+        if entry.event == SIGN_BEGUN:
+            if begun is not None and last is not None and last.event in _IN_A_SIGNING:
+                step = str(last.data.get("step")) if last.event == SIGNING else ""
+                yield {"begun": moment(begun.at_ms), "step": step}
+            begun = entry if entry.data.get("requests") == requests else None
+        if entry.event in (*_IN_A_SIGNING, *_SIGNING_ENDED):
+            last = entry
+
+
 def _look(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
+    for each in report.get("interrupted", ()):
+        asked = f", while the Ledger was asked for step {each['step']}" if each["step"] else ""
+        yield f"a signing that began at {each['begun']['utc']} was interrupted{asked}"
     for row in report["people"]:
         without: dict[str, list[str]] = {}
         for each in row["stations"]:
