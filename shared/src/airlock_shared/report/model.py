@@ -44,9 +44,10 @@ HALVES: tuple[_Half, ...] = ("offline", "online")
 _ROWS_AT_MOST = 400
 
 
-def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
+def people_row(half: _Half, evidence: Evidence) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
-    found = standing(entries, plan, half)
+    entries, plan = evidence.transcripts[half], evidence.plan
+    found = standing(entries, plan, half, _reported(evidence))
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
     row: Row = {
         "machine": half,
@@ -72,6 +73,14 @@ def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
     ]
     row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
     return row if all(each["taken"] for each in times) else row | {"times": times}
+
+
+def _reported(evidence: Evidence) -> dict[str, set[str]]:
+    """Return what people have to have confirmed at each station for this report: its documents, and its signers."""
+    marks = evidence.marks()
+    found = {name: {marks[name]} - {""} for name in ("deployment", "requests", "signatures")}
+    signers = {item.signer for item in evidence.requests.items} if evidence.requests else set()
+    return found | {"review": found["signatures"], "address": signers}
 
 
 def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
@@ -156,9 +165,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "fingerprints": [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()],
         "plan": plan_row(plan),
         "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},
-        "people": [
-            people_row(half, evidence.transcripts[half], plan) for half in HALVES if half in evidence.transcripts
-        ],
+        "people": [people_row(half, evidence) for half in HALVES if half in evidence.transcripts],
         "preflight": None if offline is None else preflight_row(offline, marks["requests"]),
         "steps": steps,
         "alive": alive_row(evidence, judged),
