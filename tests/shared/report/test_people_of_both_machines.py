@@ -50,7 +50,7 @@ def test_one_person_in_two_roles_on_two_machines_is_not_complete() -> None:
 
 @pytest.mark.parametrize("station", ["deployment", "address", "requests", "review", "signatures"])
 def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(station: str) -> None:
-    """Requests that were prepared again, the document of another attempt, another signer's address: none is this report's."""
+    """Requests that were prepared again, another attempt's document, another signer's address: none is this report's."""
     signers = {item["signer"]["address"] for item in whole()["requests"]}
     mark = parse_signatures(signatures_bytes())[2]
     right = {"deployment": deployment().fingerprint, "address": " ".join(signers), "requests": requests_fingerprint(),
@@ -67,8 +67,21 @@ def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(station:
         value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
         [row] = [each for row in value["people"] for each in row["stations"]]
         assert row["holds"] is holds
-        told = f"offline machine: station {station} is not confirmed by signer and witness, because something else was confirmed"
-        assert (told in value["missing"]) is (not holds and station != "signatures")
+        told = f"offline machine: station {station} is not confirmed by signer and witness, because something else was"
+        assert (f"{told} confirmed" in value["missing"]) is (not holds and station != "signatures")
+
+
+def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() -> None:
+    def at(seq: int) -> Event:
+        return "ceremony-begun", {"ceremony": plan().id, "plan": "ee" * 32, "roles": {"signer": f"{ADA} {seq}"}}
+
+    other: Event = ("ceremony-begun", {"ceremony": "other", "plan": plan().fingerprint, "roles": {}})
+    no: Event = ("exception", {"ceremony": plan().id, "station": "review", "by": "signer", "reason": "not so"})
+    events = [at(1), other, no, *offline_events(), at(2)]
+    value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
+    told = [line for line in value["look"] if line.startswith("begun before on the offline machine, 20")]
+    assert len(told) == 1
+    assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "begun before" in line]
 
 
 def test_wrong_words_are_told_on_the_first_page() -> None:

@@ -216,7 +216,8 @@ def standing(
     """
     section, is_open = section_of(entries, plan)
     stations = {
-        station.name: _confirmations(section, station, plan, marks.get(station.name, ())) for station in stations_of(half)
+        station.name: _confirmations(section, station, plan, marks.get(station.name, ()))
+        for station in stations_of(half)
     }
     if not section:
         return Standing({}, None, stations, (), None, False, (NOT_BEGUN if plan.roles else NO_ROLES,))

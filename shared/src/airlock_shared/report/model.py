@@ -14,13 +14,13 @@ from typing import Any, Literal
 
 from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import check_seals, signer_of
-from airlock_shared.ceremony.sections import section_of
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, section_of
 from airlock_shared.checks.times import CONTRADICTED, STATED
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
-from airlock_shared.report.facts import ELSEWHERE, alive_row, compare_evidence
+from airlock_shared.report.facts import alive_row, compare_evidence, signed_elsewhere
 from airlock_shared.report.rows import (
     SIGN_BEGUN,
     UNWITNESSED,
@@ -66,11 +66,18 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
         ],
         "missing": list(found.missing) if plan.roles else [],
     }
+    section = section_of(entries, plan)[0]
+    earlier = [
+        entry.at_ms
+        for entry in entries[: section[0].seq if section else 0]
+        if entry.event == CEREMONY_BEGUN and entry.data["ceremony"] == plan.id
+    ]
     times = [
         {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"]), "taken": entry.event == STATED}
-        for entry in section_of(entries, plan)[0]
+        for entry in section
         if entry.event in (STATED, CONTRADICTED)
     ]
+    row |= {"begun_before": list(map(moment, earlier))} if earlier else {}
     row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
     return row if all(each["taken"] for each in times) else row | {"times": times}
 
@@ -173,7 +180,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
-    missing = list(_missing(evidence, judged, report))
+    missing = list(_missing(evidence, report))
     look = [*filter(None, [deployment.test_mark]), *_look(plan, report)]
     return report | {"complete": not missing, "missing": missing, "look": look}
 
@@ -213,7 +220,7 @@ def artefact_rows(files: Any) -> list[Row]:
 # ---- what is missing, and what to look at ---------------------------------------------------------------------------
 
 
-def _missing(evidence: Evidence, judged: Sequence[Judged], report: Row) -> Iterator[str]:
+def _missing(evidence: Evidence, report: Row) -> Iterator[str]:
     people = report["people"]
     if not evidence.plan.roles:
         yield UNWITNESSED
@@ -229,11 +236,10 @@ def _missing(evidence: Evidence, judged: Sequence[Judged], report: Row) -> Itera
         yield from _not_signed(evidence)
     for step in report["steps"]:
         yield from (f"step {step['id']}: {sentence}" for sentence in _missing_in(step, evidence.half))
-    by_other_wallet = any(each.signed and each.signed.shown == ELSEWHERE for each in judged)
     if "offline" in evidence.transcripts:
         yield from _unsealed(evidence, report["transcripts"])
         yield from _unready(evidence.plan, report)
-    elif evidence.half == "online" and not by_other_wallet:
+    elif evidence.half == "online" and (evidence.plan.roles or not signed_elsewhere(evidence)):
         yield "the offline machine's transcript was not given"
 
 
@@ -289,6 +295,8 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
 def _look(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
     for row in report["people"]:
+        for each in row.get("begun_before", ()):
+            yield f"begun before on the {row['machine']} machine, {each['utc']}: what was said then counts no more"
         without: dict[str, list[str]] = {}
         for each in row["stations"]:
             if each["holds"] and each.get("how") == NO_PAPER:

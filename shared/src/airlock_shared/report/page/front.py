@@ -132,7 +132,9 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
 
 def _compared(value: str, *, holds: bool) -> Html:
     is_hex = len(value) == 64 and all(digit in "0123456789abcdef" for digit in value)
-    return joined(hexes(value) if is_hex else value, "" if holds else bad("does not count, this is something else", "p"))
+    return joined(
+        hexes(value) if is_hex else value, "" if holds else bad("does not count, this is something else", "p")
+    )
 
 
 # ---- front ----------------------------------------------------------------------------------------------------------
