@@ -227,8 +227,7 @@ def _cannot_open(path: str, error: OSError) -> DeviceLost | HeldByAnother | NotP
             f"this account may not open the Ledger at {path}",
             do="install Airlock's udev rule (offline/udev/70-airlock-ledger.rules) and plug the Ledger in again",
         )
-    held_by = holders(port) if port is not None else []
-    if held_by:
+    if port is not None and (held_by := holders(port)):
         return HeldByAnother(
             f"the Ledger at {path} is held by {', '.join(held_by)}", do="close that program and try again"
         )
@@ -344,20 +343,20 @@ class HidTransport:
 # ---- an app that is not open ----------------------------------------------------------------------------------------
 
 
-def opens_app(transport: Transport, name: str) -> bool:
-    """Have the home screen open an app, which a person confirms there; False when it knows no such command.
+def opens_app(transport: Transport) -> bool:
+    """Have the home screen open the Ethereum app, which a person confirms there; False when it knows no such command.
 
     Raises ``RefusedOnDevice``, ``AppMissing``, or what else a status word stands for. Source: "open app" of Ledger's
     ``@ledgerhq/device-management-kit``.
     """
     try:
-        _, sw = transport.exchange(Apdu(CLA_ETHEREUM, INS_OPEN_APP, 0, 0, name.encode()).encode(), person=True)
+        _, sw = transport.exchange(Apdu(CLA_ETHEREUM, INS_OPEN_APP, 0, 0, b"Ethereum").encode(), person=True)
     except DeviceLost:  # it has gone to open the app before it answered
         return True
     if sw in _NO_SUCH_COMMAND:
         return False
     if sw != SW_OK:
-        raise error_for(sw, doing=f"open the {name} app")
+        raise error_for(sw, doing="open the Ethereum app")
     return True
 
 
