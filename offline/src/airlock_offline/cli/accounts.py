@@ -208,7 +208,7 @@ def address(
     Example:
       airlock-offline address --plan plan.toml --confirm
     """
-    signer = _signer(plan_file, signer_name)
+    signer = None if plan_file is None else choose_signer(parse_written_plan(read_input(plan_file)), signer_name)
     path = path or (signer.path if signer else FIRST_ACCOUNT_PATH)
     if signer:
         path_too = "" if led() else f", {signer.path}"
@@ -232,7 +232,3 @@ def address(
         show(f"{text}  {path}")
         if confirm:
             show("confirmed on the device")
-
-
-def _signer(plan_file: Path | None, name: str | None) -> Signer | None:
-    return None if plan_file is None else choose_signer(parse_written_plan(read_input(plan_file)), name)

@@ -282,11 +282,15 @@ class HidTransport:
         from ledgerblue.commException import (
             CommException,  # all of ledgerblue: after the filter, and for a Ledger alone
         )
+        from ledgerblue.ledgerWrapper import wrapCommandAPDU
 
         if self._device is None:
             raise gone()
         try:
-            self._send(self._device, apdu)
+            packets = bytes(wrapCommandAPDU(LEDGER_CHANNEL, apdu, PACKET_SIZE))
+            for at in range(0, len(packets), PACKET_SIZE):
+                if self._device.write(b"\x00" + packets[at : at + PACKET_SIZE]) < 0:
+                    raise self._lost()
             reply = self._receive(self._device, person)
         except BaseException as error:  # also Ctrl-C: a late reply would be taken for the next one's
             self.close()
@@ -308,14 +312,6 @@ class HidTransport:
                 do="open the Ethereum app and sign again; what was signed before is kept",
             )
         return DeviceLost("the connection to the Ledger broke, or another program took it", do=REPLUG)
-
-    def _send(self, device: HidDevice, apdu: bytes) -> None:
-        from ledgerblue.ledgerWrapper import wrapCommandAPDU
-
-        packets = bytes(wrapCommandAPDU(LEDGER_CHANNEL, apdu, PACKET_SIZE))
-        for at in range(0, len(packets), PACKET_SIZE):
-            if device.write(b"\x00" + packets[at : at + PACKET_SIZE]) < 0:
-                raise self._lost()
 
     def _receive(self, device: HidDevice, person: bool) -> bytes:
         from ledgerblue.ledgerWrapper import unwrapResponseAPDU

@@ -243,48 +243,30 @@ def asked_venue(
         gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
         config = home.config()
         sources = Sources(builder_of(deployment, http, config), config, gas_and_fees)
-        _ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
-        _look_before(home, plan, steps, sources, deployment, fees.rpc, http)
+        readiness = sources.builder.ready()
+        if not readiness.ready and not even_if_not_ready:
+            components = safe(str(readiness.components), limit=400)
+            raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
+        changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.speech.replies)
+        for change in changes:
+            say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
+        if changes:
+            say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
+        for step in steps:
+            wish = wish_of(plan.steps[step])
+            if wish is None:
+                continue
+            seen = read_referral(sources.builder, deployment, sources.config, fees.rpc, http, wish.code, wish.trader)
+            apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
+            first_lines = [f"step {step}: referral code {safe(code_text(wish.code))}"]
+            first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
+            for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
+                first_lines += rows("    WARNING: ", warning)
+            show_by_screens(first_lines)  # before anything has a deadline
+            facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
+            told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
+            home.transcript.record("referral-read", facts | told, now_ms())
         yield sources, http
-
-
-def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool) -> None:
-    """Ask whether the builder is ready, and say when its meta document is not what was pinned: that goes on being used."""
-    readiness = sources.builder.ready()
-    if not readiness.ready and not even_if_not_ready:
-        components = safe(str(readiness.components), limit=400)
-        raise ServiceError(f"the builder is not ready: {components}", status=503, do="wait, then prepare again")
-    changes = decisive_differences(sources.builder.meta().data, deployment, sources.config.speech.replies)
-    for change in changes:
-        say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
-    if changes:
-        say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
-
-
-def _look_before(
-    home: OnlineHome,
-    plan: Plan,
-    steps: Sequence[str],
-    sources: Sources,
-    deployment: Deployment,
-    rpc: str | None,
-    http: Http,
-) -> None:
-    """Tell and record what is known of the codes that these steps are about, and warn of what is in the way."""
-    for step in steps:
-        wish = wish_of(plan.steps[step])
-        if wish is None:
-            continue
-        seen = read_referral(sources.builder, deployment, sources.config, rpc, http, wish.code, wish.trader)
-        apart, warnings = disagreements(seen), in_the_way(wish, settled_facts(seen), plan)
-        first_lines = [f"step {step}: referral code {safe(code_text(wish.code))}"]
-        first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
-        for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
-            first_lines += rows("    WARNING: ", warning)
-        show_by_screens(first_lines)  # before anything has a deadline
-        facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
-        told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
-        home.transcript.record("referral-read", facts | told, now_ms())
 
 
 def filled_lines(filled: Transaction | None) -> Iterator[str]:

@@ -224,8 +224,21 @@ def _missing(evidence: Evidence, judged: Sequence[Judged], report: Row) -> Itera
         yield from (f"step {step['id']}: {sentence}" for sentence in _missing_in(step, evidence.half))
     by_other_wallet = any(each.signed and each.signed.shown == ELSEWHERE for each in judged)
     if "offline" in evidence.transcripts:
-        yield from _unsealed(evidence, report["transcripts"])
-        yield from _unready(evidence.plan, report)
+        seals = next(row["seals"] for row in report["transcripts"] if row["machine"] == "offline")
+        written = evidence.events("offline", "signatures-written", signatures=evidence.marks()["signatures"])
+        if not seals:
+            yield "the offline machine's transcript is not sealed by a signer of the plan"
+        elif written and seals[-1]["entries"] <= written[-1].seq:
+            yield "the offline machine's transcript was sealed before these signatures were written"
+        preflight = report["preflight"]
+        if preflight is None:
+            yield "no preflight is on record before the signing"
+        elif preflight["refused"]:
+            yield f"the preflight before the signing was refused: {', '.join(preflight['refused'])}"
+        needed = {each.id for each in registrations(evidence.plan) if not is_waived(each)}
+        for each in report["steps"]:
+            if each["signature"] and each["id"] in needed and not each["proofs"]:
+                yield f"step {each['id']}: no proof is on record that anybody holds the delegate key"
     elif evidence.half == "online" and not by_other_wallet:
         yield "the offline machine's transcript was not given"
 
@@ -245,18 +258,6 @@ def _not_signed(evidence: Evidence) -> Iterator[str]:
             yield f"step {step}: {whys[step]}"
 
 
-def _unready(plan: Plan, report: Row) -> Iterator[str]:
-    preflight = report["preflight"]
-    if preflight is None:
-        yield "no preflight is on record before the signing"
-    elif preflight["refused"]:
-        yield f"the preflight before the signing was refused: {', '.join(preflight['refused'])}"
-    needed = {step.id for step in registrations(plan) if not is_waived(step)}
-    for step in report["steps"]:
-        if step["signature"] and step["id"] in needed and not step["proofs"]:
-            yield f"step {step['id']}: no proof is on record that anybody holds the delegate key"
-
-
 def _missing_in(step: Row, half: str) -> Iterator[str]:
     signature, outcome = step["signature"], step["outcome"]
     if step["request"] and step["request"]["checks"]["refused"]:
@@ -268,15 +269,6 @@ def _missing_in(step: Row, half: str) -> Iterator[str]:
             yield "signed, and not submitted from this machine"
         elif not outcome["final"]:
             yield f"its outcome is not known yet ({outcome['state']})"
-
-
-def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
-    seals = next(row["seals"] for row in transcripts if row["machine"] == "offline")
-    written = evidence.events("offline", "signatures-written", signatures=evidence.marks()["signatures"])
-    if not seals:
-        yield "the offline machine's transcript is not sealed by a signer of the plan"
-    elif written and seals[-1]["entries"] <= written[-1].seq:
-        yield "the offline machine's transcript was sealed before these signatures were written"
 
 
 def _look(plan: Plan, report: Row) -> Iterator[str]:
