@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.signatures import parse_address
@@ -29,8 +29,11 @@ from airlock_shared.units import (
     to_human,
     to_raw,
 )
-from airlock_shared.venue.actions import Action, Parameter
 from airlock_shared.wire.members import ENTITY_ID, HEX_32, NAME
+
+if TYPE_CHECKING:
+    from airlock_shared.venue.actions import Action, Parameter
+
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID, "order": NAME}
