@@ -70,7 +70,12 @@ def signed_by_hand(report: Row) -> Html:
 
 
 def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
-    names = _names_of(report["people"])
+    found: dict[str, list[str]] = {}
+    for row in report["people"]:
+        for each in row["names"]:
+            if each["value"] and each["value"] not in found.setdefault(each["name"], []):
+                found[each["name"]].append(each["value"])
+    names = {role: " / ".join(names) for role, names in found.items()}
     roles: Sequence[str] = report["ceremony"]["roles"] or _WITHOUT_ROLES
     return roles, [f"{role}: {names.get(role) or 'nobody'}" for role in roles]
 
@@ -94,16 +99,6 @@ def _tick(station: Row, *, again: bool) -> Html:
     if not station["holds"]:
         return bad(f"does not count, something else was confirmed: {said}")
     return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)
-
-
-def _names_of(people: Sequence[Row]) -> dict[str, str]:
-    """Return the name of each role; where the machines have different names, both."""
-    found: dict[str, list[str]] = {}
-    for row in people:
-        for each in row["names"]:
-            if each["value"] and each["value"] not in found.setdefault(each["name"], []):
-                found[each["name"]].append(each["value"])
-    return {role: " / ".join(names) for role, names in found.items()}
 
 
 def confirmations(people: Sequence[Row]) -> Iterator[Html]:
