@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import gc
 import json
 import os
 import random
@@ -34,6 +35,11 @@ STARTS = {  # program -> the module in which it starts; its whole package is loa
     "airlock-online": "airlock_online.start",
     "airlock-offline": "airlock_offline.start",
     "airlock-software-ledger": "airlock_software_ledger.server",
+}
+LATER = {  # what a program imports only where it needs it
+    "airlock-online": "stringprep encodings.idna coincurve sqlalchemy.dialects.sqlite PIL.PngImagePlugin qrcode".split(),
+    "airlock-offline": "stringprep encodings.idna coincurve hid PIL.PngImagePlugin qrcode".split(),
+    "airlock-software-ledger": "coincurve eth_account.hdaccount".split(),
 }
 AT_START = ("PYTHON", "LANG", "LC_")  # variables that Python reads when it starts
 _BEGAN_WITH = {name: value for name, value in os.environ.items() if name.startswith(AT_START)}
@@ -127,6 +133,12 @@ def _serve(asks: socket.socket, script: Path) -> None:
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
+    if "airlock_software_ledger" in sys.modules:
+        import_module("airlock_shared.ethereum.library_opinion").leave_out_key_files()
+    for name in LATER[script.name]:
+        import_module(name)
+    gc.collect()
+    gc.freeze()  # what no collection looks at stays shared with each fork
     signal.signal(signal.SIGCHLD, lambda *_: None)
     wakes, woken = os.pipe()
     for end in (wakes, woken):
