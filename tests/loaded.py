@@ -127,18 +127,23 @@ def can_be_forked(env: Mapping[str, str]) -> bool:
 # ---- in the process that has loaded the program -----------------------------------------------------------------------
 
 
-def _serve(asks: socket.socket, script: Path) -> None:
-    """Fork for each command that is asked for, until nobody can ask."""
-    for package in ("airlock_shared", STARTS[script.name].partition(".")[0]):
+def load(program: str) -> None:
+    """Import all that a program may need, and have its forks share it: no collection looks at it again."""
+    for package in ("airlock_shared", STARTS[program].partition(".")[0]):
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
-    if "airlock_software_ledger" in sys.modules:
+    if program == "airlock-software-ledger":
         import_module("airlock_shared.ethereum.library_opinion").leave_out_key_files()
-    for name in LATER[script.name]:
+    for name in LATER[program]:
         import_module(name)
     gc.collect()
-    gc.freeze()  # what no collection looks at stays shared with each fork
+    gc.freeze()
+
+
+def _serve(asks: socket.socket, script: Path) -> None:
+    """Fork for each command that is asked for, until nobody can ask."""
+    load(script.name)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     wakes, woken = os.pipe()
     for end in (wakes, woken):
