@@ -137,6 +137,8 @@ def load(program: str) -> None:
         import_module("airlock_shared.ethereum.library_opinion").leave_out_key_files()
     for name in LATER[program]:
         import_module(name)
+    if program == "airlock-online":
+        import_module("airlock_online.clients.connection").tls_context("")
     gc.collect()
     gc.freeze()
 
