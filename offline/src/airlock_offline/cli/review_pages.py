@@ -275,7 +275,7 @@ def _step(key: str) -> int:
     return 1 if key == FORWARD else -1 if key == BACK else 0
 
 
-def _draw(lines: list[str], size: tuple[int, int], *, alone: bool = True) -> None:
+def _draw(lines: list[str], size: tuple[int, int], *, alone: bool) -> None:
     """Write a screen; ``alone``: it fills all rows but the last, so that nothing else stands there."""
     rows, width = size
     if width < WIDTH:  # it was made narrow since the command began
@@ -288,14 +288,11 @@ def _draw(lines: list[str], size: tuple[int, int], *, alone: bool = True) -> Non
 
 def _say(line: str) -> None:
     """Say a line of the review, its mark in colour where the terminal has any."""
-    colour = _COLOURS.get(line[:1]) if _coloured() else None
-    if colour is not None:
+    coloured = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    if coloured and (colour := _COLOURS.get(line[:1])):
         paint(f"\x1b[{colour}m{line[0]}\x1b[0m", err=True, end="")
-    say(line[1:] if colour is not None else line)
-
-
-def _coloured() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+        line = line[1:]
+    say(line)
 
 
 # ---- deciding lines -------------------------------------------------------------------------------------------------
@@ -314,16 +311,14 @@ _WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "ca
 
 def deciding_rows(case: Case) -> dict[str, str]:
     """Return the five, each by its label. What the plan decides beside them stands with the first."""
-    five = {
-        "how much": _how_much(case),
-        "for whom": _for_whom(case),
-        "until when": _until(case),
-        "as whom": _as_whom(case),
-    }
+    signer = case.step.signer
+    as_whom = f"{checksum_address(signer.address)} ({safe(signer.name, limit=40)})"
+    if of := case.step.delegate_of:
+        as_whom += f", as delegate of {checksum_address(of)}"
+    five = {"how much": _how_much(case), "for whom": _for_whom(case), "until when": _until(case), "as whom": as_whom}
     said = "; ".join(five.values())
-    own = case.step.signer.address
     others = (d for d in case.decisions if d.decided_by == "plan" and d.field.rule.parameter not in _NAMED)
-    also = (_value(d) for d in others if d.raw != own)
+    also = (_value(d) for d in others if d.raw != signer.address)
     return {"what": ", ".join([case.title, *_named(case), *(text for text in also if text not in said)])} | five
 
 
@@ -341,11 +336,11 @@ def _named(case: Case) -> Iterator[str]:
         parameter = decision.field.rule.parameter
         if parameter in _NAMED:
             text = shown_value(decision.field, decision.raw)
-            if parameter == "pairIndex":
-                pair = case.situation.deployment.pair_at(decision.raw)
-                text = pair.name if pair else f"pair {text}"
             if parameter in ("side", "kind"):  # the word is the plan's, and the value is equal to it
                 text = decision.expected
+            elif parameter == "pairIndex":
+                pair = case.situation.deployment.pair_at(decision.raw)
+                text = pair.name if pair else f"pair {text}"
             yield safe(_NAMED[parameter] + text, limit=100)
 
 
@@ -397,10 +392,3 @@ def _until(case: Case) -> str:
     if (filled := case.request.transaction) is None:
         return f"until account nonce {case.message['nonce']} is used; once used, until another takes it back"
     return "; ".join([*said, f"sent until account nonce {filled.nonce} is used"])
-
-
-def _as_whom(case: Case) -> str:
-    signer = case.step.signer
-    said = f"{checksum_address(signer.address)} ({safe(signer.name, limit=40)})"
-    of = case.step.delegate_of
-    return f"{said}, as delegate of {checksum_address(of)}" if of else said

@@ -128,11 +128,8 @@ def _claimed(value: object) -> Iterator[str]:
     """Yield the texts within what the builder claims, names of members too."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for member in chain(*value.items()):
-            yield from _claimed(member)
-    elif isinstance(value, list):
-        for member in value:
+    elif isinstance(value, dict | list):
+        for member in chain(*value.items()) if isinstance(value, dict) else value:
             yield from _claimed(member)
 
 
@@ -282,8 +279,8 @@ def hash_lines(case: Case) -> Iterator[str]:
     yield "HASHES"
     hashes = [("transaction hash" if case.request.transaction else "what is signed", case.digest)]
     if isinstance(case, IntentCase):
-        hashes = [("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)]
-        hashes += [("digest", case.digest)]
+        domain, struct = ("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)
+        hashes = [domain, struct, ("digest", case.digest)]
     for label, value in hashes:
         digits = value.hex()
         yield f"  {label:<{INDENT}}{grouped(digits[:32])}"

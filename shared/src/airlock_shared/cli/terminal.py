@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import click
@@ -275,7 +274,7 @@ class SingleKeys:
         termios.tcsetattr(self._terminal, termios.TCSANOW, mode)
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(termios.error):  # the terminal was closed
             termios.tcsetattr(self._terminal, termios.TCSANOW, self._before)
             self.forget()

@@ -75,7 +75,12 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
     elif suffix == ".pdf":
         yield from _sheets(path)
     elif suffix in VIDEOS:
-        yield from _video(path)
+        cv2 = _opencv()
+        with open_input(path, max_bytes=MAX_VIDEO_BYTES):
+            pass  # a regular file, and not too large; OpenCV opens it by name
+        capture = cv2.VideoCapture(str(path.absolute()), cv2.CAP_FFMPEG)
+        shut = damaged("QR-IMAGE", f"{path} is not a video that can be read", do="record or copy it again")
+        yield from _captured(cv2, capture, str(path), shut)
     elif not path.exists():
         raise UsageError(f"{path} is not there", do="name a camera, or pictures of the other machine's screen")
     else:
@@ -193,15 +198,6 @@ def camera_frames(number: int = 0) -> Iterator[Image.Image]:
     raise UsageError(f"camera {number} gives no more pictures", do="plug it in again; what was read is kept")
 
 
-def _video(path: Path) -> Iterator[Image.Image]:
-    cv2 = _opencv()
-    with open_input(path, max_bytes=MAX_VIDEO_BYTES):
-        pass  # a regular file, and not too large; OpenCV opens it by name
-    capture = cv2.VideoCapture(str(path.absolute()), cv2.CAP_FFMPEG)
-    shut = damaged("QR-IMAGE", f"{path} is not a video that can be read", do="record or copy it again")
-    yield from _captured(cv2, capture, str(path), shut)
-
-
 def _captured(cv2: Any, capture: Any, name: str, shut: AirlockError) -> Iterator[Image.Image]:
     from PIL import Image
 
@@ -283,7 +279,9 @@ _MAX_STATUS_BYTES = 64 << 20
 
 def why_left_out(library: Any, root: Path = Path("/")) -> str:
     """Return why a loaded zbar must not read codes, empty when it may; dpkg's status is looked up below ``root``."""
-    version = _version(library)
+    numbers = [ctypes.c_uint() for _ in range(3)]
+    library.zbar_version(*(ctypes.byref(number) for number in numbers))
+    version = tuple(number.value for number in numbers)
     if version >= REPAIRED_SINCE:
         return ""
     told = ".".join(map(str, version))
@@ -293,14 +291,6 @@ def why_left_out(library: Any, root: Path = Path("/")) -> str:
         return ""
     source = package or "from a package that dpkg does not know"
     return f"a hostile code may overflow zbar {told} ({source}; CVE-2023-40889)"
-
-
-def _version(library: Any) -> tuple[int, int, int]:
-    """Ask the library itself, by all the three numbers of its C interface; pyzbar declares two of them."""
-    numbers = [ctypes.c_uint() for _ in range(3)]
-    library.zbar_version(*(ctypes.byref(number) for number in numbers))
-    major, minor, patch = (number.value for number in numbers)
-    return major, minor, patch
 
 
 def _packaged(status: Path) -> str:
