@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -114,7 +115,8 @@ def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table, desk: B
     assert "NotPendingOwner" in early.err
     assert not table.requests("heir").exists()
     words = ("prepare", table.plan, "--signer", "heir", "-o", table.requests("heir"))
-    led = Screen(ONLINE, "--home", desk.path("online-home"), *words, AIRLOCK_LED="1", TERM="xterm")
+    home = shutil.copytree(desk.path("online-home"), desk.path("led-home"))
+    led = Screen(ONLINE, "--home", home, *words, AIRLOCK_LED="1", TERM="xterm")
     while "Prepare all the same?" not in led.shown:
         assert led.more(), led.shown
     led.press("no\n")

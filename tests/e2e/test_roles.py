@@ -9,9 +9,6 @@ from pathlib import Path
 
 from commands import FinishedCommand
 from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
-from e2e.test_one_command import unpinned
-
-__all__ = ["unpinned"]
 
 PEOPLE = (
     "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
@@ -56,16 +53,21 @@ def _begin(desk: BothMachines, plan: Path) -> None:
         assert _ceremony(run, "begin", *PEOPLE, plan=plan).code == 0
 
 
-def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(unpinned: BothMachines, ledger: Ledger) -> None:
-    plan, refusing = _write_plan(unpinned), start_ledger("--fault", "refuse")
-    _begin(unpinned, plan)
-    trust = ("trust", unpinned.path("deployment.json"), "--plan", plan)
-    assert unpinned.offline(*trust, typed="n\n").code == 6
-    assert unpinned.offline(*trust, typed="Yes\n").code == 0
-    assert unpinned.offline("address", "--plan", plan, "--confirm", "--emulator", refusing.port).code == 6
+def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachines, ledger: Ledger) -> None:
+    plan, again, urls, refusing = (
+        _write_plan(desk),
+        desk.path("again.json"),
+        desk.services,
+        start_ledger("--fault", "refuse"),
+    )
+    _begin(desk, plan)
+    words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url)  # fewer services: another deployment
+    assert desk.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", again).code == 0
+    assert desk.offline("trust", again, "--plan", plan, typed="n\n").code == 6
+    assert desk.offline("address", "--plan", plan, "--confirm", "--emulator", refusing.port).code == 6
     stop_ledger(refusing)
-    assert unpinned.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="n\n").code == 6
-    shown = _ceremony(unpinned.offline, "show", plan=plan).out
+    assert desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="n\n").code == 6
+    shown = _ceremony(desk.offline, "show", plan=plan).out
     assert re.findall(r"station (\w+), by signer", shown) == ["deployment", "address", "seal"]
 
 

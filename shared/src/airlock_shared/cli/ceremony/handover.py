@@ -74,7 +74,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
         untold = transfer._replace(
             fingerprint="", kind=f"{', '.join(files)}{secret}"
         )  # nobody types its words: those of each document stand on the terminal
-        with working("Drawing the codes"):
+        with working("Drawing the codes", renewed=True):
             write_new(path, qr_page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
     put(path.with_suffix(".json"), document)
     for name, data in window(path.name).items():
