@@ -342,7 +342,8 @@ class Desk:
 
     def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
-        record = self.journal.get(digest).record
+        known = self.journal.get(digest)
+        record = known.record
         try:
             request = self._requests_of(record).get(record.step)
         except AirlockError:  # prepared on another machine, or fetched again since
@@ -361,7 +362,20 @@ class Desk:
         contradiction = self.journal.contradiction(digest)
         doubt = [not_known("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(
-            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap, others)
+            Scene(
+                request,
+                events,
+                builder,
+                self.config,
+                now_ms(),
+                chain,
+                structs,
+                delegate,
+                allowance,
+                twap,
+                others,
+                self.prepared_ms(known),
+            )
         )
 
     def _of_others(self, record: Record) -> Iterator[OrderEvent]:
