@@ -209,7 +209,8 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
         else:
             fields[sent] = wanted.text
     for_another = step.signer.delegate_of is not None and step.raw("trader", "caller") == step.signer.delegate_of
-    if for_another and step.action.call and deployment.calls.by_name[step.action.call].delegable:
+    call = deployment.calls.by_name.get(step.action.call)
+    if for_another and call and call.delegable:
         fields["delegate"] = checksum_address(step.signer.address)
     return fields
 
