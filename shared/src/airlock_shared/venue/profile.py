@@ -243,15 +243,7 @@ def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, s
     own = {name} & CATALOGUE.keys()
     if taken := [other for other in types if other not in own and other.lower() in _MEANT]:
         raise wrong_profile(where, "the name of another struct, or nearly that", taken[0], "another name")
-    _require_end(where, types)
-    return types
-
-
-def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
-    """Refuse structs within themselves, of which there is no value, and more leaves than people are shown.
-
-    A text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next.
-    """
+    # a text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next
     leaves: dict[str, int] = {}
     for _ in types:  # each time round, what refers to nothing that is not counted yet
         leaves |= {
@@ -263,6 +255,7 @@ def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
         raise wrong_profile(where, "a struct within itself", ", ".join(endless), "structs that end")
     if max(leaves.values()) > _MAX_LEAVES:
         raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {_MAX_LEAVES}")
+    return types
 
 
 def _fields(
@@ -317,10 +310,13 @@ def holds(kind: str, solidity: str) -> bool:
 
 
 def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...], more: set[str]) -> tuple[Field, ...]:
-    """Return the fields with the meanings that ship. Raises ``DocumentError`` for too few kinds, or too many."""
-    own = {(each.path, each.kind): each.meaning for each in shipped}
+    """Return the fields with the meanings that ship. Raises ``DocumentError`` for another kind at a path, or of too few."""
+    own = {each.path: each for each in shipped}
     usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
     have, known = {one_of(each.kind) for each in fields}, {one_of(each.kind) for each in shipped}
+    for each in fields:
+        if one_of(each.kind) != (ships := one_of(own.get(each.path, each).kind)):
+            raise wrong_profile(f"{where}.leaves.{each.path}", "it ships with another meaning", each.kind, ships)
     if missing := sorted(known - have - MAY_BE_LEFT_OUT):
         raise wrong_profile(
             f"{where}.leaves", "a leaf that Airlock judges is left out", "no " + ", ".join(missing), "each of them"
@@ -334,7 +330,7 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
             known,
         )
     return tuple(
-        each._replace(meaning=own.get((each.path, each.kind)) or usual.get(each.kind) or each.meaning)
+        each._replace(meaning=own[each.path].meaning if each.path in own else usual.get(each.kind, each.meaning))
         for each in fields
     )
 
