@@ -103,20 +103,18 @@ class SseDecoder:
         if not name:
             items.append(Comment(value))
         else:
-            self._field(name, value.removeprefix(" "))
-
-    def _field(self, name: str, value: str) -> None:
-        if name == "data":
-            self._data_size += len(value) + 1
-            if self._data_size > self._caps.event:
-                raise _too_large("event", self._caps.event)
-            self._data.append(value)
-        elif name == "event":
-            self._type = value
-        elif name == "id" and "\0" not in value:
-            self._own_id = self._last_id = value
-        elif name == "retry" and _DIGITS.fullmatch(value):
-            self.retry_ms = int(value)
+            text = value.removeprefix(" ")
+            if name == "data":
+                self._data_size += len(text) + 1
+                if self._data_size > self._caps.event:
+                    raise _too_large("event", self._caps.event)
+                self._data.append(text)
+            elif name == "event":
+                self._type = text
+            elif name == "id" and "\0" not in text:
+                self._own_id = self._last_id = text
+            elif name == "retry" and _DIGITS.fullmatch(text):
+                self.retry_ms = int(text)
 
 
 def _too_large(what: str, cap: int) -> ServiceError:
