@@ -112,7 +112,12 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
     if unit is UNIX_S or unit is UNIX_MS:
         return _read_time(unit, value, where)
     if unit is CODE and type(value) is str:
-        return Exact(_read_code(value, where), text)
+        from airlock_shared.venue.referral_code import code_bytes
+
+        try:
+            return Exact(code_bytes(value), text)
+        except Refusal as refusal:
+            raise plan_error("PLAN-CODE", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
     if unit is CHOICE:
         if value not in parameter.choices:
             raise plan_error(
@@ -148,15 +153,6 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
         return to_raw(str(value), unit)
     except Refusal as refusal:
         raise plan_error("PLAN-AMOUNT", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
-
-
-def _read_code(value: str, where: str) -> bytes:
-    from airlock_shared.venue.referral_code import code_bytes
-
-    try:
-        return code_bytes(value)
-    except Refusal as refusal:
-        raise plan_error("PLAN-CODE", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
 
 
 def _read_time(unit: Unit, value: Any, where: str) -> Exact:
