@@ -57,6 +57,7 @@ def test_people_read_the_fee_before_they_pin_and_before_they_sign_and_the_venue_
     assert signed.code == 0, signed.err
     review = " ".join((signed.out + signed.err).split())
     assert "0.0003 of the native currency is sent with it as a fee, · at most 0.0003" in review
+    assert "calls changeLimit on chain" in review, "the function that is called, not what it is known as"
     assert "0.0003 ???" in review, "the Ledger has its own line for it"
     ended = desk.submit("--json")
     assert ended.code == 0, ended.out + ended.err

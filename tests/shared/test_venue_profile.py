@@ -260,6 +260,7 @@ BAD: dict[str, dict[str, Any]] = {
     "an expiry that must be zero": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "zero"}),
     "an expiry that the builder chooses": with_struct("DelegateReq", leaves={**_LEAVES, "expiry": "openTimestamp"}),
     "a deadline taken for an expiry": with_struct("DelegateReq", leaves={**_LEAVES, "deadline": "expiry"}),
+    "two members that ship, exchanged": with_struct("OpenTradeReq", leaves={"_t.tp": "stopLoss", "_t.sl": "takeProfit"}),
     "no deadline": with_struct(
         "DelegateReq", encode_type="DelegateReq(address trader,address delegate,uint64 expiry,uint256 nonce)",
         leaves={k: v for k, v in _LEAVES.items() if k != "deadline"}),

@@ -19,7 +19,7 @@ from time import sleep
 
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.guards import ENDING
-from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
+from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT, planned_as
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.cli.terminal import (
     BACK,
@@ -27,8 +27,8 @@ from airlock_shared.cli.terminal import (
     FORWARD,
     SingleKeys,
     ask,
-    key_line,
     led,
+    next_key,
     opening,
     paint,
     say,
@@ -91,9 +91,8 @@ class ReviewPages:
     def begin(self) -> None:
         """Where it is led, wait for a key: what was said before is not pushed away unread, and no time runs on behind it."""
         if led():
-            with SingleKeys() as keys, key_line():
-                while keys.key() not in (FORWARD, ENDED):
-                    pass
+            with SingleKeys() as keys:
+                next_key(keys)
 
     def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
         """Show the page that decides; its last screen stays, for the question comes below it. Raises ``Declined``.
@@ -135,6 +134,10 @@ class ReviewPages:
 
     def _turn_all(self, sections: list[list[str]], *, stays: bool = False) -> None:
         """Show screen by screen; perhaps the last one is not turned, and ``stays``."""
+
+        def same() -> bool:
+            return _size() == size
+
         size = _size()
         screens, at, seen = terminal_screens(sections, *size), 0, -1
         with SingleKeys() as keys:
@@ -144,8 +147,7 @@ class ReviewPages:
                     sleep(LOOK_S)
                     seen = at
                 keys.forget()
-                with key_line(f"{at + 1} of {len(screens)}", at > 0):
-                    key = keys.key()
+                key = next_key(keys, f"{at + 1} of {len(screens)}", at > 0, same=same)
                 if key == ENDED:
                     raise Declined(
                         "not answered: the input has ended", do="run the command again where somebody can answer"
@@ -229,8 +231,8 @@ class ReviewPages:
                 shown = at
                 keys.forget()
                 count = len(screens)
-                with key_line(f"{at + 1} of {count}", at > 0, "confirm or reject on the Ledger", on=at + 1 < count):
-                    key = keys.key(ended)
+                last, more = "confirm or reject on the Ledger", at + 1 < count
+                key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended)
 
 
 class _PagingTransport:
@@ -364,7 +366,8 @@ def _is_amount(decision: Decision) -> bool:
 
 def _value(decision: Decision) -> str:
     asked = decision.expected if decision.expected == "unlimited" else shown_value(decision.field, decision.raw)
-    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)})"
+    planned = f", the plan's {known}" if (known := planned_as(decision)) else ""
+    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)}){planned}"
 
 
 def _for_whom(case: Case) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from airlock_offline.ledger.typed_data import EXPECTED, WIDTHS, WIDTHS_DO, refus
 from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
+from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import INPUT, PATH_TYPE, ask_yes, json_option, say, say_all, show_json
@@ -79,7 +81,9 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
                 say("Lines that change (- pinned now, + the new one); the others do not change:")
                 say_all(f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new))
             say_all(valid_elsewhere(deployment, state.pins()))
-            ask_yes(f"Pin {deployment.name} on this machine?", piped=nothing_of_worth([*state.pins(), deployment]))
+            plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
+            with no_on_record(state.transcript, plan, "deployment", "signer", now_ms) if plan else nullcontext():
+                ask_yes(f"Pin {deployment.name} on this machine?", piped=nothing_of_worth([*state.pins(), deployment]))
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:

@@ -27,6 +27,7 @@ from airlock_offline.signing.rows import (
     marked,
     name_of,
     noted,
+    planned_as,
     route_of,
     row,
     signer_rows,
@@ -223,7 +224,8 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
     """
     ok, expected, said = decision.ok, decision.expected, ""
     if decision.decided_by == "plan":
-        said = f"plan {safe(expected)}: {as_decided(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
+        of = f" {planned}" if (planned := planned_as(decision)) else ""
+        said = f"plan{of} {safe(expected)}: {as_decided(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
     elif decision.decided_by == "builder":
         said = f"limit {expected}{': EXCEEDED' if not ok else '' if refused else ': kept'}"
     elif not ok:

@@ -103,6 +103,13 @@ def name_of(decision: Decision) -> str:
     return decision.field.path.rsplit(".", 1)[-1]
 
 
+def planned_as(decision: Decision) -> str:
+    """Return what the plan calls a value that it decides, where that is not the field's name; underscores aside."""
+    parameter = decision.field.rule.parameter
+    is_other = decision.decided_by == "plan" and parameter and parameter != name_of(decision).strip("_")
+    return parameter if is_other else ""
+
+
 def as_decided(decision: Decision) -> str:
     """Return how a value that is kept stands to the plan's."""
     return "within" if decision.in_bounds else "equal"
@@ -220,7 +227,7 @@ def _call(case: CallCase, failed: Collection[str]) -> Iterator[tuple[str, str, s
     payload, filled = case.request.payload, case.request.filled
     wei, pinned = value_wei(payload), pinned_name(case.call)
     chain = "" if "TX-CHAIN" not in failed else ", not the pinned one"
-    yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.name} on chain {payload['chainId']}{chain}"
+    yield "TX-CHAIN", KEPT, "calls", f"{case.call.call.function} on chain {payload['chainId']}{chain}"
     at = f"pinned as {pinned}" if "TX-TO" not in failed else f"NOT the pinned {pinned}"
     yield "TX-TO", KEPT, "", f"contract {safe(payload['to'], limit=100)}, {at}"
     if case.call.delegated_for is not None:

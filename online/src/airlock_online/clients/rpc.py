@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_online.addresses import http_address
-from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, is_hash, json_of, unexpected
+from airlock_online.clients.connection import MAX_JSON_BYTES, HttpCall, NotSent, Reply, is_hash, json_of, unexpected
 from airlock_online.secrets import keep_secret
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import checksum_address, keccak256
@@ -232,23 +232,7 @@ class RpcClient:
         body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
         try:
             reply = self._http.exchange(HttpCall("POST", self._url, body=body), max_bytes=max_bytes)
-            if reply.status == 429:
-                wait = "" if reply.retry_after_s is None else f" for {reply.retry_after_s} s"
-                raise ServiceError(f"{self.name} asks to wait{wait}", status=429, do="wait, then run it again")
-            if reply.location or (reply.status != 200 and not reply.content_type.endswith("json")):
-                origin = "/".join(reply.location.split("/")[:3])  # its path may hold an access key
-                do = "check the node's address ([rpc] in config.toml, AIRLOCK_RPC or --rpc)"
-                raise unexpected(reply._replace(location=origin), f"{self.name} answered {reply.status}", do)
-            document = json_of(reply, self.name)
-            if type(document) is not dict or document.get("jsonrpc") != "2.0":
-                raise self._odd(method, "no JSON-RPC 2.0 reply")
-            if document.get("error") is not None:
-                raise self._refused(method, document["error"])
-            if type(document.get("id")) is not int or document["id"] != number:
-                raise self._odd(method, "the reply to another request")
-            if "result" not in document:
-                raise self._odd(method, "neither a result nor an error")
-            return document["result"]
+            return self._result(method, number, reply)
         except RpcError:
             raise
         except ServiceError as error:  # its text may hold the node's address, and with it an access key
@@ -256,6 +240,26 @@ class RpcClient:
             told = kind(error.what.replace(self._url, self.name), status=error.status, do=error.do)
             told.retry_after_s = error.retry_after_s
             raise told from None
+
+    def _result(self, method: str, number: int, reply: Reply) -> Any:
+        if reply.status == 429:
+            wait = "" if reply.retry_after_s is None else f" for {reply.retry_after_s} s"
+            raise ServiceError(f"{self.name} asks to wait{wait}", status=429, do="wait, then run it again")
+        if reply.location or (reply.status != 200 and not reply.content_type.endswith("json")):
+            origin = "/".join(reply.location.split("/")[:3])  # its path may hold an access key
+            do = "check the node's address ([rpc] in config.toml, AIRLOCK_RPC or --rpc)"
+            raise unexpected(reply._replace(location=origin), f"{self.name} answered {reply.status}", do)
+        document = json_of(reply, self.name)
+        if type(document) is not dict or document.get("jsonrpc") != "2.0":
+            raise self._odd(method, "no JSON-RPC 2.0 reply")
+        error, whose = document.get("error"), document.get("id")
+        if (type(whose) is not int or whose != number) and not (whose is None and error is not None):
+            raise self._odd(method, "the reply to another request")
+        if (error is None and "result" not in document) or (error is not None and document.get("result") is not None):
+            raise self._odd(method, "not one of a result and an error")
+        if error is not None:
+            raise self._refused(method, error)
+        return document["result"]
 
     def _refused(self, method: str, error: object) -> ServiceError:
         if type(error) is not dict or type(error.get("code")) is not int:

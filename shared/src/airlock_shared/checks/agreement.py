@@ -54,10 +54,10 @@ def step_exists(case: Received) -> Finding:
     "the action is not that of the plan's step", "A delegate registration in place of a close.", PLAN,
 )  # fmt: skip
 def action_is_planned(case: Planned) -> Finding:
-    """The item's action and its struct or function are those of its step."""
-    action = case.step.action
-    ok = case.request.action == action.name and case.came == action.result
-    return Finding(ok, f"{case.request.action}: {case.came}", f"{action.name}: {action.result}")
+    """The item's action and its struct or function are those of its step; a struct is no function of the same name."""
+    action, is_call = case.step.action, case.request.transaction is not None
+    got = f"{case.request.action}: {case.came}{'()' * is_call}"
+    return same(got, f"{action.name}: {action.result}{'()' * bool(action.call)}")
 
 
 @check(

@@ -238,7 +238,7 @@ def _transaction(received: Received) -> Examined:
         read = ReadCall(request, situation, situation.plan.steps.get(request.step), call)
     except Refusal as wrong:
         refusal = wrong
-    planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown call")
+    planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
     case = agreement.agree(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
     after = transaction.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS

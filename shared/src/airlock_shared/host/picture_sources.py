@@ -42,11 +42,14 @@ _Made = TypeVar("_Made")
 Skipped = Callable[[DocumentError], None]
 
 
-def file_frames(path: Path, *, on_skipped: Skipped) -> Iterator[Image.Image]:
+def file_frames(
+    path: Path, *, on_skipped: Skipped, on_file: Callable[[Path], object] = lambda _: None
+) -> Iterator[Image.Image]:
     """Yield every picture of a file, or of a folder's files in the order of their names.
 
-    What cannot be read in a folder is told to ``on_skipped`` and left out. Raises ``UsageError`` for a path that is not
-    there or of no known kind, ``DocumentError`` with ``QR-IMAGE`` or ``QR-LIMIT`` for a single file that cannot be read.
+    ``on_file`` is told each file of a folder before its pictures; one that cannot be read is told to ``on_skipped`` then.
+    Raises ``UsageError`` for a path that is not there or of no known kind, ``DocumentError`` with ``QR-IMAGE`` or
+    ``QR-LIMIT`` for a single file that cannot be read.
     """
     if not path.is_dir():
         yield from _frames_of(path)
@@ -57,6 +60,7 @@ def file_frames(path: Path, *, on_skipped: Skipped) -> Iterator[Image.Image]:
             f"there are no pictures in {path}", do=f"put files into it that end with {', '.join(PICTURES)}"
         )
     for each in inside:
+        on_file(each)
         try:
             yield from _frames_of(each)
         except DocumentError as error:

@@ -280,7 +280,7 @@ def _under(examined: Examined) -> dict[str, str]:
         domain = situation.deployment.domains[examined.named.intent.domain]
         about = f"{domain.name}, version {domain.version}, chain {domain.chain_id}"
         return {"domain": about, "contract": checksum_address(domain.contract)}
-    calls = examined.read.call.call.name if isinstance(examined.read, ReadCall) else "unknown"
+    calls = examined.read.call.call.function if isinstance(examined.read, ReadCall) else "unknown"
     fees = f"{to_human(filled.maxFeePerGas, GWEI)} gwei, priority {to_human(filled.maxPriorityFeePerGas, GWEI)} gwei"
     most = f"{to_human(filled.gas * filled.maxFeePerGas, NATIVE)} {NATIVE.name}"
     return {

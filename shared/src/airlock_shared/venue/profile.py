@@ -310,10 +310,13 @@ def holds(kind: str, solidity: str) -> bool:
 
 
 def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...], more: set[str]) -> tuple[Field, ...]:
-    """Return the fields with the meanings that ship. Raises ``DocumentError`` for too few kinds, or too many."""
-    own = {(each.path, each.kind): each.meaning for each in shipped}
+    """Return the fields with the meanings that ship. Raises ``DocumentError`` for another kind at a path, or of too few."""
+    own = {each.path: each for each in shipped}
     usual = {each.kind: each.meaning for each in shipped if each.kind not in SEVERAL}
     have, known = {one_of(each.kind) for each in fields}, {one_of(each.kind) for each in shipped}
+    for each in fields:
+        if one_of(each.kind) != (ships := one_of(own.get(each.path, each).kind)):
+            raise wrong_profile(f"{where}.leaves.{each.path}", "it ships with another meaning", each.kind, ships)
     if missing := sorted(known - have - MAY_BE_LEFT_OUT):
         raise wrong_profile(
             f"{where}.leaves", "a leaf that Airlock judges is left out", "no " + ", ".join(missing), "each of them"
@@ -327,7 +330,7 @@ def _as_shipped(where: str, fields: tuple[Field, ...], shipped: tuple[Field, ...
             known,
         )
     return tuple(
-        each._replace(meaning=own.get((each.path, each.kind)) or usual.get(each.kind) or each.meaning)
+        each._replace(meaning=own[each.path].meaning if each.path in own else usual.get(each.kind, each.meaning))
         for each in fields
     )
 

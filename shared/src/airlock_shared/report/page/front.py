@@ -97,7 +97,7 @@ def _tick(station: Row, *, again: bool) -> Html:
     if not station["holds"] and again:
         return joined(f"before it was made again: {said}")
     if not station["holds"]:
-        return bad(f"does not count, its record changed: {said}")
+        return bad(f"does not count, something else was confirmed: {said}")
     return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)
 
 
@@ -127,7 +127,9 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
 
 def _compared(value: str, *, holds: bool) -> Html:
     is_hex = len(value) == 64 and all(digit in "0123456789abcdef" for digit in value)
-    return joined(hexes(value) if is_hex else value, "" if holds else bad("its record changed since", "p"))
+    return joined(
+        hexes(value) if is_hex else value, "" if holds else bad("does not count, this is something else", "p")
+    )
 
 
 # ---- front ----------------------------------------------------------------------------------------------------------
