@@ -23,13 +23,13 @@ from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review_groups import groups_of
 from airlock_offline.signing.rows import proof_lines, replacement_rows
 from airlock_offline.signing.sign_item import (
+    ItemFault,
     ItemResult,
     SigningDesk,
     first_to_sign,
     judged,
     left_behind,
     sign_item,
-    signing_error,
     to_sign,
 )
 from airlock_shared.ceremony.sections import (
@@ -325,7 +325,7 @@ def _sign_all(
             with suppress(AirlockError):  # when nothing can be written, what happened says it
                 desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
-            return results, signing_error(error, item.step)
+            return results, error if isinstance(error, AirlockError) else ItemFault(error, item.step)
         answer = results[-1].answer
         if answer.result != "signed":
             continue
