@@ -139,7 +139,7 @@ def online_events(timeline: bytes) -> list[Event]:
 
 
 def sealed(key: str, over: int | None = None, ceremony: str = "", **altered: Any) -> bytes:
-    """Return the air-gapped machine's transcript sealed by the published key of an address, over all its entries or another number.
+    """Return the offline transcript sealed by the published key of an address, over all its entries or another number.
 
     For the plan's ceremony, or another one.
 
