@@ -233,13 +233,13 @@ class Desk:
     def show_last(self) -> None:
         """Show the last event of each order in full, a screen at a time, where a ceremony is led.
 
-        Of many orders it is in the report alone.
+        Of one order its first row stands there already. Of many orders it is in the report alone.
         """
         if not 0 < len(self._last) <= _LAST_AT_MOST:
             return
         heading = len(self._last) > 1
         lines = [
-            row for step, rows_ in self._last.items() for row in (*([f"  {safe(step)}"] if heading else []), *rows_)
+            row for step, rows_ in self._last.items() for row in ((f"  {safe(step)}", *rows_) if heading else rows_[1:])
         ]
         with suppress(Declined, OSError):  # nobody reads on; what was sent is sent
             turn_page()
