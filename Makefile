@@ -33,7 +33,7 @@ MEMBERS     := $(PIP_INSTALL) --no-deps --no-build-isolation --no-index
 help: ## Show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
-rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Rehearse a day in two terminals (CEREMONY=...); YES=1: six ceremonies, unattended (CHANNEL=qr: by QR codes)
+rehearse: $(VENVS)/online/.done $(VENVS)/offline/.done ## Rehearse a day in two terminals (CEREMONY=..., CHANNEL=qr: by QR codes); YES=1: six ceremonies, unattended
 	@$(VENVS)/online/bin/airlock-online rehearse --model $(MODEL) --channel $(CHANNEL) $(if $(YES),--yes) $(CEREMONY:%=--ceremony %) \
 		--offline-command $(VENVS)/offline/bin/airlock-offline
 
