@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import gc
 import json
 import os
 import random
@@ -34,6 +35,11 @@ STARTS = {  # program -> the module in which it starts; its whole package is loa
     "airlock-online": "airlock_online.start",
     "airlock-offline": "airlock_offline.start",
     "airlock-software-ledger": "airlock_software_ledger.server",
+}
+LATER = {  # what a program imports only where it needs it
+    "airlock-online": "stringprep encodings.idna coincurve sqlalchemy.dialects.sqlite PIL.PngImagePlugin qrcode".split(),
+    "airlock-offline": "stringprep encodings.idna coincurve hid PIL.PngImagePlugin qrcode".split(),
+    "airlock-software-ledger": "coincurve eth_account.hdaccount".split(),
 }
 AT_START = ("PYTHON", "LANG", "LC_")  # variables that Python reads when it starts
 _BEGAN_WITH = {name: value for name, value in os.environ.items() if name.startswith(AT_START)}
@@ -121,12 +127,25 @@ def can_be_forked(env: Mapping[str, str]) -> bool:
 # ---- in the process that has loaded the program -----------------------------------------------------------------------
 
 
-def _serve(asks: socket.socket, script: Path) -> None:
-    """Fork for each command that is asked for, until nobody can ask."""
-    for package in ("airlock_shared", STARTS[script.name].partition(".")[0]):
+def load(program: str) -> None:
+    """Import all that a program may need, and have its forks share it: no collection looks at it again."""
+    for package in ("airlock_shared", STARTS[program].partition(".")[0]):
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
                 import_module(module.name)
+    if program == "airlock-software-ledger":
+        import_module("airlock_shared.ethereum.library_opinion").leave_out_key_files()
+    for name in LATER[program]:
+        import_module(name)
+    if program == "airlock-online":
+        import_module("airlock_online.clients.connection").tls_context("")
+    gc.collect()
+    gc.freeze()
+
+
+def _serve(asks: socket.socket, script: Path) -> None:
+    """Fork for each command that is asked for, until nobody can ask."""
+    load(script.name)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     wakes, woken = os.pipe()
     for end in (wakes, woken):

@@ -40,20 +40,16 @@ _LINK = re.compile(r"\[([^]]+)\]\(([^)#:]+)(#[^)]*)?\)")
 def fill(kit: Path, packages: list[wheels.Wheel], target: wheels.Target, source: Source) -> None:
     """Add what a kit has for the signing machine alone; the list of what is installed last, it speaks of all the rest."""
     (kit / "SYSTEM-LIBRARIES").write_text(libraries.text(libraries.needed(packages)))
-    _write_guides(source.folder, kit / "guides")
-    (kit / INSTALLED).write_text(sums.sums(lists.installed(kit, packages, target.python)))
-
-
-def _write_guides(workspace: Path, folder: Path) -> None:
-    """Write guides and pages into one folder. A link to what is not in the kit keeps its text alone."""
-    guides = workspace / GUIDES
+    folder = kit / "guides"
+    guides = source.folder / GUIDES
     shutil.copytree(guides, folder)
     places = {path.resolve(): path.relative_to(guides) for path in guides.rglob("*")}
-    places |= {(workspace / page).resolve(): Path(Path(page).name) for page in PAGES}
+    places |= {(source.folder / page).resolve(): Path(Path(page).name) for page in PAGES}
 
-    for source, place in places.items():
-        if source.suffix == ".md":
-            (folder / place).write_text(_relink(source, places), encoding="utf-8")
+    for page, place in places.items():
+        if page.suffix == ".md":
+            (folder / place).write_text(_relink(page, places), encoding="utf-8")
+    (kit / INSTALLED).write_text(sums.sums(lists.installed(kit, packages, target.python)))
 
 
 def _relink(page: Path, places: Mapping[Path, Path]) -> str:

@@ -38,7 +38,17 @@ def installed(kit: Path, wheels: Iterable[Wheel], python: str) -> dict[str, str]
     site = f"lib/python{python}/site-packages"
     files: dict[str, str] = {}
     for wheel in wheels:
-        for path, digest in _unpacked(wheel, site).items():
+        kept = {}
+        with zipfile.ZipFile(wheel.path) as archive:
+            names = [name for name in archive.namelist() if not name.endswith("/")]
+            for name in names:
+                target = _target(name, site, wheel)
+                if target and not _NEVER_KEPT.fullmatch(name):
+                    kept[target] = sha256(archive.read(name))
+        (metadata,) = {name.split("/")[0] for name in names if re.match(r"[^/]+\.dist-info/METADATA$", name)}
+        kept[f"{site}/{metadata}/INSTALLER"] = sha256(b"pip\n")
+        kept[f"{site}/{metadata}/REQUESTED"] = sha256(b"")
+        for path, digest in kept.items():
             if files.setdefault(path, digest) != digest:
                 raise UsageError(f"two packages bring {path}", do="leave one of them out of the closure")
     tree = hash_tree(kit)
@@ -46,21 +56,6 @@ def installed(kit: Path, wheels: Iterable[Wheel], python: str) -> dict[str, str]
         for path, digest in tree.items():
             if path == copied.source or path.startswith(f"{copied.source}/"):
                 files[copied.target + path.removeprefix(copied.source)] = digest
-    return files
-
-
-def _unpacked(wheel: Wheel, site: str) -> dict[str, str]:
-    """Return what pip makes of a wheel, as the binary distribution format says; programs are not kept."""
-    files = {}
-    with zipfile.ZipFile(wheel.path) as archive:
-        names = [name for name in archive.namelist() if not name.endswith("/")]
-        for name in names:
-            target = _target(name, site, wheel)
-            if target and not _NEVER_KEPT.fullmatch(name):
-                files[target] = sha256(archive.read(name))
-    (metadata,) = {name.split("/")[0] for name in names if re.match(r"[^/]+\.dist-info/METADATA$", name)}
-    files[f"{site}/{metadata}/INSTALLER"] = sha256(b"pip\n")
-    files[f"{site}/{metadata}/REQUESTED"] = sha256(b"")
     return files
 
 

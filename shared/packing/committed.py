@@ -49,19 +49,17 @@ def take(root: Path, folder: Path, parts: Sequence[str]) -> Source:
     folder.mkdir()
     with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
         for entry in archive:
-            _write(archive, entry, folder / entry.name)
+            path = folder / entry.name
+            data = archive.extractfile(entry) if entry.isfile() else None
+            if data is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(data.read())
+                path.chmod(0o644)
+            elif not entry.isdir():
+                raise UsageError(
+                    f"{entry.name} in the commit is no ordinary file", do="a kit is made of ordinary files alone"
+                )
     return Source(folder, commit, int(epoch_s))
-
-
-def _write(archive: tarfile.TarFile, entry: tarfile.TarInfo, path: Path) -> None:
-    """Write one entry, its mode left aside; git names no path outside the tree."""
-    data = archive.extractfile(entry) if entry.isfile() else None
-    if data is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data.read())
-        path.chmod(0o644)
-    elif not entry.isdir():
-        raise UsageError(f"{entry.name} in the commit is no ordinary file", do="a kit is made of ordinary files alone")
 
 
 def _git(root: Path, *words: str) -> bytes | None:

@@ -24,11 +24,11 @@ PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "M
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r", (\w+)(, YOUR PAPER)?: word (\d+) and word (\d+)")
 _PROGRESS = re.compile(
-    r"\r\x1b\[K(?:waiting: [^\r\n]*)?|-- (?:\d+ of \d+ -- )?(?:Enter: on|b: back|confirm or) [^\r\n]*--\r +\r|\x1b\[\d*m"
-    r"|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
+    r"\r\x1b\[K(?:[Ww]aiting[: ][^\r\n]*)?|-- (?:\d+ of \d+ -- )?(?:Enter: on|b: back|confirm or) [^\r\n]*--\r +\r"
+    r"|\x1b\[\d*m|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
 )
 _WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*|-- [^\r\n]*confirm or reject on the Ledger --\r +\r")
-_KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?Enter: on [^\r\n]*--$")
+_KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?(?:only )?Enter: on [^\r\n]*--$")
 _SEALS = re.compile(r"\r\x1b\[K(waiting: [^\r\n]*; Enter seals)$")
 _PATIENCE_S = 300
 
@@ -135,10 +135,8 @@ Answer = Callable[[str, str, dict[str, Screen]], str | None]
 
 def words_on(screen: Screen, document: str) -> list[str]:
     """Return the twenty-four words of a document as a screen shows them to be typed elsewhere; none before it does."""
-    found = re.findall(
-        rf"^  {document} +1 ((?:[a-z]{{4}} ?){{12}})\n {{6,}}13 ((?:[a-z]{{4}} ?){{12}})$", screen.plain(), re.MULTILINE
-    )
-    return " ".join(found[-1]).split() if found else []
+    found = re.findall(rf"^  {document} +(1 [a-z]{{4}}(?:\s+\d+ [a-z]{{4}}){{23}})$", screen.plain(), re.MULTILINE)
+    return found[-1].split()[1::2] if found else []
 
 
 class Reader:

@@ -41,9 +41,9 @@ class RehearsedDay:
 
     @staticmethod
     def _paper(screen: Screen, name: str) -> str:
-        found = re.search(rf"{name} fingerprint\n.*\n.*\n +1 (.*)\n +13 (.*)\n", screen.plain())
+        found = re.search(rf"{name} fingerprint\n.*\n.*\n((?: +\d+ [a-z]{{4}}|\n){{24,}})", screen.plain())
         assert found is not None
-        return f"{found[1]} {found[2]}"
+        return " ".join(found[1].split()[1::2])
 
     def approve(self, _screens: dict[str, Screen], _asked: list[Asked]) -> bool:
         """Approve what the Ledger shows, on the terminal that shows it."""

@@ -228,7 +228,7 @@ def test_the_lines_of_a_value_that_is_not_the_plans_are_marked_and_no_others() -
     lines = _sections(made)["RECEIVED, beside what the plan decides"]
     assert {line[2:10].strip() or "below" for line in lines if line.startswith("✗")} == {"_amount", "below"}
     assert [line[22:] for line in lines if line.startswith("✗")] == [
-        "900 USDC", "raw 900000000", "plan 250.000001: NOT WHAT THE PLAN SAYS",
+        "900 USDC", "raw 900000000", "plan collateralToCloseUsdc 250.000001: NOT WHAT THE PLAN", "SAYS",
     ]  # fmt: skip
     assert _marks([line for line in lines if not line.startswith("✗")]) == {"✓"}
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import stat
+import sys
 import time
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -37,6 +39,19 @@ from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, On
 
 PART = CLOSE.replace("500", "200")
 ALL = {"sell": PART, "buy": OPEN, "code": CODE, "stop": TWAP, "arm": TRIGGER, "allow": APPROVAL}
+
+
+class Full(io.StringIO):
+    """A stream behind which the disk is full once this was written."""
+
+    def __init__(self, last: str) -> None:
+        super().__init__()
+        self.last = last
+
+    def write(self, text: str) -> int:
+        if self.last in self.getvalue():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return super().write(text)
 
 
 def once(machine: OnlineCommand) -> bool:
@@ -80,7 +95,7 @@ def test_the_words_to_compare_stand_before_anything_is_sent(machine: OnlineComma
     told = machine("submit", signatures).err
     first, _, rest = told.partition("step sell")
     assert grouped(fingerprint)[:39] in first
-    assert " ".join(spoken_rows(fingerprint)).strip() in " ".join(first.split())
+    assert " ".join(" ".join(spoken_rows(fingerprint)).split()) in " ".join(first.split())
     assert "signatures fingerprint" not in rest
 
 
@@ -352,6 +367,20 @@ def test_a_journal_that_was_written_back_in_place_calls_nothing_unsent(machine: 
         connection.execute(text("UPDATE submissions SET state = 'REJECTED', claims = 1"))
     assert "sell: UNKNOWN" in machine("status").out
     assert machine("export", signatures, "-o", machine.folder / "package.json").code == 3
+
+
+@pytest.mark.parametrize("command", ["submit", "follow"])
+def test_talk_that_cannot_be_written_keeps_no_order_from_being_sent_or_followed(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    words: list[object] = ["submit", machine.signatures(code=CODE, stop=TWAP)]
+    if command == "follow":
+        machine.services.faults = Faults.of("drop-before-accepted@relayer", "drop-before-accepted@twap")
+        machine(*words, "--patience", 0)
+        words, machine.services.faults = ["follow"], Faults()
+    monkeypatch.setattr(sys, "stderr", Full("step code"))
+    assert machine(*words).code == 0
+    assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
 
 
 def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(machine: OnlineCommand) -> None:

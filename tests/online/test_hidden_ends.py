@@ -105,6 +105,18 @@ def test_an_order_that_never_reached_the_queue_ends_without_an_id(desk: Deliveri
     assert (outcome.state, outcome.code) == (OrderState.FAILED, "ENQUEUE_FAILED")
 
 
+@pytest.mark.parametrize("seq", [None, 2])
+@pytest.mark.parametrize(
+    "before", [INITIATED, {"seq": 1, "type": "AttemptFailed", "payload": {"attempt": 1, "code": "X"}}]
+)
+def test_an_order_that_was_attempted_did_reach_the_queue_and_its_history_is_asked(
+    desk: DeliveringMachine, before: dict[str, Any], seq: int | None
+) -> None:
+    end = frame("Error", WORDS | {"code": "ENQUEUE_FAILED"}, seq)
+    outcome = told(desk, *streamed(ACCEPTED, before), end, history=[ACCEPTED, before, EXECUTED | {"seq": 3}])
+    assert outcome.state is OrderState.FILLED
+
+
 @pytest.mark.parametrize(
     ("end", "history", "state"),
     [

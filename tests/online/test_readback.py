@@ -10,6 +10,7 @@ import pytest
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig
+from airlock_online.delivery.event_lines import FOUND
 from airlock_online.journal.order_states import OrderEvent
 from airlock_online.readback.delegates import DelegationRead, ExpiryOnChain
 from airlock_online.readback.expectations import ChainRead, Expectation, Scene, expectation_lines
@@ -315,6 +316,15 @@ def test_a_trigger_has_an_id_and_a_position(
     events = (OrderEvent(0, STORED, payload),)
     promises = judged("tpsl-partial", TRIGGER, TRIGGERING, events, positions=found)
     assert (kept(promises), "by the service's answer alone" in promises[0].found) == (verdicts, True)
+
+
+def test_a_trigger_that_was_executed_may_have_closed_its_position_itself() -> None:
+    events = (
+        OrderEvent(0, STORED, {"entityId": "e-1"}),
+        OrderEvent(None, FOUND, {"transactionHash": "0x" + "aa" * 32}),
+    )
+    promises = judged("tpsl-partial", TRIGGER, TRIGGERING, events, positions=holding())
+    assert (kept(promises), "was executed" in promises[1].found) == ([None, None], True)
 
 
 @pytest.mark.parametrize(

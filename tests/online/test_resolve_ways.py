@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from airlock_online.delivery.chain_evidence import NONCE_BITMAP
 from airlock_rehearsal.services.faults import Faults
@@ -118,6 +119,21 @@ def test_what_lacks_its_form_its_author_or_its_node_is_a_usage_error(
         assert journal.notes(digest) == []
 
 
+def test_what_was_refused_and_has_no_deadline_takes_a_note_and_the_doubt_is_told(machine: OnlineCommand) -> None:
+    signatures = machine.signatures(arm=TRIGGER)
+    machine.services.faults = Faults.of("http-429@core")
+    assert machine("submit", signatures).code == 8
+    machine.services.faults = Faults()
+    with machine.journal() as journal:
+        [known] = journal.submissions()
+    ended = machine("resolve", known.record.digest, *NOTE)
+    told = " ".join(ended.out.split())
+    assert (machine.states(), "seen filled at the venue (Ada" in told) == ({"arm": "REJECTED"}, True), ended.err
+    assert ("can execute it until the nonce" in told, "it has no deadline" in told) == (True, True)
+    assert machine("resolve", known.record.digest, "--search").code == 2
+    assert machine("submit", signatures).code == 0
+
+
 def test_what_has_ended_takes_no_note(machine: OnlineCommand) -> None:
     assert machine("submit", machine.signatures(code=CODE)).code == 0
     with machine.journal() as journal:
@@ -159,6 +175,16 @@ def test_a_search_finds_it(machine: OnlineCommand) -> None:
     ended = machine("resolve", digest, "--search")
     assert (ended.code, machine.states()) == (0, {"stop": "CONFIRMED"}), ended.err
     assert "searching block" in ended.err
+
+
+def test_a_search_begins_where_it_was_prepared_whenever_the_row_was_made(machine: OnlineCommand) -> None:
+    digest = lost(machine, "stop", TWAP, "twap")
+    executed(machine, digest)
+    with_node(machine)
+    with machine.journal() as journal, journal._engine.begin() as connection:  # made again, long after the execution
+        connection.execute(text("UPDATE submissions SET created_ms = created_ms + 7200000"))
+    ended = machine("resolve", digest, "--search")
+    assert ("executed it" in ended.err, "hold no transaction" in ended.err) == (True, False)
 
 
 def test_a_tracking_id_is_verified_and_settles_it(machine: OnlineCommand) -> None:

@@ -409,6 +409,39 @@ def test_a_node_that_refuses_is_believed_only_while_it_has_neither_the_transacti
 
 
 @pytest.mark.parametrize(
+    ("message", "count", "known", "state"),
+    [
+        ("already known", hex(NONCE), None, OrderState.UNKNOWN),
+        ("TX_REJECTED: the transaction was already submitted", None, None, OrderState.UNKNOWN),
+        ("no", hex(99), None, OrderState.UNKNOWN),
+        ("no", hex(NONCE), {"hash": APPROVAL}, OrderState.UNKNOWN),
+        ("no", hex(NONCE), None, OrderState.REJECTED),
+        ("no", None, None, OrderState.REJECTED),
+    ],
+)
+def test_a_relay_s_refusal_is_none_where_it_or_the_operator_s_node_has_the_transaction(
+    desk: DeliveringMachine, message: str, count: str | None, known: object, state: OrderState
+) -> None:
+    answers: dict[str, Sequence[Any]] = {
+        "eth_getTransactionCount": [hex(NONCE), count],
+        "eth_getTransactionByHash": [known],
+    }
+    with Node(**answers, eth_getTransactionReceipt=[None], eth_blockNumber=["0x28"]) as node:
+        client = RpcClient(node.wire.url + "/rpc", desk.world.http)
+        desk.world = desk.world._replace(node=client, confirmations=1, patience_s=0)
+        outcome, _ = sent(desk, "relay", {RELAY: [reply(400, {"error": {"code": "X", "message": message}})]})
+    assert outcome.state is state, outcome.reason
+
+
+@pytest.mark.parametrize("way", ["twap", "core-api-post"])
+def test_a_refusal_of_an_intent_whose_nonce_is_used_leaves_it_open(desk: DeliveringMachine, way: str) -> None:
+    used = iter([False, *[True] * 9])  # it is executed between the look before the sending and the answer
+    desk.world = desk.reading(lambda *_: next(used))._replace(patience_s=0)
+    outcome, _ = sent(desk, way, {FIRST[way]: [reply(400, {"message": "no"})]})
+    assert (outcome.state, "its nonce is used" in outcome.reason) == (OrderState.UNKNOWN, True)
+
+
+@pytest.mark.parametrize(
     ("message", "known"),
     [
         ("already known", True),

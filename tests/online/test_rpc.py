@@ -198,6 +198,10 @@ NONSENSE = {
     "two documents": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1"}{}'),
     "the same member twice": http(200, b'{"jsonrpc":"2.0","id":1,"result":"0x1","result":"0x2"}'),
     "a list": reply(200, [{"jsonrpc": "2.0", "id": 1, "result": "0x1"}]),
+    "an error of another request": reply(200, {"jsonrpc": "2.0", "id": 2, "error": {"code": -32000, "message": "no"}}),
+    "a result and an error": reply(
+        200, {"jsonrpc": "2.0", "id": 1, "result": "0x1", "error": {"code": -32000, "message": "no"}}
+    ),
     "version 1": reply(200, {"id": 1, "result": "0x1"}),
     "another id": result("0x1", 2),
     "an id as text": result("0x1", "1"),

@@ -13,6 +13,7 @@ from airlock_online.clients.builder_reads import question_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.config import OnlineConfig
+from airlock_online.delivery.chain_evidence import deployed_contracts
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.routes.posting import StatusRead
 from airlock_online.delivery.submit import submit_delivery
@@ -24,6 +25,7 @@ from airlock_online.readback.read_back import read_back
 from airlock_online.speech.forms import resolve_services
 from airlock_online.speech.sections import REPLIES, SERVICES_FORMAT, SHIPPED, Speech
 from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.venue.profile_words import profile_words, resolve_profile, text_of
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
@@ -180,6 +182,13 @@ def test_no_service_ends_anything_against_the_operator_s_node(
     told = {"0x1": "its transaction succeeded", "0x0": "was reverted", None: "in no block", "odd": "cannot be asked"}
     assert (outcome.state is end) == (status == agreed), outcome.reason
     assert status == agreed or told[status] in outcome.reason
+
+
+def test_a_log_of_the_token_is_none_of_the_venue_s() -> None:
+    token = checksum_address(deployment().contracts["usdc"]).lower()
+    own = {checksum_address(domain.contract).lower() for domain in deployment().domains.values()}
+    assert own < deployed_contracts(deployment())
+    assert token not in deployed_contracts(deployment())
 
 
 # ---- an endpoint that is not there -----------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
 from airlock_online.delivery.routes.relayer import transaction_on_chain
-from airlock_online.delivery.submit import follow_submission
+from airlock_online.delivery.submit import _record, follow_submission, submit_delivery
 from airlock_online.journal.order_states import OrderState
 from airlock_shared.errors import ServiceError, UsageError
 from airlock_shared.ethereum.signatures import keccak256
@@ -76,6 +76,23 @@ def test_what_executed_an_intent_is_found_in_the_block_that_marked_its_nonce(
     assert (outcome.state, f"{TX} in block {block}" in outcome.reason) == (OrderState.CONFIRMED, True)
 
 
+def test_a_stored_trigger_s_own_execution_is_an_event_of_the_journal_once_and_ends_nothing_else(
+    desk: DeliveringMachine,
+) -> None:
+    with Wire({"POST /price-triggers": [reply(201, {"entityId": "e-1"})]}) as wire:
+        delivery = order("core-api-post", wire.url)
+        assert submit_delivery(delivery, desk.world).state is OrderState.CONFIRMED
+    chain = chain_with(delivery, carrier(delivery), spent=None)
+    with chain.node() as node:
+        context = world(desk, delivery, node.url)
+        waiting = follow_submission(delivery.digest, context)
+        assert (waiting.state, "can be executed until the nonce" in waiting.reason) == (OrderState.CONFIRMED, True)
+        chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 5
+        told = [follow_submission(delivery.digest, context) for _ in range(2)]
+    assert [each.state for each in told] == [OrderState.CONFIRMED] * 2
+    assert desk.types == ["TriggerStored", "FoundOnChain"]
+
+
 @pytest.mark.parametrize(
     ("mined", "why"),
     [
@@ -104,6 +121,31 @@ def test_an_attempt_that_was_reverted_does_not_hide_the_one_that_was_not(desk: D
     with chain_with(delivery, reverted, carrier(delivery)).node() as node:
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
     assert (outcome.state, TX in outcome.reason) == (OrderState.CONFIRMED, True)
+
+
+def test_what_a_service_said_of_another_signature_voids_none_that_the_chain_shows_executed(
+    desk: DeliveringMachine,
+) -> None:
+    delivery = lost(desk, "relayer")
+    other = delivery._replace(digest="0x" + "ef" * 32, step="other")
+    desk.world.journal.prepare(_record(other, "POST", ""))
+    for state in (OrderState.SENDING, OrderState.ACCEPTED, OrderState.CONFIRMED):  # by the relayer's word
+        desk.world.journal.move(other.digest, state)
+    with chain_with(delivery, carrier(delivery)).node() as node:
+        encodings = {delivery.digest: delivery.encoded_intent[2:]}
+        context = world(desk, delivery, node.url, encoded=lambda record: encodings.get(record.digest, ""))
+        outcome = follow_submission(delivery.digest, context)
+    assert (outcome.state, TX in outcome.reason) == (OrderState.CONFIRMED, True)
+
+
+def test_what_was_found_is_one_event_however_often_it_is_followed(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "batched-market")
+    chain = chain_with(delivery, carrier(delivery, logs=(log(REGISTERED),)))
+    with chain.node() as node:
+        for finalized in (7, 8):
+            chain.finalized = finalized
+            assert follow_submission(delivery.digest, world(desk, delivery, node.url)).state is OrderState.ACCEPTED
+    assert desk.types == ["FoundOnChain"]
 
 
 def test_a_copy_of_the_bytes_in_another_block_than_the_nonces_proves_nothing(desk: DeliveringMachine) -> None:

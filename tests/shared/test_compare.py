@@ -97,7 +97,7 @@ def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkey
     assert places == [1, 2, 3, 4]  # nobody's words serve another role
     assert proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_WORDS)
-    assert f"   1 {' '.join(WORDS[:12])}\n  13 {' '.join(WORDS[12:])}\n" in shown
+    assert [f"{at} {word}" in " ".join(shown.split()) for at, word in enumerate(WORDS, 1)] == [True] * 24
 
 
 def _wrong() -> Iterator[str]:
@@ -420,7 +420,7 @@ def test_its_own_words_are_shown_after_the_last_answer_and_not_before(
 
     typing(monkeypatch, typist)
     table.done("compare", "plan")
-    assert " ".join(WORDS[:12]) in "\n".join(said)
+    assert f" 7 {WORDS[6]}  8 {WORDS[7]}" in "\n".join(said)
 
 
 def test_places_are_drawn_and_not_known_before(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

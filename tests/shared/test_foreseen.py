@@ -165,6 +165,15 @@ def test_nothing_is_said_of_the_direction_of_a_venue_s_own_leaves() -> None:
     assert [*directions(own), *odd_directions(own)] == []
 
 
+def test_a_deadline_of_the_venue_s_own_struct_needs_the_plan_s_limit_and_that_is_told_at_once() -> None:
+    pinned = own._situation()
+    fixed = own.PLAN.replace("urgent = true", f'urgent = true\ndeadline = "{pinned.now_ms + 600_000}"')
+    without = fixed.replace('deadline_at_most = "30m"\n', "")
+    for text, told in ((fixed, []), (without, [("TIME-HORIZON", "steps[0].fields.deadline")])):
+        errors = list(foreseen(pinned._replace(plan=parse_plan(text.encode()))))
+        assert [(error.check, error.where) for error in errors] == told
+
+
 @pytest.mark.parametrize(
     ("old", "new", "check", "place"),
     [

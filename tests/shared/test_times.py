@@ -8,8 +8,8 @@ import pytest
 
 from airlock_shared.checks.judge import require_none
 from airlock_shared.checks.model import Verdict
-from airlock_shared.checks.times import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from airlock_shared.errors import ExitCode, Refusal
+from airlock_shared.plan.decisions import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from shared.make_payloads import NOW_MS, seal
 from shared.world import good, judge, situation
 

@@ -147,8 +147,13 @@ def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_pa
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
             _do(lead, reply_members(lead), TAKE, set())
-    with pytest.raises(UsageError, match="put photos of its page into p/requests"):
+    with pytest.raises(UsageError, match="photograph the other screen into p/requests"):
         _do(lead._replace(pictures="p"), reply_members(lead), TAKE, set())
+    for place in ("signatures", "p"):
+        (tmp_path / "p" / place[:-1]).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "p" / place[:-1] / "1.JPG").touch()
+        with pytest.raises(UsageError, match=f"move the photos in {place[:-1] or 'p'} to .*p/requests"):
+            _do(lead._replace(pictures=str(tmp_path / "p")), reply_members(lead), TAKE, set())
 
 
 def test_what_is_new_in_the_folder_is_looked_at_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -391,7 +396,7 @@ def test_new_requests_that_come_before_the_seal_are_told_and_nothing_is_signed_b
     monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
     seal = SEAL._replace(by=())
     before = line_of("offline", seal, pictures=pictures)
-    assert ("codes/now.html (signatures)" in before) is bool(pictures)
+    assert ("codes/now.html open (signatures)" in before) is bool(pictures)
     (tmp_path / place).touch()
     said = "waiting: new requests are there; was it too late? Then type n; Enter seals"
     assert line_of("offline", seal, pictures=pictures) == said

@@ -171,7 +171,7 @@ class Device:
             if self._transport is None or self._emulator_port is not None:
                 raise
             say("The Ledger's app is not open. Airlock asks the Ledger to open it: confirm that there.")
-            if not opens_app(self._transport, "Ethereum"):
+            if not opens_app(self._transport):
                 raise
         self.close()
         return come_back(app, self.close)

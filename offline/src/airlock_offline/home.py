@@ -201,7 +201,7 @@ def read_config(path: Path) -> OfflineConfig:
     return config
 
 
-def option_defaults(path: Path) -> dict[str, Any]:
-    """Return the options' defaults that the file gives, by command, as click takes them."""
-    model = {"model": read_config(path).ledger.model or None}
+def option_defaults(settings: LedgerSettings) -> dict[str, Any]:
+    """Return the options' defaults that the settings give, by command, as click takes them."""
+    model = {"model": settings.model or None}
     return {"sign": model, "transcript": {"seal": model}, "delegate": {"prove": model}}

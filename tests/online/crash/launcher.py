@@ -15,9 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from airlock_online.cli import follow as _follow  # noqa: F401 (loaded before the first fork)
 from airlock_online.cli import main as cli
-from airlock_online.cli import submit as _submit  # noqa: F401
 from airlock_online.clients.http import Http, HttpCall, Timeouts, json_of
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
@@ -27,6 +25,7 @@ from airlock_online.journal.order_states import OrderEvent
 from airlock_online.journal.schema import Record
 from airlock_shared.errors import AirlockError
 from airlock_shared.venue.structs import CATALOGUE
+from loaded import load
 from online.crash.points import Points
 
 
@@ -118,6 +117,7 @@ def _world(run: dict[str, Any], journal: Journal, http: Http, points: Points) ->
 
 def main() -> None:
     """Fork for each run, one after another."""
+    load("airlock-online")
     with Http(Timeouts(connect=5, silence=5, total=10, stream_silence=5, stream_total=10)) as http:
         for line in sys.stdin:
             run = json.loads(line)

@@ -163,7 +163,7 @@ def test_a_confirmation_whose_record_changed_since_does_not_count() -> None:
     for station in value["people"][0]["stations"]:
         station["holds"] = station["station"] != "seal"
     told = answers(value)
-    assert told["seal, with the Ledger"][0] == "does not count, its record changed: Yes, offline"
+    assert told["seal, with the Ledger"][0] == "does not count, something else was confirmed: Yes, offline"
     assert told["plan"] == [
         "\N{CHECK MARK} Yes, offline",
         "\N{CHECK MARK} Yes, online",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import UNWITNESSED, headline
 from airlock_shared.report.verify import report_of_artefacts
@@ -13,10 +16,12 @@ from shared.report.day import (
     offline_files,
     online_events,
     online_files,
+    requests_fingerprint,
+    signatures_bytes,
     signed,
     timeline_bytes,
 )
-from shared.world import plan
+from shared.world import deployment, plan, whole
 
 OFFLINE, ONLINE = "offline-transcript.jsonl", "online-transcript.jsonl"
 
@@ -41,6 +46,42 @@ def test_one_person_in_two_roles_on_two_machines_is_not_complete() -> None:
     told = missing({"signer": ADA, "witness": MARY}, {"signer": MARY, "witness": ADA})
     assert f"{ADA} is signer on the offline machine, and witness on the online machine" in told
     assert f"{MARY} is witness on the offline machine, and signer on the online machine" in told
+
+
+@pytest.mark.parametrize("station", ["deployment", "address", "requests", "review", "signatures"])
+def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(station: str) -> None:
+    """Requests that were prepared again, another attempt's document, another signer's address: none is this report's."""
+    signers = {item["signer"]["address"] for item in whole()["requests"]}
+    mark = parse_signatures(signatures_bytes())[2]
+    right = {"deployment": deployment().fingerprint, "address": " ".join(signers), "requests": requests_fingerprint(),
+             "review": mark, "signatures": mark}[station]  # fmt: skip
+    later: list[Event] = [
+        ("address", {"address": signed()[0].signer, "confirmed": True}),
+        ("sign-begun", {"requests": "ee" * 32, "plan": plan().fingerprint, "ceremony": plan().id}),
+        ("signatures-written", {"requests": "ee" * 32, "signatures": "ee" * 32}),
+    ]
+    last = signed()[0].signer if station == "address" else "ee" * 32
+    for compared, holds in ((right, True), (last, False)):
+        data = {"ceremony": plan().id, "station": station, "by": ["signer", "witness"], "compared": compared}
+        events = [*offline_events(), *later, ("station-confirmed", data)]
+        value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
+        [row] = [each for row in value["people"] for each in row["stations"]]
+        assert row["holds"] is holds
+        told = f"offline machine: station {station} is not confirmed by signer and witness, because something else was"
+        assert (f"{told} confirmed" in value["missing"]) is (not holds and station != "signatures")
+
+
+def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() -> None:
+    def at(seq: int) -> Event:
+        return "ceremony-begun", {"ceremony": plan().id, "plan": "ee" * 32, "roles": {"signer": f"{ADA} {seq}"}}
+
+    other: Event = ("ceremony-begun", {"ceremony": "other", "plan": plan().fingerprint, "roles": {}})
+    no: Event = ("exception", {"ceremony": plan().id, "station": "review", "by": "signer", "reason": "not so"})
+    events = [at(1), other, no, *offline_events(), at(2)]
+    value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
+    told = [line for line in value["look"] if line.startswith("begun before on the offline machine, 20")]
+    assert len(told) == 1
+    assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "begun before" in line]
 
 
 def test_wrong_words_are_told_on_the_first_page() -> None:

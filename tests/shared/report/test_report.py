@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from airlock_shared.documents.requests import parse_requests
 from airlock_shared.documents.signatures import parse_signatures
 from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.errors import AirlockError, DocumentError, Refusal
+from airlock_shared.plan.reader import parse_plan
 from airlock_shared.report.evidence.artefacts import FILES
 from airlock_shared.report.evidence.redaction import parse_withheld, withhold
 from airlock_shared.report.evidence.timeline import parse_screens, parse_timeline
@@ -32,7 +34,6 @@ from shared.report.day import (
     online_files,
     part_files,
     referral_read,
-    requests_fingerprint,
     screens_bytes,
     sealed,
     signatures_bytes,
@@ -187,20 +188,28 @@ def test_transactions_are_decoded_with_what_they_call_and_may_cost() -> None:
     assert len(report.value["steps"]) > 10
 
 
-def test_what_another_wallet_signed_needs_no_offline_transcript() -> None:
-    document = json.loads(signatures_bytes())
-    for item in document["signatures"]:
+@pytest.mark.parametrize(("roles", "signed_there"), [(True, 99), (False, 99), (False, 1)])
+def test_the_offline_transcript_is_needed_unless_nobody_had_a_role_and_another_wallet_signed_all(
+    roles: bool, signed_there: int
+) -> None:
+    asked, answered = whole(), json.loads(signatures_bytes())
+    text = offline_files()["plan.toml"]
+    text = text if roles else text.replace(b'["signer", "facilitator", "witness"]', b"[]")
+    asked["header"]["plan"] = parse_plan(text).fingerprint
+    mark = parse_requests(to_bytes(asked))[2]
+    answered["header"]["requests"] = mark
+    for item in answered["signatures"][:signed_there]:
         item["shown"] = "by another wallet"
-    given = ("plan.toml", "deployment.json", "requests.json")
-    files = {n: d for n, d in offline_files().items() if n in given}
-    files |= {"signatures.json": withhold(to_bytes(document), ())}
+    files = {"plan.toml": text, "deployment.json": offline_files()["deployment.json"], "requests.json": to_bytes(asked)}
+    files |= {"signatures.json": withhold(to_bytes(answered), ())}
+    elsewhere = signed_there == 99
     report = report_of_artefacts(files, judge).value
-    assert "signed by another wallet" in [row["result"] for row in report["matches"]]
-    exported = {"requests": requests_fingerprint(), "sha256": hashlib.sha256().hexdigest()}
-    prepared = next(each for each in online_events(b"") if each[0] == "prepared")
-    online = chain([prepared, ("timeline-exported", exported)])
+    assert ("signed by another wallet" in [row["result"] for row in report["matches"]]) is elsewhere
+    facts = {"ceremony": plan().id, "requests": mark, "plan": asked["header"]["plan"]}
+    online = chain([("prepared", facts), ("timeline-exported", {**facts, "sha256": hashlib.sha256().hexdigest()})])
     report = report_of_artefacts(files | {ONLINE: online, "timeline.jsonl": b""}, judge).value
-    assert "the offline machine's transcript was not given" not in report["missing"]
+    needed = roles or not elsewhere
+    assert ("the offline machine's transcript was not given" in report["missing"]) is needed
 
 
 def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:

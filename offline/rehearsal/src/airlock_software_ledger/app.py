@@ -106,7 +106,9 @@ class SoftwareLedger:
         fail_if(len(apdu) < 5 or len(apdu) != 5 + apdu[4])
         cla, ins, p1, p2, data = *apdu[:4], apdu[5:]
         if (cla, ins) == (CLA_SYSTEM, INS_APP_AND_VERSION):
-            return self._app_and_version()
+            name, version = self._other_app() or ("Ethereum", self._version())
+            parts = (name.encode(), version.encode(), b"\0")
+            return b"\x01" + b"".join(bytes((len(part),)) + part for part in parts)
         if (cla, ins) == (CLA_SIMULATOR, INS_PRODUCT):
             return bytes((MODELS[self._model].usb_product, 0))
         fail_if(cla != CLA_ETHEREUM or self._other_app(), CLASS)
@@ -145,11 +147,6 @@ class SoftwareLedger:
 
     def _other_app(self) -> tuple[str, str] | None:
         return next((named for fault, named in _OTHER_APPS.items() if fault in self._faults), None)
-
-    def _app_and_version(self) -> bytes:
-        name, version = self._other_app() or ("Ethereum", self._version())
-        parts = (name.encode(), version.encode(), b"\0")
-        return b"\x01" + b"".join(bytes((len(part),)) + part for part in parts)
 
     def _configuration(self, _p1: int, _p2: int, _data: bytes) -> bytes:
         number = self._version().partition("-")[0]

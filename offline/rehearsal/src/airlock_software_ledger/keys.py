@@ -47,22 +47,15 @@ def derive(seed: str, numbers: tuple[int, ...]) -> DerivedKey:
     from eth_account import Account as EthAccount
     from eth_account.hdaccount import seed_from_mnemonic
 
-    private_key, chain_code = _node(seed_from_mnemonic(seed, ""), numbers)
-    public_key = PrivateKey(private_key).public_key.format(compressed=False)
-    return DerivedKey(private_key, public_key, EthAccount.from_key(private_key).address, chain_code)
-
-
-def _node(seed: bytes, numbers: tuple[int, ...]) -> tuple[bytes, bytes]:
-    """Return the private key and the chain code at a path (BIP-32, "Private parent key to private child key")."""
-    from coincurve import PrivateKey
-
-    node = hmac.digest(b"Bitcoin seed", seed, "sha512")
+    node = hmac.digest(b"Bitcoin seed", seed_from_mnemonic(seed, ""), "sha512")
     for number in numbers:
         parent = PrivateKey(node[:32])
         key = b"\0" + parent.secret if number >= HARDENED else parent.public_key.format()
         grown = hmac.digest(node[32:], key + number.to_bytes(4, "big"), "sha512")
         node = parent.add(grown[:32]).secret + grown[32:]  # fails for one key in 2**127, as BIP-32 says it must
-    return node[:32], node[32:]
+    private_key, chain_code = node[:32], node[32:]
+    public_key = PrivateKey(private_key).public_key.format(compressed=False)
+    return DerivedKey(private_key, public_key, EthAccount.from_key(private_key).address, chain_code)
 
 
 def sign(private_key: bytes, digest: bytes, *, high_s: bool = False) -> tuple[int, bytes]:

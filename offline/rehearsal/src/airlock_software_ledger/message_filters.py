@@ -49,7 +49,11 @@ class Filtering:
     def take(self, p2: int, data: bytes) -> None:
         """Take one command."""
         if p2 == _MESSAGE:
-            self._take_message(data)
+            fail_if(self._typed.root != DOMAIN, ORDER)
+            label, count, signature = _parts(data, labelled=True, placed=True)
+            fail_if(count[0] > _MOST or not self._is_signed(_MESSAGE, count + label, signature), UNSPECIFIED)
+            self._count = count[0]
+            self._shown.append(ScreenField("Contract", label.decode("latin-1")))
         elif p2 in _MAGIC:
             self._take_field(p2, data)
         else:
@@ -68,13 +72,6 @@ class Filtering:
         if self._count is None or len(self._paths) > self._count:
             raise Failed(BAD_DATA)
         self._next = p2, label.decode("latin-1"), at
-
-    def _take_message(self, data: bytes) -> None:
-        fail_if(self._typed.root != DOMAIN, ORDER)
-        label, count, signature = _parts(data, labelled=True, placed=True)
-        fail_if(count[0] > _MOST or not self._is_signed(_MESSAGE, count + label, signature), UNSPECIFIED)
-        self._count = count[0]
-        self._shown.append(ScreenField("Contract", label.decode("latin-1")))
 
     def _is_signed(self, p2: int, signed: bytes, signature: bytes) -> bool:
         domain = {seen.field.name: seen.raw for seen in self._typed.seen if seen.root == DOMAIN}

@@ -66,7 +66,10 @@ class TypedFlow:
     def value(self, p1: int, p2: int, data: bytes) -> bytes:
         """Take a root struct's name, the count of an array, or a value or a piece of one."""
         typed, filtering = self._taken()
-        fail_if((p2 == P2_FIELD or self._raw_messages_first) and not self._may_sign_fields(filtering))
+        fail_if(
+            (p2 == P2_FIELD or self._raw_messages_first)
+            and not (filtering or self._settings.raw_messages or self._settings.blind_signing)
+        )
         if p2 == P2_NAME:
             typed.begin(data)
             if filtering and typed.root != DOMAIN:
@@ -74,7 +77,10 @@ class TypedFlow:
         elif p2 == P2_ARRAY:
             typed.count(data)
         elif p2 == P2_FIELD:
-            self._require_shown(typed, filtering)
+            field = typed.awaited[1] if typed.awaited else None
+            always = typed.root == DOMAIN or self._settings.raw_messages or self._raw_messages_first
+            shown_now = filtering.shows_raw if filtering else always
+            fail_if(field and field.code == INT and field.size * 8 not in SIGNED_BITS and shown_now)
             typed.value(data, more=p1 == P1_PARTIAL)
             if filtering and typed.root != DOMAIN and p1 != P1_PARTIAL:
                 last = typed.seen[-1]
@@ -83,13 +89,6 @@ class TypedFlow:
             raise Failed(PARAMETERS)
         self._typed, self._filtering = typed, filtering
         return b""
-
-    def _require_shown(self, typed: TypedStream, filtering: Filtering | None) -> None:
-        """Refuse a signed integer that is to be shown and has a width for which the app has no form."""
-        field = typed.awaited[1] if typed.awaited else None
-        always = typed.root == DOMAIN or self._settings.raw_messages or self._raw_messages_first
-        shown_now = filtering.shows_raw if filtering else always
-        fail_if(field and field.code == INT and field.size * 8 not in SIGNED_BITS and shown_now)
 
     def filter(self, _p1: int, p2: int, data: bytes) -> bytes:
         """Take what the app is told of how to show the message; with Raw messages on it heeds none of it."""
@@ -108,9 +107,6 @@ class TypedFlow:
         if typed is None:
             raise Failed(ORDER)
         return typed, filtering
-
-    def _may_sign_fields(self, filtering: Filtering | None) -> bool:
-        return bool(filtering or self._settings.raw_messages or self._settings.blind_signing)
 
     def finish(self, _p1: int, p2: int, data: bytes) -> SigningRequest:
         """Return what is to be signed: the finished flow, or the two hashes that came instead."""

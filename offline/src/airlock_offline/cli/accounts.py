@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import P1_FIRST, P2_CHAIN_CODE, Ins, encode_path, ethereum_apdu
 from airlock_offline.ledger.ethereum_app import EthereumApp, account_in, require_account
 from airlock_offline.ledger.status import wrong_answer
+from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.qr.documents import read_fingerprint
 from airlock_shared.cli.qr.transfer import Showing, show_transfer, showing_options
 from airlock_shared.cli.terminal import INPUT, json_option, led, say, show, show_json
@@ -208,7 +210,8 @@ def address(
     Example:
       airlock-offline address --plan plan.toml --confirm
     """
-    signer = _signer(plan_file, signer_name)
+    plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
+    signer = None if plan is None else choose_signer(plan, signer_name)
     path = path or (signer.path if signer else FIRST_ACCOUNT_PATH)
     if signer:
         path_too = "" if led() else f", {signer.path}"
@@ -217,7 +220,8 @@ def address(
         say("Compare it with the Ledger, then confirm or reject it there.")
     elif confirm:
         say("Compare the address on the Ledger with the one in the plan, then confirm or reject it there.")
-    with opened(emulator_port, ledger_path, WaitNotices) as device:
+    said_no = no_on_record(state.transcript, plan, "address", "signer", now_ms) if plan else nullcontext()
+    with said_no, opened(emulator_port, ledger_path, WaitNotices) as device:
         if signer:
             found = require_account(device.app(), path, signer.address, confirm=confirm)
         else:
@@ -232,7 +236,3 @@ def address(
         show(f"{text}  {path}")
         if confirm:
             show("confirmed on the device")
-
-
-def _signer(plan_file: Path | None, name: str | None) -> Signer | None:
-    return None if plan_file is None else choose_signer(parse_written_plan(read_input(plan_file)), name)

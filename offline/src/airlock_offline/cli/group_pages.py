@@ -53,7 +53,10 @@ class GroupPages:
             return
         if self._form is not group.form:
             self._form = group.form
-            self._show(group.form)
+            if self._screen:
+                self._screen.show(group.form, [], [])
+            else:
+                say_all(section_lines(group.form))
         page = left[: rows_of_page(group, left, screen_rows() or _ROWS_WITHOUT_A_SCREEN)]
         lines = [*group.heading, *(line for each in page for line in group.rows[each])]
         if self._screen:
@@ -68,12 +71,6 @@ class GroupPages:
             return
         self._record(page)
         self.answers |= dict.fromkeys(page, True)
-
-    def _show(self, form: list[list[str]]) -> None:
-        if self._screen:
-            self._screen.show(form, [], [])
-        else:
-            say_all(section_lines(form))
 
     def signed(self, left: int) -> str:
         """Return how long the rest will take, after one more was signed: ``left`` are not signed yet."""

@@ -117,8 +117,9 @@ def program(context: click.Context, home: Path | None) -> None:
         from airlock_offline.device_connection import REVIEW
         from airlock_offline.home import option_defaults, read_config
 
-        context.default_map = option_defaults(state.settings_file)
-        context.meta[REVIEW] = 60 * read_config(state.settings_file).ledger.review_minutes
+        settings = read_config(state.settings_file).ledger
+        context.default_map = option_defaults(settings)
+        context.meta[REVIEW] = 60 * settings.review_minutes
 
 
 def main() -> None:

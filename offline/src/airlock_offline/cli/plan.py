@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,7 +94,13 @@ def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> 
     address.
     """
     drafted = [(_intent if item.transaction is None else _transaction)(item, deployment) for item in items]
-    keys = _keys(drafted)
+    pairs = [(each.item.signer, each.item.path) for each in drafted]
+    others = [each.account if each.account != parse_address(each.item.signer) else None for each in drafted]
+    served = {pair: {other for at, other in zip(pairs, others, strict=True) if at == pair and other} for pair in pairs}
+    keys = [
+        _Key(*pair, other if other or len(served[pair]) != 1 else next(iter(served[pair])))
+        for pair, other in zip(pairs, others, strict=True)
+    ]
     signers = list(dict.fromkeys(keys))
     names = [header.signer] if header.signer and len(signers) == 1 else [f"signer-{n + 1}" for n in range(len(signers))]
     parts = [
@@ -133,17 +138,6 @@ def _transaction(item: Request, deployment: Deployment) -> _Drafted:
     action = next(action for action in ACTIONS.values() if action.call == decoded.call.name)
     account = decoded.delegated_for or parse_address(item.signer)
     return _Drafted(item, action, decoded.call.fields, decoded.message, account)
-
-
-def _keys(drafted: Iterable[_Drafted]) -> list[_Key]:
-    """Return the key of each item; one that signs for itself and as the delegate of one account is one key."""
-    pairs = [(each.item.signer, each.item.path) for each in drafted]
-    others = [each.account if each.account != parse_address(each.item.signer) else None for each in drafted]
-    served = {pair: {other for at, other in zip(pairs, others, strict=True) if at == pair and other} for pair in pairs}
-    return [
-        _Key(*pair, other if other or len(served[pair]) != 1 else next(iter(served[pair])))
-        for pair, other in zip(pairs, others, strict=True)
-    ]
 
 
 def _limits(header: Header, drafted: list[_Drafted]) -> str:
@@ -231,14 +225,12 @@ def _value(parameter: Parameter, raw: object, deployment: Deployment, asked: str
     if unit is CODE and isinstance(raw, bytes):
         return json.dumps(code_text(raw))
     if unit is CHOICE:
-        return json.dumps(_choice(parameter.name, raw, deployment))
+        return json.dumps(
+            next((text for text, number in choices_of(parameter.name, deployment).items() if number == raw), "unknown")
+        )
     if parameter.name == "amountUsdc" and raw == UNLIMITED:
         return '"unlimited"'
     return f'"{to_human(raw, unit)}"' if isinstance(raw, int) else json.dumps(str(raw))
-
-
-def _choice(name: str, raw: object, deployment: Deployment) -> str:
-    return next((text for text, number in choices_of(name, deployment).items() if number == raw), "unknown")
 
 
 # ---- plan -----------------------------------------------------------------------------------------------------------

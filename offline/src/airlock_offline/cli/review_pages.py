@@ -19,7 +19,7 @@ from time import sleep
 
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.guards import ENDING
-from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
+from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT, planned_as
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.cli.terminal import (
     BACK,
@@ -27,8 +27,8 @@ from airlock_shared.cli.terminal import (
     FORWARD,
     SingleKeys,
     ask,
-    key_line,
     led,
+    next_key,
     opening,
     paint,
     say,
@@ -91,9 +91,8 @@ class ReviewPages:
     def begin(self) -> None:
         """Where it is led, wait for a key: what was said before is not pushed away unread, and no time runs on behind it."""
         if led():
-            with SingleKeys() as keys, key_line():
-                while keys.key() not in (FORWARD, ENDED):
-                    pass
+            with SingleKeys() as keys:
+                next_key(keys)
 
     def show(self, sections: list[list[str]], five: list[str], ledger: list[str]) -> None:
         """Show the page that decides; its last screen stays, for the question comes below it. Raises ``Declined``.
@@ -135,6 +134,10 @@ class ReviewPages:
 
     def _turn_all(self, sections: list[list[str]], *, stays: bool = False) -> None:
         """Show screen by screen; perhaps the last one is not turned, and ``stays``."""
+
+        def same() -> bool:
+            return _size() == size
+
         size = _size()
         screens, at, seen = terminal_screens(sections, *size), 0, -1
         with SingleKeys() as keys:
@@ -144,8 +147,7 @@ class ReviewPages:
                     sleep(LOOK_S)
                     seen = at
                 keys.forget()
-                with key_line(f"{at + 1} of {len(screens)}", at > 0):
-                    key = keys.key()
+                key = next_key(keys, f"{at + 1} of {len(screens)}", at > 0, same=same)
                 if key == ENDED:
                     raise Declined(
                         "not answered: the input has ended", do="run the command again where somebody can answer"
@@ -229,8 +231,8 @@ class ReviewPages:
                 shown = at
                 keys.forget()
                 count = len(screens)
-                with key_line(f"{at + 1} of {count}", at > 0, "confirm or reject on the Ledger", on=at + 1 < count):
-                    key = keys.key(ended)
+                last, more = "confirm or reject on the Ledger", at + 1 < count
+                key = next_key(keys, f"{at + 1} of {count}", at > 0, last, on=more, until=ended)
 
 
 class _PagingTransport:
@@ -273,7 +275,7 @@ def _step(key: str) -> int:
     return 1 if key == FORWARD else -1 if key == BACK else 0
 
 
-def _draw(lines: list[str], size: tuple[int, int], *, alone: bool = True) -> None:
+def _draw(lines: list[str], size: tuple[int, int], *, alone: bool) -> None:
     """Write a screen; ``alone``: it fills all rows but the last, so that nothing else stands there."""
     rows, width = size
     if width < WIDTH:  # it was made narrow since the command began
@@ -286,14 +288,11 @@ def _draw(lines: list[str], size: tuple[int, int], *, alone: bool = True) -> Non
 
 def _say(line: str) -> None:
     """Say a line of the review, its mark in colour where the terminal has any."""
-    colour = _COLOURS.get(line[:1]) if _coloured() else None
-    if colour is not None:
+    coloured = not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+    if coloured and (colour := _COLOURS.get(line[:1])):
         paint(f"\x1b[{colour}m{line[0]}\x1b[0m", err=True, end="")
-    say(line[1:] if colour is not None else line)
-
-
-def _coloured() -> bool:
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
+        line = line[1:]
+    say(line)
 
 
 # ---- deciding lines -------------------------------------------------------------------------------------------------
@@ -312,16 +311,14 @@ _WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "ca
 
 def deciding_rows(case: Case) -> dict[str, str]:
     """Return the five, each by its label. What the plan decides beside them stands with the first."""
-    five = {
-        "how much": _how_much(case),
-        "for whom": _for_whom(case),
-        "until when": _until(case),
-        "as whom": _as_whom(case),
-    }
+    signer = case.step.signer
+    as_whom = f"{checksum_address(signer.address)} ({safe(signer.name, limit=40)})"
+    if of := case.step.delegate_of:
+        as_whom += f", as delegate of {checksum_address(of)}"
+    five = {"how much": _how_much(case), "for whom": _for_whom(case), "until when": _until(case), "as whom": as_whom}
     said = "; ".join(five.values())
-    own = case.step.signer.address
     others = (d for d in case.decisions if d.decided_by == "plan" and d.field.rule.parameter not in _NAMED)
-    also = (_value(d) for d in others if d.raw != own)
+    also = (_value(d) for d in others if d.raw != signer.address)
     return {"what": ", ".join([case.title, *_named(case), *(text for text in also if text not in said)])} | five
 
 
@@ -339,11 +336,11 @@ def _named(case: Case) -> Iterator[str]:
         parameter = decision.field.rule.parameter
         if parameter in _NAMED:
             text = shown_value(decision.field, decision.raw)
-            if parameter == "pairIndex":
-                pair = case.situation.deployment.pair_at(decision.raw)
-                text = pair.name if pair else f"pair {text}"
             if parameter in ("side", "kind"):  # the word is the plan's, and the value is equal to it
                 text = decision.expected
+            elif parameter == "pairIndex":
+                pair = case.situation.deployment.pair_at(decision.raw)
+                text = pair.name if pair else f"pair {text}"
             yield safe(_NAMED[parameter] + text, limit=100)
 
 
@@ -369,7 +366,8 @@ def _is_amount(decision: Decision) -> bool:
 
 def _value(decision: Decision) -> str:
     asked = decision.expected if decision.expected == "unlimited" else shown_value(decision.field, decision.raw)
-    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)})"
+    planned = f", the plan's {known}" if (known := planned_as(decision)) else ""
+    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)}){planned}"
 
 
 def _for_whom(case: Case) -> str:
@@ -394,10 +392,3 @@ def _until(case: Case) -> str:
     if (filled := case.request.transaction) is None:
         return f"until account nonce {case.message['nonce']} is used; once used, until another takes it back"
     return "; ".join([*said, f"sent until account nonce {filled.nonce} is used"])
-
-
-def _as_whom(case: Case) -> str:
-    signer = case.step.signer
-    said = f"{checksum_address(signer.address)} ({safe(signer.name, limit=40)})"
-    of = case.step.delegate_of
-    return f"{said}, as delegate of {checksum_address(of)}" if of else said

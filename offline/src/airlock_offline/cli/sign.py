@@ -143,7 +143,7 @@ def sign(
     steps = judge_steps([item.step for item in items], situation, header.signer)
     require_none([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
-    begun = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
+    begun = document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.nothing_at_stake())
     pages = (
         ReviewPages(ask) if screen_rows() else None
@@ -154,7 +154,7 @@ def sign(
         desk = _desk(state, entries, device, app, ask, pages)
         if first := first_to_sign(items, situation, desk):
             desk.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
-            begun["model"] = device.model
+            begun = document | {"model": device.model}
         if was_begun(entries, plan, fingerprint):
             say("These requests were compared on this machine before; their fingerprint is the same.")
         elif not qr and not compared:  # by QR codes, it was asked when it came
@@ -167,13 +167,12 @@ def sign(
         if pages and first:
             pages.begin()
         examined = [judged(item, situation, desk) for item in items]
-        document = {name: begun[name] for name in ("requests", "plan", "ceremony")}
         groups = GroupPages(
             groups_of(examined, desk.used, lambda case: _listed_pages(case, device.listed)[1]),
             confirmed_on_pages(entries, plan, fingerprint),
             pages,
             ask,
-            lambda digests: desk.record(PAGE_CONFIRMED, {**document, "digests": digests}),
+            lambda digests: desk.record(PAGE_CONFIRMED, document | {"digests": digests}),
         )
         results, stopped = _sign_all(examined, situation, desk, groups)
     signed = any(result.answer.result == "signed" for result in results)
@@ -269,18 +268,19 @@ def _desk(
             say_all(listed)
 
     def show(examined: Examined) -> None:
-        case = None if examined.verdicts.blocks_signing() else examined.case
         pages, notes = _listed_pages(to_sign(examined, state), device.listed)
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
-        if case is not None:
+        five: list[str] = []
+        if (case := examined.case) is not None and not examined.verdicts.blocks_signing():
+            decides = deciding_rows(case)
             mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
-            read[:] = [mark | {"decides": deciding_rows(case)}]
+            read[:] = [mark | {"decides": decides}]
+            five = list(deciding_lines(decides, _before(state, case)))
         if on_screen:
             listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
-            before = _before(state, case) if case is not None else None
-            five = list(deciding_lines(read[0]["decides"], before)) if case is not None else []
             on_screen.show(sections, five, list(listed))
-        say_all(() if on_screen else review.section_lines(sections))
+        else:
+            say_all(review.section_lines(sections))
 
     def confirm(question: str) -> None:
         try:
@@ -328,17 +328,15 @@ def _sign_all(
                 desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
             return results, signing_error(error, item.step)
-        if results[-1].answer.result == "signed" and groups.answers.get(digest):
-            if before is None:
-                left = groups.signed(len(examined) - len(results))
-                say(f"Signed: {item.step}, {len(results)} of {len(examined)}{left}")
-        elif results[-1].answer.result == "signed":
-            signer = results[-1].answer.signer
-            say(
-                "Signed."
-                if led()
-                else f"Signed.\n  recovered           {signer}\n  plan                {signer}: equal"
-            )
+        answer = results[-1].answer
+        if answer.result != "signed":
+            continue
+        if not groups.answers.get(digest):
+            equal = f"\n  recovered           {answer.signer}\n  plan                {answer.signer}: equal"
+            say(f"Signed.{'' if led() else equal}")
+        elif before is None:
+            left = groups.signed(len(examined) - len(results))
+            say(f"Signed: {item.step}, {len(results)} of {len(examined)}{left}")
     return results, None
 
 
@@ -373,9 +371,10 @@ def sections_of(
 
 def _say_results(results: list[ItemResult]) -> None:
     whole = len(results) <= _RESULTS_AT_MOST
-    for result in results if whole else [each for each in results if each.answer.result != "signed"]:
-        outcome = result.answer.result + (f" ({result.answer.why})" if result.answer.why else "")
-        say(f"  {result.answer.step:<24} {outcome}")
+    for result in results:
+        if whole or result.answer.result != "signed":
+            outcome = result.answer.result + (f" ({result.answer.why})" if result.answer.why else "")
+            say(f"  {result.answer.step:<24} {outcome}")
     if not whole:
         say(f"  {sum(each.answer.result == 'signed' for each in results)} of {len(results)} steps are signed")
 

@@ -21,7 +21,7 @@ from airlock_offline.preflight.isolation import Isolation
 from airlock_offline.signing.guards import QUARANTINED, recovered_by
 from airlock_offline.signing.review import screen_lines
 from airlock_shared.ceremony.seals import SEALED, VOID, check_seals, seal_of, signer_of
-from airlock_shared.cli.ceremony.status import labelled_hash_lines
+from airlock_shared.cli.ceremony.status import labelled_hash_lines, no_on_record
 from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, rows, say, say_all, show, show_all, show_json
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.errors import Refusal
@@ -91,7 +91,8 @@ def seal_transcript(
     isolation = Isolation(state.home, emulator_port, state.confinement)
     isolation.begin()
     signer = choose_signer(plan, signer_name)
-    with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
+    said_no = no_on_record(state.transcript, plan, "seal", "signer", now_ms)
+    with said_no, opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
         app = isolation.guarded(device.app)
         while (entry := _seal_once(state, plan, signer, device, app, piped=isolation.nothing_at_stake())) is None:
             pass

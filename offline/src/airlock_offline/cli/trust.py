@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -14,6 +15,7 @@ from airlock_offline.ledger.typed_data import EXPECTED, WIDTHS, WIDTHS_DO, refus
 from airlock_shared.ceremony.sections import BY_PAPER, proved_by_words
 from airlock_shared.checks.intent import definitions
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
+from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option
 from airlock_shared.cli.terminal import INPUT, PATH_TYPE, ask_yes, json_option, say, say_all, show_json
@@ -57,7 +59,13 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     """
     data = incoming(state.home, source, DEPLOYMENT_FORMAT, "trust", known=state.pins, qr=qr, restart=restart)
     deployment = parse_deployment(data)
-    _require_own_chain(deployment)
+    if deployment.rehearsal and deployment.chain_id not in REHEARSAL_CHAINS:
+        raise Refusal(
+            "PIN-REHEARSAL",
+            "it calls itself a rehearsal, and its chain is not one of a rehearsal's own",
+            got=f"chain id {deployment.chain_id}",
+            expected=" or ".join(map(str, REHEARSAL_CHAINS)),
+        )
     for intent in deployment.structs.values():
         require_signed_by_fields(intent, "leave it out of the venue's profile, and fetch that again")
     pinned = state.pinned(deployment.name)
@@ -65,24 +73,21 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
         if pinned or not _was_compared(state, plan_file, deployment):
-            _compare(deployment, pinned)
+            new = list(deployment_lines(deployment))
+            if pinned is None:
+                say("No deployment of this name is pinned yet. The new one:")
+                show_by_screens(new, stays=1)
+            else:
+                say("Lines that change (- pinned now, + the new one); the others do not change:")
+                say_all(f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new))
             say_all(valid_elsewhere(deployment, state.pins()))
-            ask_yes(f"Pin {deployment.name} on this machine?", piped=nothing_of_worth([*state.pins(), deployment]))
+            plan = None if plan_file is None else parse_written_plan(read_input(plan_file))
+            with no_on_record(state.transcript, plan, "deployment", "signer", now_ms) if plan else nullcontext():
+                ask_yes(f"Pin {deployment.name} on this machine?", piped=nothing_of_worth([*state.pins(), deployment]))
         state.pin(deployment, data, now_ms())
         say(f"Pinned {deployment.name}.")
     if as_json:
         show_json({"ok": True, "name": deployment.name, "fingerprint": deployment.fingerprint})
-
-
-def _require_own_chain(deployment: Deployment) -> None:
-    """Raise ``Refusal("PIN-REHEARSAL")`` for a rehearsal on a chain where a signature made in it may be worth something."""
-    if deployment.rehearsal and deployment.chain_id not in REHEARSAL_CHAINS:
-        raise Refusal(
-            "PIN-REHEARSAL",
-            "it calls itself a rehearsal, and its chain is not one of a rehearsal's own",
-            got=f"chain id {deployment.chain_id}",
-            expected=f"{' or '.join(map(str, REHEARSAL_CHAINS))}",
-        )
 
 
 def require_signed_by_fields(intent: Intent, do: str) -> None:
@@ -98,16 +103,6 @@ def _was_compared(state: OfflineHome, plan_file: Path | None, deployment: Deploy
         return False
     plan = parse_written_plan(read_input(plan_file))
     return proved_by_words(state.transcript.entries(), plan, "deployment", deployment.fingerprint, BY_PAPER)
-
-
-def _compare(deployment: Deployment, pinned: Deployment | None) -> None:
-    new = list(deployment_lines(deployment))
-    if pinned is None:
-        say("No deployment of this name is pinned yet. The new one:")
-        show_by_screens(new, stays=1)
-    else:
-        say("Lines that change (- pinned now, + the new one); the others do not change:")
-        say_all(f"{mark} {line}" for mark, line in changed_lines(list(deployment_lines(pinned)), new))
 
 
 # ---- trust struct ---------------------------------------------------------------------------------------------------

@@ -224,7 +224,12 @@ class EthereumApp:
         if sw != SW_OK:
             self.may_have_signed = False
             raise error_for(sw, doing=doing, setting=setting)
-        return _signature(reply, first_v, doing)
+        if len(reply) != _SIGNATURE_BYTES:
+            raise wrong_answer(doing, f"{len(reply)} bytes instead of a signature")
+        parity = reply[0] - first_v
+        if parity not in (0, 1):
+            raise wrong_answer(doing, f"a signature with v = {reply[0]}")
+        return DeviceSignature(reply[1:33], reply[33:], parity)
 
     def ask(self, apdu: Apdu, doing: str, *, person: bool = False) -> bytes:
         """Send a command that signs nothing and return its answer. Raises what its status word stands for."""
@@ -264,16 +269,6 @@ def account_in(reply: bytes, doing: str) -> DeviceAddress:
     if fields[1] != checksum_address(address)[2:].encode():
         raise wrong_answer(doing, "an address that does not belong to its public key")
     return DeviceAddress(fields[0], address)
-
-
-def _signature(reply: bytes, first_v: int, doing: str) -> DeviceSignature:
-    """Read v, r, s, where v is ``first_v`` or one more."""
-    if len(reply) != _SIGNATURE_BYTES:
-        raise wrong_answer(doing, f"{len(reply)} bytes instead of a signature")
-    parity = reply[0] - first_v
-    if parity not in (0, 1):
-        raise wrong_answer(doing, f"a signature with v = {reply[0]}")
-    return DeviceSignature(reply[1:33], reply[33:], parity)
 
 
 # ---- readiness ------------------------------------------------------------------------------------------------------

@@ -128,26 +128,17 @@ def _receive(connection: socket.socket, count: int, deadline_s: float) -> bytes:
 _HEADER_BYTES = 5
 
 
-def _is_open(command: bytes) -> bool:
-    """Return whether a command carries no value of a request."""
-    ins, p2 = command[1], command[3]
-    return ins == Ins.EIP712_DEFINITION or (ins == Ins.EIP712_VALUE and p2 == P2_NAME)
-
-
-def _is_answer_open(command: bytes) -> bool:
-    """Return whether an answer says only which app and which settings there are."""
-    return command[0] == CLA_SYSTEM or (command[0] == CLA_ETHEREUM and command[1] == Ins.CONFIGURATION)
-
-
 def redacted_command(command: bytes) -> str:
-    """Return a command as hex, its data replaced by their number unless they are harmless."""
-    header, data = command[:_HEADER_BYTES].hex(), command[_HEADER_BYTES:]
-    return header + (data.hex() if not data or _is_open(command) else f" <{len(data)} bytes>")
+    """Return a command as hex, its data replaced by their number unless it carries no value of a request."""
+    header, data, ins, p2 = command[:_HEADER_BYTES].hex(), command[_HEADER_BYTES:], command[1], command[3]
+    is_open = ins == Ins.EIP712_DEFINITION or (ins == Ins.EIP712_VALUE and p2 == P2_NAME)
+    return header + (data.hex() if not data or is_open else f" <{len(data)} bytes>")
 
 
 def redacted_answer(command: bytes, answer: bytes) -> str:
-    """Return an answer as hex when it is about the app, else the number of its bytes."""
-    return answer.hex() if not answer or _is_answer_open(command) else f"<{len(answer)} bytes>"
+    """Return an answer as hex when it says only which app and which settings there are, else the number of its bytes."""
+    is_open = command[0] == CLA_SYSTEM or command[:2] == bytes((CLA_ETHEREUM, Ins.CONFIGURATION))
+    return answer.hex() if not answer or is_open else f"<{len(answer)} bytes>"
 
 
 class LoggedTransport:

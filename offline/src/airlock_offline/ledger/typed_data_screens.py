@@ -129,19 +129,24 @@ def review_pages(review: Review, fields: list[ScreenField], model: str) -> list[
     layout, warning = screen.layout, list(screen.wording.warning)
     if isinstance(layout, Touch):
         warning = [line for text in warning for line in text_lines(text, layout.names, layout.line_px)]
-        pages = _touch_pages(review, fields, layout)
+        bodies = _touch_bodies(fields, layout, layout.height_with_skip_px if review.skippable else layout.height_px)
+        count = len(bodies) + 2
+        skip = ["Skip"] if review.skippable else []
+        first, last = (text_lines("".join(text), layout.values, layout.line_px) for text in review.touch)
+        if review.blind:
+            pages = [[*first, "Reject", f"1 of {count}", "Blind signing required."]]
+        else:
+            pages = [[*first, "Swipe to review", "Reject", f"1 of {count}"]]
+        pages += [[*skip, *body, "Reject", f"{index} of {count}"] for index, body in enumerate(bodies, start=2)]
+        pages.append([*last, "Reject", f"{count} of {count}", "Hold to sign"])
     else:
-        pages = _button_pages(review, fields, layout)
+        pages = [list(review.buttons.first)]
+        for index, field in enumerate(fields):
+            if index and review.pauses:
+                pages.append(list(layout.pause))
+            pages += button_field_pages(field, layout)
+        pages.append(list(review.buttons.last))
     return [warning, *pages] if review.blind else pages
-
-
-def _button_pages(review: Review, fields: list[ScreenField], layout: Buttons) -> list[Page]:
-    pages = [list(review.buttons.first)]
-    for index, field in enumerate(fields):
-        if index and review.pauses:
-            pages.append(list(layout.pause))
-        pages += button_field_pages(field, layout)
-    return [*pages, list(review.buttons.last)]
 
 
 def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
@@ -154,19 +159,6 @@ def button_field_pages(field: ScreenField, layout: Buttons) -> list[Page]:
         [title_line(title, layout.titles, layout.line_px), *filter(None, part)]
         for title, part in zip(titles, parts, strict=True)
     ]
-
-
-def _touch_pages(review: Review, fields: list[ScreenField], layout: Touch) -> list[Page]:
-    bodies = _touch_bodies(fields, layout, layout.height_with_skip_px if review.skippable else layout.height_px)
-    count = len(bodies) + 2
-    skip = ["Skip"] if review.skippable else []
-    first, last = (text_lines("".join(text), layout.values, layout.line_px) for text in review.touch)
-    if review.blind:
-        pages = [[*first, "Reject", f"1 of {count}", "Blind signing required."]]
-    else:
-        pages = [[*first, "Swipe to review", "Reject", f"1 of {count}"]]
-    pages += [[*skip, *body, "Reject", f"{index} of {count}"] for index, body in enumerate(bodies, start=2)]
-    return [*pages, [*last, "Reject", f"{count} of {count}", "Hold to sign"]]
 
 
 def _touch_bodies(fields: list[ScreenField], layout: Touch, height_px: int) -> list[Page]:

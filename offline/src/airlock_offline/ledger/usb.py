@@ -227,8 +227,7 @@ def _cannot_open(path: str, error: OSError) -> DeviceLost | HeldByAnother | NotP
             f"this account may not open the Ledger at {path}",
             do="install Airlock's udev rule (offline/udev/70-airlock-ledger.rules) and plug the Ledger in again",
         )
-    held_by = holders(port) if port is not None else []
-    if held_by:
+    if port is not None and (held_by := holders(port)):
         return HeldByAnother(
             f"the Ledger at {path} is held by {', '.join(held_by)}", do="close that program and try again"
         )
@@ -283,11 +282,15 @@ class HidTransport:
         from ledgerblue.commException import (
             CommException,  # all of ledgerblue: after the filter, and for a Ledger alone
         )
+        from ledgerblue.ledgerWrapper import wrapCommandAPDU
 
         if self._device is None:
             raise gone()
         try:
-            self._send(self._device, apdu)
+            packets = bytes(wrapCommandAPDU(LEDGER_CHANNEL, apdu, PACKET_SIZE))
+            for at in range(0, len(packets), PACKET_SIZE):
+                if self._device.write(b"\x00" + packets[at : at + PACKET_SIZE]) < 0:
+                    raise self._lost()
             reply = self._receive(self._device, person)
         except BaseException as error:  # also Ctrl-C: a late reply would be taken for the next one's
             self.close()
@@ -309,14 +312,6 @@ class HidTransport:
                 do="open the Ethereum app and sign again; what was signed before is kept",
             )
         return DeviceLost("the connection to the Ledger broke, or another program took it", do=REPLUG)
-
-    def _send(self, device: HidDevice, apdu: bytes) -> None:
-        from ledgerblue.ledgerWrapper import wrapCommandAPDU
-
-        packets = bytes(wrapCommandAPDU(LEDGER_CHANNEL, apdu, PACKET_SIZE))
-        for at in range(0, len(packets), PACKET_SIZE):
-            if device.write(b"\x00" + packets[at : at + PACKET_SIZE]) < 0:
-                raise self._lost()
 
     def _receive(self, device: HidDevice, person: bool) -> bytes:
         from ledgerblue.ledgerWrapper import unwrapResponseAPDU
@@ -344,20 +339,20 @@ class HidTransport:
 # ---- an app that is not open ----------------------------------------------------------------------------------------
 
 
-def opens_app(transport: Transport, name: str) -> bool:
-    """Have the home screen open an app, which a person confirms there; False when it knows no such command.
+def opens_app(transport: Transport) -> bool:
+    """Have the home screen open the Ethereum app, which a person confirms there; False when it knows no such command.
 
     Raises ``RefusedOnDevice``, ``AppMissing``, or what else a status word stands for. Source: "open app" of Ledger's
     ``@ledgerhq/device-management-kit``.
     """
     try:
-        _, sw = transport.exchange(Apdu(CLA_ETHEREUM, INS_OPEN_APP, 0, 0, name.encode()).encode(), person=True)
+        _, sw = transport.exchange(Apdu(CLA_ETHEREUM, INS_OPEN_APP, 0, 0, b"Ethereum").encode(), person=True)
     except DeviceLost:  # it has gone to open the app before it answered
         return True
     if sw in _NO_SUCH_COMMAND:
         return False
     if sw != SW_OK:
-        raise error_for(sw, doing=f"open the {name} app")
+        raise error_for(sw, doing="open the Ethereum app")
     return True
 
 

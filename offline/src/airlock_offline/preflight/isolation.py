@@ -224,13 +224,12 @@ def kernel_lines(found: Confinement) -> Iterator[Observed]:
         yield Observed("kernel", "seccomp", f"not enforced: {safe(found.seccomp_why)}", REFUSED, do, "AIRGAP-SECCOMP")
     if found.landlock_why == NOT_ASKED:
         yield Observed("kernel", "Landlock", NOT_ASKED)
-        return
-    if not found.landlock:
+    elif not found.landlock:
         yield Observed("kernel", "Landlock", f"not enforced: {safe(found.landlock_why)}", LOOK, NEWER)
-        return
-    without = ", ".join(what for abi, what in _SINCE.items() if found.landlock < abi)
-    what = f"ABI {found.landlock}: files outside the named folders are out of reach"
-    yield Observed("kernel", "Landlock", what + (f"; not enforced: {without}" if without else ""))
+    else:
+        without = ", ".join(what for abi, what in _SINCE.items() if found.landlock < abi)
+        what = f"ABI {found.landlock}: files outside the named folders are out of reach"
+        yield Observed("kernel", "Landlock", what + (f"; not enforced: {without}" if without else ""))
 
 
 # ---- isolation ------------------------------------------------------------------------------------------------------
@@ -290,8 +289,7 @@ class Isolation:
         lines = self._lines()
         if not nothing_of_worth(self._pins):
             require_isolation(lines)
-        elif any(line.verdict == REFUSED for line in lines):
-            ids = ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED}))
+        elif ids := ", ".join(sorted({line.check for line in lines if line.verdict == REFUSED})):
             note(f"NOTE: this machine is not isolated ({ids}). Production refuses this.")
 
     def guarded(self, app: Callable[[], _App]) -> Callable[[], _App]:

@@ -28,6 +28,7 @@ from airlock_offline.signing.rows import (
     marked,
     name_of,
     noted,
+    planned_as,
     route_of,
     row,
     signer_rows,
@@ -128,11 +129,8 @@ def _claimed(value: object) -> Iterator[str]:
     """Yield the texts within what the builder claims, names of members too."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, dict):
-        for member in chain(*value.items()):
-            yield from _claimed(member)
-    elif isinstance(value, list):
-        for member in value:
+    elif isinstance(value, dict | list):
+        for member in chain(*value.items()) if isinstance(value, dict) else value:
             yield from _claimed(member)
 
 
@@ -227,7 +225,8 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
     """
     ok, expected, said = decision.ok, decision.expected, ""
     if decision.decided_by == "plan":
-        said = f"plan {safe(expected)}: {as_decided(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
+        of = f" {planned}" if (planned := planned_as(decision)) else ""
+        said = f"plan{of} {safe(expected)}: {as_decided(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
     elif decision.decided_by == "builder":
         said = f"limit {expected}{': EXCEEDED' if not ok else '' if refused else ': kept'}"
     elif not ok:
@@ -281,8 +280,8 @@ def hash_lines(case: Case) -> Iterator[str]:
     yield "HASHES"
     hashes = [("transaction hash" if case.request.transaction else "what is signed", case.digest)]
     if isinstance(case, IntentCase):
-        hashes = [("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)]
-        hashes += [("digest", case.digest)]
+        domain, struct = ("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)
+        hashes = [domain, struct, ("digest", case.digest)]
     for label, value in hashes:
         digits = value.hex()
         yield f"  {label:<{INDENT}}{grouped(digits[:32])}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from airlock_shared.checks.model import CallCase, Case, IntentCase, Situation, Verdict
-from airlock_shared.checks.nonces import Use, UsedNonces, may_execute, use_of
+from airlock_shared.checks.nonces import UsedNonces, may_execute, use_of
 from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.signatures import checksum_address
@@ -112,6 +112,13 @@ def name_of(decision: Decision) -> str:
     return decision.field.path.rsplit(".", 1)[-1]
 
 
+def planned_as(decision: Decision) -> str:
+    """Return what the plan calls a value that it decides, where that is not the field's name; underscores aside."""
+    parameter = decision.field.rule.parameter
+    is_other = decision.decided_by == "plan" and parameter and parameter != name_of(decision).strip("_")
+    return parameter if is_other else ""
+
+
 def as_decided(decision: Decision) -> str:
     """Return how a value that is kept stands to the plan's."""
     return "within" if decision.in_bounds else "equal"
@@ -138,7 +145,13 @@ def delegate_lines(case: Case) -> Iterator[str]:
 
     A heading stands first; there is nothing for any other step.
     """
-    rows = _others(case)
+    before, after = _rotation(case)
+    does = dict.fromkeys(REGISTRATIONS, "registers") | {REMOVAL: "ends the registration of"}
+    rows = [
+        (f"step {step.id}"[:18], f"{when} this, {does[step.action.name]} {step.address('delegate')}")
+        for when, steps in (("before", before), ("after", after))
+        for step in steps
+    ]
     if case.step.action.name in REGISTRATIONS:
         yield "WHAT THIS DELEGATE CAN AND CANNOT DO FOR THE ACCOUNT"
         rows = [*_powers(case.situation), *_until(case), *rows]
@@ -168,17 +181,6 @@ def _until(case: Case) -> Iterator[tuple[str, str]]:
     if type(expiry_s) is int:
         days = (expiry_s - case.situation.now_ms // 1000) // _DAY_S
         yield "until", f"{utc_text(expiry_s * 1000)}, {f'{days} whole days from now' if days >= 0 else 'in the past'}"
-
-
-def _others(case: Case) -> list[tuple[str, str]]:
-    """Return what the plan's other steps do with delegates of the same account: a rotation is shown as a whole."""
-    before, after = _rotation(case)
-    does = dict.fromkeys(REGISTRATIONS, "registers") | {REMOVAL: "ends the registration of"}
-    return [
-        (f"step {step.id}"[:18], f"{when} this, {does[step.action.name]} {step.address('delegate')}")
-        for when, steps in (("before", before), ("after", after))
-        for step in steps
-    ]
 
 
 def _rotation(case: Case) -> tuple[list[Step], list[Step]]:
@@ -311,17 +313,13 @@ def replacement_rows(case: Case, used: UsedNonces) -> Iterator[str]:
     old = [other for other in used.holders(use) if other.shares_nonce(use)]
     yield "REPLACES (named by the plan; old and new have the same nonce)"
     for label, each in (*(("old", other) for other in old), ("new", use)):
-        yield from _signature(label, each)
+        until = "no deadline" if each.deadline_ms is None else f"until {utc_text(each.deadline_ms)}"
+        yield f"  {label:<18}step {safe(each.step)} of ceremony {safe(each.ceremony)}"
+        yield f"  {'':<18}nonce {each.nonce}, {until}"
+        yield f"  {'':<18}{grouped(each.digest[2:34])}"
+        yield f"  {'':<18}{grouped(each.digest[34:])}"
     alive = sum(may_execute(other, case.situation) for other in old)
     if old and not alive:
         yield "The old one can no longer execute: its deadline is past. It may have been executed."
     else:
         yield EITHER if alive < 2 else f"Any one of these {alive + 1} may execute; the online machine chooses."
-
-
-def _signature(label: str, use: Use) -> Iterator[str]:
-    until = "no deadline" if use.deadline_ms is None else f"until {utc_text(use.deadline_ms)}"
-    yield f"  {label:<18}step {safe(use.step)} of ceremony {safe(use.ceremony)}"
-    yield f"  {'':<18}nonce {use.nonce}, {until}"
-    yield f"  {'':<18}{grouped(use.digest[2:34])}"
-    yield f"  {'':<18}{grouped(use.digest[34:])}"

@@ -192,8 +192,16 @@ def _settled(examined: Examined, desk: SigningDesk, *, quietly: bool = False) ->
 
 
 def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
-    """Judge what was confirmed once more, have it signed, and put on record what came of it."""
-    examined = _judged_again(shown, desk)
+    """Judge what was confirmed once more, have it signed, and put on record what came of it.
+
+    A person may think for an hour, and somebody else may have signed.
+    """
+    entries = desk.state.transcript.entries()
+    desk.used.read_again(entries)
+    clock, plan = desk.clock(entries), shown.situation.plan
+    examined = judged(shown.request, _at(clock, shown.situation), desk)
+    present = people_are_present.run(Attended(plan, people_of(entries, plan)))
+    examined = examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
     if _signable(examined) is None:
         desk.tell("After your Yes, judged again with the transcript and the time now:")
         for line in verdict_lines(examined.verdicts):
@@ -205,16 +213,6 @@ def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
         return _sign_on(desk.app(), case, desk)
     finally:
         desk.let_go()
-
-
-def _judged_again(shown: Case, desk: SigningDesk) -> Examined:
-    """Return the item with the verdicts of now: a person may think for an hour, and somebody else may have signed."""
-    entries = desk.state.transcript.entries()
-    desk.used.read_again(entries)
-    clock, plan = desk.clock(entries), shown.situation.plan
-    examined = judged(shown.request, _at(clock, shown.situation), desk)
-    present = people_are_present.run(Attended(plan, people_of(entries, plan)))
-    return examined._replace(verdicts=examined.verdicts.also(present, time_is_stated.run(clock)))
 
 
 def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:

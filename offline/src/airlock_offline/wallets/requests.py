@@ -29,7 +29,7 @@ from airlock_shared.text.safe import safe
 from airlock_shared.ur.eth import DataType, Signature, SignRequest
 from airlock_shared.venue.kinds import PAIR, value_of
 from airlock_shared.venue.services import RELAY
-from airlock_shared.venue.structs import Intent, types_of
+from airlock_shared.venue.structs import types_of
 from airlock_shared.wire.members import HEX_32, read_matching, read_members
 from airlock_shared.wire.strict_json import damaged, parse_json, refuse_floats
 
@@ -59,7 +59,18 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
             expected="type 2",
             do="have the other wallet send it as an EIP-1559 transaction, without an access list",
         )
-    members = _members(data)
+    from rlp import DecodingError, decode  # other people's: after the filter
+
+    if len(data) > MAX_TRANSACTION_BYTES:
+        raise _malformed("too long", f"{len(data)} bytes")
+    try:
+        found = decode(data[1:])
+    except (DecodingError, RecursionError) as error:
+        raise _malformed("not RLP", f"{len(data)} bytes") from error
+    if not isinstance(found, list) or len(found) != len(_NAMES):
+        got = f"{len(found)} fields" if isinstance(found, list) else "no list"
+        raise _malformed(f"not the {len(_NAMES)} fields of an unsigned EIP-1559 transaction", got)
+    members = found
     if members[8] != []:
         raise Refusal("TX-KEYS", "the transaction has an access list", got="entries", expected="none")
     chain_id, nonce, priority, fee, gas, value = [
@@ -74,21 +85,6 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
     if unsigned_bytes(payload, filled) != data:
         raise _malformed("not the shortest RLP", "another encoding of the same transaction")
     return payload, filled
-
-
-def _members(data: bytes) -> list[Any]:
-    from rlp import DecodingError, decode  # other people's: after the filter
-
-    if len(data) > MAX_TRANSACTION_BYTES:
-        raise _malformed("too long", f"{len(data)} bytes")
-    try:
-        members = decode(data[1:])
-    except (DecodingError, RecursionError) as error:
-        raise _malformed("not RLP", f"{len(data)} bytes") from error
-    if not isinstance(members, list) or len(members) != len(_NAMES):
-        got = f"{len(members)} fields" if isinstance(members, list) else "no list"
-        raise _malformed(f"not the {len(_NAMES)} fields of an unsigned EIP-1559 transaction", got)
-    return members
 
 
 def _bytes(member: Any, name: str) -> bytes:
@@ -151,14 +147,6 @@ def wallet_request(asked: SignRequest, step: Step, situation: Situation) -> Requ
             expected=f"{step.action.name}: {step.action.result}",
             do="decline it in the wallet; a site that asks for one does not follow this plan",
         )
-    _require_claims(asked, step, situation)
-    make = _intent if asked.data_type is DataType.TYPED_DATA else _transaction
-    request = make(asked.sign_data, step, situation)
-    return read_request(request.as_json(), f"step {step.id}")
-
-
-def _require_claims(asked: SignRequest, step: Step, situation: Situation) -> None:
-    """Refuse what the wallet says beside the signed bytes when it is not the plan's: it would show the wrong account."""
     signer, chain_id = step.signer, situation.deployment.chain_id
     address = signer.address if asked.address is None else asked.address
     if (address, str(asked.path)) != (signer.address, signer.path):
@@ -172,6 +160,9 @@ def _require_claims(asked: SignRequest, step: Step, situation: Situation) -> Non
     if asked.chain_id not in (None, chain_id):
         check = "DOMAIN-CHAIN" if asked.data_type is DataType.TYPED_DATA else "TX-CHAIN"
         raise Refusal(check, "the wallet is on another chain", got=str(asked.chain_id), expected=str(chain_id))
+    make = _intent if asked.data_type is DataType.TYPED_DATA else _transaction
+    request = make(asked.sign_data, step, situation)
+    return read_request(request.as_json(), f"step {step.id}")
 
 
 def _intent(data: bytes, step: Step, situation: Situation) -> Request:
@@ -195,15 +186,10 @@ def _intent(data: bytes, step: Step, situation: Situation) -> Request:
         "digest": "0x" + hashes.digest.hex(),
         "encodedIntent": "0x" + encoding_of(intent, message).hex(),
     }
-    order_type, reason = _order_type(intent, message, step, situation)
-    return _request(step, situation, payload, intent.route)._replace(order_type=order_type, order_reason=reason)
-
-
-def _order_type(intent: Intent, message: dict[str, Any], step: Step, situation: Situation) -> tuple[int | None, str]:
-    """Return the batched market's order type for the pair in the message, and why; None where there is none."""
     pair = situation.deployment.pair_at(value_of(intent.fields, message, PAIR))
     types, why = market_orders(intent, pair, step) if pair else ([], "")
-    return (types[0], why) if len(types) == 1 else (None, "")  # ORDER-TYPE says what is wrong with it
+    order_type, reason = (types[0], why) if len(types) == 1 else (None, "")  # ORDER-TYPE says what is wrong with it
+    return _request(step, situation, payload, intent.route)._replace(order_type=order_type, order_reason=reason)
 
 
 def _transaction(data: bytes, step: Step, situation: Situation) -> Request:

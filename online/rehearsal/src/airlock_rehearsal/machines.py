@@ -65,23 +65,21 @@ class Play(NamedTuple):
         """Carry a document across the gap, by QR codes or as a USB stick would; return its path on the other machine."""
         destination = self.path(target, name)
         if self.channel == "qr":
-            self._carry_by_qr(name, source, target)
+            from airlock_rehearsal.camera import photograph
+
+            codes, pictures = self.path(source, f"{name}.codes"), self.path(target, f"{name}.pictures")
+            shown = self.run(source, "show", self.path(source, name), "--as", "png", "-o", codes)
+            played, seen = photograph(Path(codes), Path(pictures), seed=name)
+            self.say(
+                f"\n=== {name} crosses the gap by QR codes: {source} -> {target}, {played} frames played, {seen} seen"
+            )
+            read = self.run(target, "scan", pictures, "-o", self.path(target, name))
+            if not self.compare("document's", "document", shown, read):
+                raise RehearsalFailed(f"{name} is a different document on the other machine", ExitCode.REFUSED)
         else:
             shutil.copyfile(self.path(source, name), destination)
             self.say(f"\n=== {name} crosses the gap: {source} -> {target}")
         return destination
-
-    def _carry_by_qr(self, name: str, source: str, target: str) -> None:
-        """Show a document as codes on one machine, photograph them badly, and scan the pictures on the other."""
-        from airlock_rehearsal.camera import photograph
-
-        codes, pictures = self.path(source, f"{name}.codes"), self.path(target, f"{name}.pictures")
-        shown = self.run(source, "show", self.path(source, name), "--as", "png", "-o", codes)
-        played, seen = photograph(Path(codes), Path(pictures), seed=name)
-        self.say(f"\n=== {name} crosses the gap by QR codes: {source} -> {target}, {played} frames played, {seen} seen")
-        read = self.run(target, "scan", pictures, "-o", self.path(target, name))
-        if not self.compare("document's", "document", shown, read):
-            raise RehearsalFailed(f"{name} is a different document on the other machine", ExitCode.REFUSED)
 
     def compare(self, what: str, label: str, first: Ended, second: Ended) -> bool:
         """Say and return whether two screens show the same fingerprint."""

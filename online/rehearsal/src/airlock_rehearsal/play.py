@@ -127,7 +127,10 @@ def _play(play: Play, ceremony: Ceremony) -> _Row:
     participants = Participants(play, plan, ceremony.recorded)
     participants.begin()
     if ceremony.delegate_path:
-        _prove(play, ceremony, plan_offline)
+        proof = play.path("offline", f"{ceremony.id}.proofs.json")
+        asked = ("--plan", plan_offline, "--path", ceremony.delegate_path, "-o", proof, "--model", play.model)
+        play.run("offline", "delegate", "prove", *asked, *play.ledger())
+        play.run("offline", "delegate", "check", proof, "--plan", plan_offline)
     node = ("--rpc", play.urls["rpc"]) if ceremony.transaction else ()
     prepared = play.run("online", "prepare", plan_online, "-o", play.path("online", requests), *node)
     participants.confirm("online", "requests")
@@ -148,14 +151,6 @@ def _play(play: Play, ceremony: Ceremony) -> _Row:
     item = parse_json(read_input(Path(output)))["signatures"][0]
     outcome = ["none", *re.findall(r"outcome: (\w+)", submitted.screen)][-1]
     return _Row(ceremony.id, same, item["signer"], item["digest"], item["signature"], outcome, play.on_chain())
-
-
-def _prove(play: Play, ceremony: Ceremony, plan: str) -> None:
-    """Have the delegate key sign its challenge on the Ledger that holds it, and check the proof."""
-    proof = play.path("offline", f"{ceremony.id}.proofs.json")
-    words = ("--plan", plan, "--path", ceremony.delegate_path, "-o", proof, "--model", play.model)
-    play.run("offline", "delegate", "prove", *words, *play.ledger())
-    play.run("offline", "delegate", "check", proof, "--plan", plan)
 
 
 def summary_lines(rows: list[_Row], folder: Path) -> list[str]:

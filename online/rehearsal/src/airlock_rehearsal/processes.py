@@ -72,7 +72,16 @@ def _running(words: Sequence[str | Path], stdin: int | None, stderr: int | None)
         yield process
     finally:
         if process is not None:
-            _stop(process)
+            process.terminate()  # does nothing to one that has ended
+            try:
+                process.wait(_STOP_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            for stream in (process.stdin, process.stdout):
+                if stream is not None:
+                    with suppress(BrokenPipeError):
+                        stream.close()
 
 
 Typist = Callable[[str], str]
@@ -88,21 +97,18 @@ def run_command(words: Sequence[str | Path], answers: str | Typist) -> Ended:
         if isinstance(answers, str) and process.stdin is not None:
             process.stdin.write(answers.encode())
             process.stdin.close()
-        screen = _pass_through(process, answers if callable(answers) else None)
+        typist = answers if callable(answers) else None
+        kept = bytearray()
+        if process.stdout is not None:
+            while chunk := os.read(process.stdout.fileno(), 4096):
+                kept += chunk
+                sys.stdout.write(chunk.decode(errors="replace"))
+                sys.stdout.flush()
+                if typist and process.stdin is not None and (typed := typist(kept.decode(errors="replace"))):
+                    process.stdin.write(typed.encode())
+                    process.stdin.flush()
+        screen = kept.decode(errors="replace")
         return Ended(screen, process.wait())
-
-
-def _pass_through(process: subprocess.Popen[bytes], typist: Typist | None) -> str:
-    kept = bytearray()
-    if process.stdout is not None:
-        while chunk := os.read(process.stdout.fileno(), 4096):
-            kept += chunk
-            sys.stdout.write(chunk.decode(errors="replace"))
-            sys.stdout.flush()
-            if typist and process.stdin is not None and (typed := typist(kept.decode(errors="replace"))):
-                process.stdin.write(typed.encode())
-                process.stdin.flush()
-    return kept.decode(errors="replace")
 
 
 @contextmanager
@@ -120,17 +126,3 @@ def software_ledger(offline: Path, arguments: Sequence[str]) -> Iterator[int]:
         except (ValueError, KeyError, TypeError) as error:
             raise DeviceError("the software Ledger did not start", do="read its messages above") from error
         yield port
-
-
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """End a process that we started, and wait until it is gone."""
-    process.terminate()  # does nothing to one that has ended
-    try:
-        process.wait(_STOP_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with suppress(BrokenPipeError):
-                stream.close()

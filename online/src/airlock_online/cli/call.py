@@ -20,7 +20,6 @@ from airlock_online.preparing.prepare import BuildRequest, fields_to_send, is_bu
 from airlock_online.speech.sections import Speech
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.terminal import INPUT, json_option, say, show_json
-from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new
 from airlock_shared.plan.model import Plan, Step
@@ -99,7 +98,11 @@ def _take(
     """Take the answer to an ask as the payload of a plan's step: keep it, or write the requests of the whole plan."""
     if output is not None:
         require_new(output)
-    step, deployment = _step_of(plan, step_id), _deployment_of(home, plan, name)
+    if step_id not in plan.steps:
+        raise PlanError("PLAN-STEP", "not a step of the plan", got=safe(step_id, limit=80), expected=str([*plan.steps]))
+    if name is not None and name != plan.deployment:
+        raise UsageError(f"the plan is for the deployment {plan.deployment}", do="leave --deployment out")
+    step, deployment = plan.steps[step_id], home.require_deployment(plan.deployment)
     sent = fields_to_send(step, Situation(plan, deployment, now_ms())) | asked.fields
     steps = [step.id] if output is None else list(plan.steps)
     payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
@@ -156,15 +159,3 @@ def require_units(fields: Mapping[str, str]) -> None:
             other = UNIX_MS if unit is UNIX_S else UNIX_S
             raise UsageError(f"{name} is a time in {unit.name}, and {value[:40]} looks like {other.name}",
                              do=f"give it in {unit.name}")  # fmt: skip
-
-
-def _step_of(plan: Plan, step_id: str) -> Step:
-    if step_id not in plan.steps:
-        raise PlanError("PLAN-STEP", "not a step of the plan", got=safe(step_id, limit=80), expected=str([*plan.steps]))
-    return plan.steps[step_id]
-
-
-def _deployment_of(home: OnlineHome, plan: Plan, name: str | None) -> Deployment:
-    if name is not None and name != plan.deployment:
-        raise UsageError(f"the plan is for the deployment {plan.deployment}", do="leave --deployment out")
-    return home.require_deployment(plan.deployment)

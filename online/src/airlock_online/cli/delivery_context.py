@@ -28,13 +28,14 @@ from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_rea
 from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.delivery.resolution import is_waiting
 from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
-from airlock_online.journal.schema import Record, before, sending
+from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
@@ -187,6 +188,11 @@ class Desk:
         with self._writing, suppress(OSError):
             for line in () if self._stopping.is_set() else rows(f"    {step}: ", text):
                 say(line)
+
+    def announce(self, text: str) -> None:
+        """Say which order comes now: talk that cannot be written keeps none from being sent."""
+        with self._writing, suppress(OSError):
+            say(text)
 
     def _heading(self, step: str) -> None:
         if step != self._step:
@@ -359,12 +365,18 @@ class Desk:
         )
 
     def _of_others(self, record: Record) -> Iterator[OrderEvent]:
-        """Yield the events of the trader's other orders; of an open one also that it may change its position at any time."""
+        """Yield the events of the trader's other orders; of one that waits also that it may change its position any time."""
         for other in self.journal.submissions():
             if other.record.trader == record.trader and other.record.digest != record.digest:
                 yield from self.journal.events(other.record.digest)
-                if other.state in OPEN:
+                if other.state in OPEN or is_waiting(other, self.journal):
                     yield OrderEvent(None, other.state, {"t": json.loads(other.record.signed)})
+
+    def prepared_ms(self, known: Submission) -> int:
+        """Return before when a submission was not signed: its request was not made. The journal's row may be younger."""
+        with suppress(AirlockError):
+            return min(self.home.require_requests(known.record.requests)[0].created_ms, known.created_ms)
+        return known.created_ms
 
     def _requests_of(self, record: Record) -> dict[str, Request]:
         """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""

@@ -67,7 +67,7 @@ def follow(home: OnlineHome, digest: str | None, tracking_id: str | None, patien
 
 def _job(record: Record, desk: Desk, given_id: str) -> Job[ExitCode]:
     def job(_: Callable[[], None]) -> ExitCode:
-        say(f"step {record.step} of {record.ceremony}, {record.digest}")
+        desk.announce(f"step {record.step} of {record.ceremony}, {record.digest}")
         context = desk.context(record.step, record.digest)
         return desk.run(record.step, record.digest, lambda: follow_order(record.digest, context, given_id))
 

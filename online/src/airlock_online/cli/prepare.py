@@ -27,11 +27,23 @@ from airlock_shared.checks.document import part_of
 from airlock_shared.checks.judge import Known, NotJudged, judge_header
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.ceremony.by_screens import show_by_screens
+from airlock_shared.cli.ceremony.status import no_on_record
 from airlock_shared.cli.comparison_lines import code_lines
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.documents import outgoing
 from airlock_shared.cli.qr.file_or_qr import qr_option, require_output
-from airlock_shared.cli.terminal import INPUT, json_option, led, rows, say, show, show_json
+from airlock_shared.cli.terminal import (
+    INPUT,
+    ask_yes,
+    at_a_terminal,
+    json_option,
+    led,
+    rows,
+    say,
+    say_all,
+    show,
+    show_json,
+)
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Header, parse_requests, write_requests
 from airlock_shared.errors import ServiceError, UsageError
@@ -100,11 +112,13 @@ def prepare(
     with asked_venue(home, plan, steps, deployment, given, even_if_not_ready=even_if_not_ready) as (sources, http):
         situation, chosen = Situation(plan, deployment, now_ms()), [plan.steps[step] for step in steps]
         url = given.rpc or sources.config.rpc.url
-        for line in (
+        lines = [
             *(nonce_lines(chosen, RpcClient(url, http)) if url else ()),
             *pace_lines(chosen, situation, sources.config.speech.limits["builder"]),
-        ):
-            say(line)
+        ]
+        say_all(lines)
+        if any(line.startswith("WARNING: ") for line in lines):
+            _agree_to_warning(home, plan)
         payloads = KeptPayloads(home.folder, plan.fingerprint, deployment.fingerprint)
         with payloads.alone():
             prepared = prepare_plan(plan, deployment, sources, payloads, part=steps)
@@ -243,13 +257,24 @@ def asked_venue(
         gas_and_fees = fees.gas_and_fees({step: plan.steps[step] for step in steps}, home, deployment, http)
         config = home.config()
         sources = Sources(builder_of(deployment, http, config), config, gas_and_fees)
-        _ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready)
+        if _ask_venue(sources, deployment, even_if_not_ready=even_if_not_ready):
+            _agree_to_warning(home, plan)
         _look_before(home, plan, steps, sources, deployment, fees.rpc, http)
         yield sources, http
 
 
-def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool) -> None:
-    """Ask whether the builder is ready, and say when its meta document is not what was pinned: that goes on being used."""
+def _agree_to_warning(home: OnlineHome, plan: Plan) -> None:
+    """Where people are led, ask them for ``Yes`` to what they were warned of, before anything is built."""
+    if led() and at_a_terminal():
+        with no_on_record(home.transcript, plan, "", "facilitator", now_ms):
+            ask_yes("There is a WARNING above. Prepare all the same?", piped=False)
+
+
+def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: bool) -> bool:
+    """Ask whether the builder is ready, and warn where its meta document is not what was pinned: that goes on being used.
+
+    Return whether it is another one.
+    """
     readiness = sources.builder.ready()
     if not readiness.ready and not even_if_not_ready:
         components = safe(str(readiness.components), limit=400)
@@ -259,6 +284,7 @@ def _ask_venue(sources: Sources, deployment: Deployment, *, even_if_not_ready: b
         say(f"WARNING: the venue now says of {change.where}: {change.now}; pinned is {change.pinned}")
     if changes:
         say("The pinned values are used. Ask the venue why, and run: airlock-online meta")
+    return bool(changes)
 
 
 def _look_before(
@@ -281,10 +307,13 @@ def _look_before(
         first_lines += [*code_lines(wish.code, "    "), *seen_lines(seen, wish.trader, "    ")]
         for warning in (*(f"the two disagree on the {text}" for text in apart), *warnings):
             first_lines += rows("    WARNING: ", warning)
-        show_by_screens(first_lines)  # before anything has a deadline
+        warned = bool(apart or warnings)
+        show_by_screens(first_lines, stays=warned)  # before anything has a deadline
         facts = {"ceremony": plan.id, "plan": plan.fingerprint, "step": step, "code": "0x" + wish.code.hex()}
         told = {"seen": [one.as_json() for one in seen], "disagreements": apart, "warnings": warnings}
         home.transcript.record("referral-read", facts | told, now_ms())
+        if warned:
+            _agree_to_warning(home, plan)
 
 
 def filled_lines(filled: Transaction | None) -> Iterator[str]:

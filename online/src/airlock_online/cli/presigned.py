@@ -169,7 +169,13 @@ def presigned_texts(given: Sequence[str], whole: MatchedSignatures) -> dict[str,
     What ``STEP=FILE`` names is sent as it is, unless it has no ``authorizationList``: that is then what was signed for this
     order. Raises ``UsageError`` that says exactly what is missing, ``DocumentError`` or ``Refusal``.
     """
-    signed = _signed_here(whole)
+    signed: dict[str, list[dict[str, Any]]] = {}
+    for request, here in whole.pairs:
+        if request.action == AUTHORIZATION and here.result == "signed":
+            element = signed_authorization(request, here, whole.deployment)
+            for name in ("r", "s"):
+                keep_secret(element[name])
+            signed.setdefault(request.fields.get("order", ""), []).append(element)
     texts = _files(given, {request.step for request, _ in whole.pairs})
     ready = {request.step for request, answer in whole.pairs if answer.result == "signed"}
     for order in signed.keys() & ready - texts.keys():
@@ -200,18 +206,6 @@ def _missing(order: str, lacking: Sequence[str]) -> UsageError:
         f"step {order}: of its EIP-7702 transaction is missing: {', '.join(lacking)}",
         do=f"{'; '.join(does)}. Then: submit --eip7702 {order}=FILE, a JSON object with {', '.join(_OF_THE_VENUE)}",
     )
-
-
-def _signed_here(whole: MatchedSignatures) -> dict[str, list[dict[str, Any]]]:
-    """Return the authorizations that were signed for each order, each recovered again. Raises ``Refusal``."""
-    found: dict[str, list[dict[str, Any]]] = {}
-    for request, signed in whole.pairs:
-        if request.action == AUTHORIZATION and signed.result == "signed":
-            element = signed_authorization(request, signed, whole.deployment)
-            for name in ("r", "s"):
-                keep_secret(element[name])
-            found.setdefault(request.fields.get("order", ""), []).append(element)
-    return found
 
 
 def authorization_line(request: Request, sent: Collection[str]) -> str:

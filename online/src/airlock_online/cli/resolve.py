@@ -45,9 +45,10 @@ def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, conte
     Raises ``UsageError`` for one that has ended and for a wrong form, ``ServiceError`` for what fails to verify.
     """
     record = known.record
-    if known.state not in OPEN:
+    verified = ways.keys() - {"note"}
+    if known.state in FINAL or (verified and known.state not in OPEN):
         raise UsageError(f"{record.digest} is {known.state.value}", do="only open submissions are resolved so")
-    if record.route in OF_TRANSACTIONS and ways.keys() - {"note"}:
+    if record.route in OF_TRANSACTIONS and verified:
         raise UsageError("a transaction is known by its own hash", do="follow it: airlock-online follow")
 
     def tell(text: str) -> None:
@@ -69,7 +70,7 @@ def _take(ways: Mapping[str, Any], by: str, known: Submission, desk: Desk, conte
         block = _block(record, desk, context)
         tell(settle_by_transaction(record, ways["transaction"].lower(), block, context))
     if "search" in ways:
-        tell(search_blocks(record, known.created_ms, _block(record, desk, context), context))
+        tell(search_blocks(record, desk.prepared_ms(known), _block(record, desk, context), context))
     if "note" in ways:
         for name, value, most in (("note", ways["note"], _NOTE_AT_MOST), ("name", by, _NAME_AT_MOST)):
             if not value.strip() or len(value) > most or not value.isprintable():
@@ -96,7 +97,7 @@ def _block(record: Record, desk: Desk, context: DeliveryContext) -> ChainBlock:
 @click.argument("digest", required=False)
 @click.option("--tracking-id", metavar="ID", help="The market's or relayer's id of DIGEST, verified by your own node.")
 @click.option("--transaction", metavar="HASH", help="The transaction that executed DIGEST, verified by your own node.")
-@click.option("--search", is_flag=True, help="Look for DIGEST in full blocks of your own node, from its sending on.")
+@click.option("--search", is_flag=True, help="Look for DIGEST in full blocks of your own node, from its preparing on.")
 @click.option(
     "--note", metavar="TEXT", help="What you know of DIGEST. Its state stays; `follow` no longer waits for it."
 )

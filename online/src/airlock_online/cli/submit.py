@@ -103,7 +103,7 @@ def submit(
 
 def _job(delivery: Delivery, request: Request, desk: Desk) -> Job[ExitCode]:
     def job(answered: Callable[[], None]) -> ExitCode:
-        say(f"step {request.step} ({safe(request.action)}), to the {safe(delivery.route)}")
+        desk.announce(f"step {request.step} ({safe(request.action)}), to the {safe(delivery.route)}")
         with ExitStack() as until_answered:
             until_answered.enter_context(working(f"    {request.step}: waiting for the answer to what was sent"))
 

@@ -22,7 +22,7 @@ from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.qr.scanning import forgotten_when_wrong, kept_frames, scan_message
 from airlock_shared.cli.terminal import json_option, rows, say, say_all, show, show_json
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Header, Request, parse_requests
+from airlock_shared.documents.requests import Header, parse_requests
 from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder, read_input, require_new, write_new
 from airlock_shared.qr.documents import Transfer
@@ -81,13 +81,6 @@ def scan_answer(
         say(f"step {signed.step}: signed by {signed.signer}, over the digest computed here")
     else:
         say(f"step {signed.step}: it was answered before; the first answer is kept")
-    _write(home, data, header, items, requests, output, as_json)
-
-
-def _write(
-    home: OnlineHome, data: bytes, header: Header, items: list[Request], requests: str, output: Path, as_json: bool
-) -> None:
-    """Write the signatures document when every step is answered, or say what is missing."""
     answered = WalletAnswers(home.folder, requests).of(items)
     missing = [request.step for request in items if request.step not in answered]
     document, signatures = signatures_document(header, items, answered, requests, now_ms()), ""

@@ -202,7 +202,10 @@ class BuilderClient:
         if reply.status not in (200, 503) or type(document) is not dict:
             raise _unknown_shape(url, reply, "neither ready nor not ready")
         ready = reply.status == 200 and document.get("ok") is True and value_at(document, "data.ready") is True
-        return Readiness(ready, _components(document))
+        places = ("data.components", "error.details.components", "components", "error.details")
+        return Readiness(
+            ready, next((dict(found) for place in places if type(found := value_at(document, place)) is dict), {})
+        )
 
     def _ask(
         self, path: str, fields: Fields, method: Method, members: Members = _SAME, *, patient: bool = True
@@ -255,7 +258,14 @@ def _as_sent(fields: Fields, method: Method) -> dict[str, str | int]:
 
 def _data_of(url: str, reply: Reply) -> Any:
     if reply.status == 429:
-        raise _too_many_requests(url, reply)
+        wait = "it gives no time" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
+        raise BuilderError(
+            f"{url} answered 429, too many calls; {wait}: {reason_text(reply.body)}",
+            code=code_of(reply.body) or "RATE_LIMITED",
+            status=429,
+            details=None,
+            do=advice_on("RATE_LIMITED"),
+        )
     envelope = json_of(reply, url)
     if type(envelope) is not dict:
         raise _unknown_shape(url, reply, "no object")
@@ -269,18 +279,6 @@ def _data_of(url: str, reply: Reply) -> Any:
     if envelope.get("ok") is False and envelope.get("data") is None:
         raise _error_of(url, reply, envelope.get("error"))
     raise _unknown_shape(url, reply, "an envelope that is contradictory or incomplete")
-
-
-def _too_many_requests(url: str, reply: Reply) -> ServiceError:
-    """Return the error of a 429, whose body may be anything: a proxy before the builder may have written it."""
-    wait = "it gives no time" if reply.retry_after_s is None else f"wait {reply.retry_after_s} s"
-    return BuilderError(
-        f"{url} answered 429, too many calls; {wait}: {reason_text(reply.body)}",
-        code=code_of(reply.body) or "RATE_LIMITED",
-        status=429,
-        details=None,
-        do=advice_on("RATE_LIMITED"),
-    )
 
 
 def advice_on(code: str) -> str:
@@ -302,12 +300,6 @@ def _error_of(url: str, reply: Reply, error: object) -> ServiceError:
         details=details,
         do=advice_on(code),
     )
-
-
-def _components(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the breakdown, which a failing probe may give in its data or in its error's details."""
-    places = ("data.components", "error.details.components", "components", "error.details")
-    return next((dict(found) for place in places if type(found := value_at(document, place)) is dict), {})
 
 
 def _unknown_shape(url: str, reply: Reply, what: str) -> ServiceError:

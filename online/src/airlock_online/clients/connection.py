@@ -12,6 +12,7 @@ import re
 import ssl
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from html import unescape
 from ipaddress import ip_address
 from pathlib import Path
@@ -161,11 +162,12 @@ class _Stream(httpcore.NetworkStream):
 # ---- settings ------------------------------------------------------------------------------------------------------
 
 
+@cache
 def tls_context(ca_file: str) -> ssl.SSLContext:
     """Return how servers are verified: by the authorities in a file alone, or by the public ones without one.
 
-    ``ssl.create_default_context`` would write every key where the environment's ``SSLKEYLOGFILE`` says. Raises
-    ``UsageError``.
+    The file is read once in a process. ``ssl.create_default_context`` would write every key where the environment's
+    ``SSLKEYLOGFILE`` says. Raises ``UsageError``.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2

@@ -252,13 +252,22 @@ class Http:
             raise _unconnected(call.url, error) from error
 
     def _chunks(self, response: httpcore.Response, url: str, max_bytes: int) -> Iterator[bytes]:
-        _require_plain(url, _header(response.headers, "content-encoding"), response.status)
+        encoding = _header(response.headers, "content-encoding")
+        if encoding.strip().lower() not in ("", "identity"):
+            raise ServiceError(
+                f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which Airlock did not ask for",
+                status=response.status,
+                do="ask the operator of the service, or of the proxy in front of it",
+            )
         seen = 0
         try:
             for chunk in response.iter_stream():
                 seen += len(chunk)
                 if seen > max_bytes:
-                    raise _too_large(url, max_bytes, response.status)
+                    do = "check that the address is the service's"
+                    raise ServiceError(
+                        f"the reply of {url} is larger than {max_bytes} bytes", status=response.status, do=do
+                    )
                 yield chunk
         except _FOREIGN as error:
             raise _broken(url, error, response.status) from error
@@ -392,20 +401,6 @@ def _unconnected(url: str, error: Exception) -> NotSent:
         f"no connection to {url} ({type(error).__name__}: {safe(str(error), limit=200)}); nothing was sent",
         do="check the address and the network, then run it again",
     )
-
-
-def _require_plain(url: str, encoding: str, status: int) -> None:
-    if encoding.strip().lower() not in ("", "identity"):
-        raise ServiceError(
-            f"{url} answered in the encoding {safe(encoding, limit=40)!r}, which Airlock did not ask for",
-            status=status,
-            do="ask the operator of the service, or of the proxy in front of it",
-        )
-
-
-def _too_large(url: str, max_bytes: int, status: int | None) -> ServiceError:
-    do = "check that the address is the service's"
-    return ServiceError(f"the reply of {url} is larger than {max_bytes} bytes", status=status, do=do)
 
 
 def _broken(url: str, error: Exception, status: int | None = None) -> ServiceError:

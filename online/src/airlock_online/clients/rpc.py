@@ -252,12 +252,13 @@ class RpcClient:
         document = json_of(reply, self.name)
         if type(document) is not dict or document.get("jsonrpc") != "2.0":
             raise self._odd(method, "no JSON-RPC 2.0 reply")
-        if document.get("error") is not None:
-            raise self._refused(method, document["error"])
-        if type(document.get("id")) is not int or document["id"] != number:
+        error, whose = document.get("error"), document.get("id")
+        if (type(whose) is not int or whose != number) and not (whose is None and error is not None):
             raise self._odd(method, "the reply to another request")
-        if "result" not in document:
-            raise self._odd(method, "neither a result nor an error")
+        if (error is None and "result" not in document) or (error is not None and document.get("result") is not None):
+            raise self._odd(method, "not one of a result and an error")
+        if error is not None:
+            raise self._refused(method, error)
         return document["result"]
 
     def _refused(self, method: str, error: object) -> ServiceError:

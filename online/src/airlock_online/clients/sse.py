@@ -95,7 +95,9 @@ class SseDecoder:
 
     def _take(self, line: str, items: list[Item]) -> None:
         if not line:
-            self._dispatch(items)
+            if self._data:
+                items.append(SseEvent(self._type or "message", "\n".join(self._data), self._own_id, self._last_id))
+            self._type, self._data, self._data_size, self._own_id = "", [], 0, None
             return
         name, _, value = line.partition(":")
         if not name:
@@ -115,11 +117,6 @@ class SseDecoder:
             self._own_id = self._last_id = value
         elif name == "retry" and _DIGITS.fullmatch(value):
             self.retry_ms = int(value)
-
-    def _dispatch(self, items: list[Item]) -> None:
-        if self._data:
-            items.append(SseEvent(self._type or "message", "\n".join(self._data), self._own_id, self._last_id))
-        self._type, self._data, self._data_size, self._own_id = "", [], 0, None
 
 
 def _too_large(what: str, cap: int) -> ServiceError:

@@ -18,11 +18,13 @@ from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, Rp
 from airlock_online.config import CONFIRMED_BY, OnlineConfig
 from airlock_online.delivery.routes.context import DeliveryContext, NonceRead
 from airlock_online.journal.schema import Record
+from airlock_online.routes import OF_TRANSACTIONS
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import ServiceError
 from airlock_shared.ethereum.signatures import checksum_address, parse_address
 from airlock_shared.text.safe import safe
 from airlock_shared.units import utc_text
+from airlock_shared.venue.services import RPC
 
 FINALIZED, _ = CONFIRMED_BY
 
@@ -153,6 +155,20 @@ def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
     return True if True in told else None if None in told else False
 
 
+def may_be_known(record: Record, context: DeliveryContext) -> str:
+    """Return why a refusal does not prove that it was not taken, empty when nothing says so."""
+    if record.route not in OF_TRANSACTIONS:
+        return "its nonce is used: somebody may have sent it before" if nonce_now(record, context) else ""
+    if (node := context.node) is None:
+        return ""
+    try:
+        require_recorded_chain(node, record)
+        seen = node.transaction_count(record.signer) > int(record.nonce) or node.knows(record.transaction_hash)
+    except ServiceError:
+        seen = record.route == RPC  # it is that node's own refusal: then nobody may say that it was not taken
+    return f"the node may have it already, or another one with the account's nonce {record.nonce}" if seen else ""
+
+
 def _bit(node: RpcClient, record: Record, account: str, block: int | str) -> bool | None:
     nonce = int(record.nonce)
     data = f"0x{NONCE_BITMAP}{parse_address(account).rjust(_WORD_BYTES, bytes(1)).hex()}{nonce >> 8:064x}"
@@ -200,6 +216,6 @@ def named_transaction(transaction: ChainTransaction, block: int) -> str:
 
 
 def deployed_contracts(deployment: Deployment) -> frozenset[str]:
-    """Return the contracts of a deployment, in lower case."""
-    own = {checksum_address(domain.contract).lower() for domain in deployment.domains.values()}
-    return frozenset(own | {checksum_address(contract).lower() for contract in deployment.contracts.values()})
+    """Return the venue's contracts, in lower case: not the token, which has a log of whatever anybody does."""
+    own = {domain.contract for domain in deployment.domains.values()} | {*deployment.contracts.values()}
+    return frozenset(checksum_address(contract).lower() for contract in own - {deployment.contracts.get("usdc")})

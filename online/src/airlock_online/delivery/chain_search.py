@@ -78,15 +78,17 @@ def settle_by_transaction(record: Record, tx_hash: str, confirmed: ChainBlock, c
     execution = _verified(node, record, tx_hash, encoded, confirmed, context)
     number = execution.receipt.block_number
     found = f"transaction {tx_hash} in block {number} executed it; block {confirmed.number} is confirmed"
-    event = OrderEvent(
-        None, FOUND, {"transactionHash": tx_hash, "blockNumber": number, "confirmedBlock": confirmed.number}
-    )
-    tracker = Tracker(record.digest, context)
-    if record.route != BATCHED_MARKET:
-        tracker.write(event, path=(OrderState.ACCEPTED, OrderState.CONFIRMED), note=found)
-        return found
-    tracker.write(event, path=(OrderState.ACCEPTED,), note=found)
-    return _settle_order(record, execution, confirmed, found, context)
+    payload = {"transactionHash": tx_hash, "blockNumber": number, "confirmedBlock": confirmed.number}
+    order = record.route == BATCHED_MARKET
+    if not _is_found(record.digest, tx_hash, context):
+        path = (OrderState.ACCEPTED,) if order else (OrderState.ACCEPTED, OrderState.CONFIRMED)
+        Tracker(record.digest, context).write(OrderEvent(None, FOUND, payload), path=path, note=found)
+    return _settle_order(record, execution, confirmed, found, context) if order else found
+
+
+def _is_found(digest: str, tx_hash: str, context: DeliveryContext) -> bool:
+    found = [event.payload for event in context.journal.events(digest) if event.type == FOUND]
+    return any(payload["transactionHash"] == tx_hash for payload in found)
 
 
 def _verified(
@@ -127,9 +129,9 @@ def _carriers(block: ChainBlock | None, encoded: str) -> list[str]:
 
 
 def search(record: Record, since_ms: int, confirmed: ChainBlock, context: DeliveryContext) -> str:
-    """Look through full blocks from the sending to the deadline for the intent's encoding; settle what is found.
+    """Look through full blocks from ``since_ms`` to the deadline for the intent's encoding; settle what is found.
 
-    ``since_ms`` is when it was first written down. Return what was found, for a person. Raises ``ServiceError``.
+    Before ``since_ms`` there was no signature. Return what was found, for a person. Raises ``ServiceError``.
     """
     node, encoded = context.node, context.encoded(record)
     if node is None or not encoded:

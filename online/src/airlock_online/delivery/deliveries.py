@@ -27,8 +27,8 @@ from airlock_shared.ethereum.transactions import (
     value_wei,
 )
 from airlock_shared.venue.calldata import Decoded, decode_call, payload_hash
-from airlock_shared.venue.kinds import PAIR, leaf, path_of
-from airlock_shared.venue.services import BATCHED_MARKET, RELAY
+from airlock_shared.venue.kinds import OPENED, PAIR, leaf, path_of
+from airlock_shared.venue.services import BATCHED_MARKET, CORE_API, RELAY
 from airlock_shared.venue.structs import Intent
 
 _HEX = re.compile("0x(?:[0-9a-fA-F]{2})+", re.ASCII)
@@ -125,16 +125,16 @@ def _intent_of(request: Request, signed: Answer, deployment: Deployment) -> Deli
 _OPENS, _CLOSES, _INCREASES = (0, 6, 12, 13), (1, 7, 15, 16), (9, 14)
 _OF_PNL_PAIRS = (6, 7, 13, 16)
 _LEAVES = {"trader": "trader", "pairIndex": PAIR, "index": "tradeIndex", "isBuy": "side"}
+_OF_TRIGGERS = {"pairIndex": PAIR, "index": "tradeIndex", "timestamp": OPENED}
 
 
 def _in_events(intent: Intent, message: dict[str, object], order_type: int | None) -> dict[str, object]:
-    """Return what the events of an order must tell, by its signed message and its order type.
+    """Return what the events of an order must tell, by its signed message and its order type; of a trigger, its position.
 
     Source: the specification, "Supported order types" and "Events".
     """
-    if intent.route != BATCHED_MARKET:
-        return {}
-    paths = {member: path_of(intent.fields, kind) for member, kind in _LEAVES.items()}
+    leaves = {BATCHED_MARKET: _LEAVES, CORE_API: _OF_TRIGGERS}.get(intent.route, {})
+    paths = {member: path_of(intent.fields, kind) for member, kind in leaves.items()}
     told = {member: leaf(message, path) for member, path in paths.items() if path}
     signed = {name: "0x" + value.hex() if isinstance(value, bytes) else value for name, value in told.items()}
     if order_type in _OPENS or order_type in _CLOSES:

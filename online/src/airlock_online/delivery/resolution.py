@@ -22,8 +22,10 @@ from airlock_online.delivery.chain_evidence import (
     who_took,
 )
 from airlock_online.delivery.chain_search import settle_spent
+from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import DeliveryContext, Tracker
+from airlock_online.journal.journal import Journal
 from airlock_online.journal.order_states import FINAL, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.routes import OF_TRANSACTIONS
@@ -47,6 +49,17 @@ def resolve_submission(known: Submission, context: DeliveryContext) -> str:
     if known.record.route in OF_TRANSACTIONS:
         return _transaction(known, context)
     return _intent(known, context)
+
+
+def is_waiting(known: Submission, journal: Journal) -> bool:
+    """Tell whether a trigger is stored and nothing is known of its execution, which may come at any time."""
+    stored = known.record.route == CORE_API and known.state is OrderState.CONFIRMED
+    return stored and not is_executed(known.record.digest, journal)
+
+
+def is_executed(digest: str, journal: Journal) -> bool:
+    """Tell whether the operator's node has found on the chain what executed an intent."""
+    return any(event.type == FOUND for event in journal.events(digest))
 
 
 # ---- intents -------------------------------------------------------------------------------------------------------
@@ -101,21 +114,20 @@ def _by_word(record: Record, context: DeliveryContext) -> str:
 
 def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlock | None) -> str:
     """Say what a used nonce leaves open; where another signature of the journal has spent it, this one is VOIDED."""
-    proven = at is not None
-    spender = _spender(record, context)
-    if spender is not None:
-        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
-        if proven:
-            context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
-        return f"{found}: {other}"
-    told = f"{found}, {_NEVER_AGAIN if proven else _NO_PROOF}"
-    if proven and at is not None:
+    told = f"{found}, {_NO_PROOF if at is None else _NEVER_AGAIN}"
+    if at is not None:  # what the chain shows of this one counts before what a service said of another one
         try:
             told = f"{found}; {executed}" if (executed := settle_spent(record, at, context)) else told
         except ServiceError as error:
             context.on_notice(error.what)
         if context.journal.get(record.digest).state in FINAL:
             return told
+    spender = None if is_executed(record.digest, context.journal) else _spender(record, context)
+    if spender is not None:
+        other = f"{spender.digest}, step {spender.step} of ceremony {spender.ceremony}, has spent it"
+        if at is not None:
+            context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
+        return f"{found}: {other}"
     seen = _look(record.digest, context)
     return f"{told}; the builder now says of {seen}" if seen else told
 
@@ -213,7 +225,7 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
             return OpenOutcome(
                 "nothing: it was refused before it was accepted",
                 None,
-                "Remove the cause and submit it again before its deadline, or sign a new one.",
+                f"Remove the cause and submit it again, or sign a new one. Whoever has seen this one {_until(record)}.",
             )
         case (
             OrderState.SENDING
@@ -228,6 +240,13 @@ def open_outcome(known: Submission, *, nonce_used: bool = False) -> OpenOutcome:
                 return _SPENT
             return _timeless(known) if record.deadline_ms is None else _open_intent(known, record.deadline_ms)
     return OpenOutcome("nothing: it has ended", None, "Nothing.")
+
+
+def _until(record: Record) -> str:
+    """Return until when a signature that was refused can be executed all the same: by the service that refused it, too."""
+    if record.deadline_ms is not None:
+        return f"can execute it until {utc_text(record.deadline_ms)}"
+    return f"can execute it until the nonce {record.nonce} is used: it has no deadline"
 
 
 def _open_transaction(known: Submission) -> OpenOutcome:

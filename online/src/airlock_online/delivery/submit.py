@@ -15,7 +15,7 @@ from airlock_online.clients.connection import NotSent
 from airlock_online.delivery.admission import check_admission, check_alone, check_same, check_time, shares_nonce
 from airlock_online.delivery.chain_evidence import nonce_now, require_recorded_chain
 from airlock_online.delivery.outcome import OrderOutcome
-from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, ONLY_WHEN_ENDED, resolve_submission
+from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, ONLY_WHEN_ENDED, is_waiting, resolve_submission
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
 from airlock_online.delivery.routes.rpc import chain_hash
@@ -162,6 +162,8 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
         reason = _route_of(known).follow(known, tracker, context)
         if given_id and tracker.order.events:
             tracker.odd(Anomaly("id-from-a-person", OrderEvent(None, "id", {"given": given_id})))
+    elif is_waiting(known, context.journal):
+        reason = resolve_submission(known, context)
     return _outcome(digest, context, reason)
 
 
@@ -250,7 +252,8 @@ def _record(delivery: Delivery, method: str, body_sha256: str) -> Record:
     )
 
 
-_SENT = ("route", "url", "method", "body_sha256", "requests", "deployment", "transaction_hash", "old_entity_id")
+_SENT = ("route", "url", "method", "body_sha256", "requests", "deployment", "transaction_hash", "old_entity_id",
+         "signed")  # fmt: skip
 
 
 def _sent(record: Record) -> dict[str, str]:

@@ -6,7 +6,7 @@ specification, "States and transitions" and "Events".
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -85,6 +85,7 @@ ENDS_OF_ROUTES = frozenset(
 )
 """The events that end what goes another way than the batched market: each route writes its own."""
 INITIATIONS = ("MarketOrderInitiated", "IncreasePositionRequested")
+_QUEUED = ("AttemptFailed", *INITIATIONS)
 KNOWN_TYPES = frozenset({ACCEPTED_EVENT, "AttemptFailed", *INITIATIONS}) | _TERMINAL.keys()
 
 
@@ -197,12 +198,14 @@ def terminal_state(event: OrderEvent) -> OrderState | None:
     return None if is_end_of_view(event) else _TERMINAL.get(event.type)
 
 
-def needs_history(event: OrderEvent) -> bool:
+def needs_history(event: OrderEvent, before: Iterable[OrderEvent] = ()) -> bool:
     """Tell whether an event of the stream claims an end that the persisted history is asked for: only one needs none.
 
-    The request of ``ENQUEUE_FAILED`` never reached the queue, so that there may be no history.
+    The request of ``ENQUEUE_FAILED`` never reached the queue, so that there may be no history: unless an event ``before`` it
+    tells of an attempt or of the chain.
     """
-    return terminal_state(event) is not None and event.code != ENQUEUE_FAILED
+    never_queued = event.code == ENQUEUE_FAILED and all(each.type not in _QUEUED for each in before)
+    return terminal_state(event) is not None and not never_queued
 
 
 def is_of(event: OrderEvent, order: KnownOrder) -> bool:
@@ -226,7 +229,7 @@ def merge(order: KnownOrder, event: OrderEvent) -> Merged:
     if order.contradicted and terminal_state(event):
         return Merged(order, fresh=False, anomalies=(Anomaly("end-beside-contradiction", event),))
     named = order._replace(tracking_id=order.tracking_id or event.tracking_id)
-    if event.seq is None and needs_history(event):
+    if event.seq is None and needs_history(event, order.events):
         return Merged(named, fresh=False, anomalies=(Anomaly("end-without-seq", event),))
     seen = named._replace(last_seq=_later(order.last_seq, event.seq))
     if len(order.events) >= MAX_EVENTS and (order.terminal or not terminal_state(event)):

@@ -208,9 +208,8 @@ def _flag(pair: Any, path: str) -> bool | None:
     if value == PNL_ALLOWED:
         return None
     if type(value) is not bool:
-        name = safe(str(pair), limit=80)
         raise missing(
-            f"flag in the pair {name} that says whether it is a PnL pair; name the member, or write "
+            f"flag in the pair {safe(str(pair), limit=80)} that says whether it is a PnL pair; name the member, or write "
             'pnl = "" for a venue that has no PnL pairs, or a ? behind its name where one without it is none'
         )
     return value

@@ -7,7 +7,7 @@ compared with the pinned one before anything is asked of anybody else.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 from airlock_online.clients.http import Http
@@ -57,16 +57,16 @@ _REHEARSED = {
 """The errors of the rehearsal's contracts about codes and delegates, in no specification, and what each means."""
 
 
-@cache
-def _known() -> dict[bytes, str]:
-    """Return the contracts' errors by the selector of their form without arguments."""
-    names = [*(entry.code for entry in ERROR_CODES.values() if entry.where == "contract"), *_REHEARSED]
-    return {keccak256(f"{name}()".encode())[:4]: name for name in names}
+_KNOWN = {
+    keccak256(f"{name}()".encode())[:4]: name
+    for name in (*(entry.code for entry in ERROR_CODES.values() if entry.where == "contract"), *_REHEARSED)
+}
+"""The contracts' errors by the selector of their form without arguments."""
 
 
 def error_name(data: str) -> str:
     """Return the name of a contract's own error that is known, or an empty text."""
-    return _known().get(_bytes(data)[:4], "")
+    return _KNOWN.get(_bytes(data)[:4], "")
 
 
 def reason(data: str) -> str:
@@ -74,13 +74,12 @@ def reason(data: str) -> str:
     raw = _bytes(data)
     if not raw:
         return "it gave no reason"
-    selector = raw[:4]
+    selector, told = raw[:4], raw[4:]
     try:
         if selector == _ERROR:
-            (told,) = decode_abi(["string"], raw[4:])
-            return f"it says: {safe(str(told), limit=300)}"
+            return f"it says: {safe(str(decode_abi(['string'], told)[0]), limit=300)}"
         if selector == _PANIC:
-            (code,) = decode_abi(["uint256"], raw[4:])
+            (code,) = decode_abi(["uint256"], told)
             return f"panic {code:#x}: {_PANICS.get(code, 'a code that Solidity does not list')}"
     except Refusal:
         return f"a reason that cannot be read: {data[:202]}"

@@ -64,8 +64,9 @@ class KeptPayloads:
         sealed = type(entry) is dict and entry.pop("seal", None) == fingerprint(entry)
         if not sealed or not {**self._names, "step": step}.items() <= entry.items():
             raise DocumentError("DOC-FIELD", f"{path.name} is not as it was written")
-        asked = BuildRequest(entry["path"], entry["fields"], entry["method"])
-        return KeptPayload(asked, entry["payload"], entry["built_ms"])
+        return KeptPayload(
+            BuildRequest(entry["path"], entry["fields"], entry["method"]), entry["payload"], entry["built_ms"]
+        )
 
     def keep(self, step: str, kept: KeptPayload) -> None:
         """Keep a step's payload on the disk, in place of an older one. Raises ``UsageError`` when it cannot be written."""
@@ -101,10 +102,10 @@ def replaced_lines(home: OnlineHome, step: Step, new: Request, structs: _Structs
     """Yield the old beside the new, and what may execute; nothing for a step that replaces nothing."""
     if not step.replaced_digest:
         return
-    kept = ((header, request) for header, requests in home.kept_requests() for request in requests)
     earlier = (
         f"step {request.step} of ceremony {header.ceremony}{nonce}"
-        for header, request in kept
+        for header, requests in home.kept_requests()
+        for request in requests
         for digest, nonce in [_signed(request, structs)]
         if digest == step.replaced_digest
     )

@@ -52,7 +52,7 @@ class Patience:
                 told_s = error.retry_after_s
                 if not (error.unanswered or error.status in PASSING) or (told_s is None and attempts >= MAX_BUILDS):
                     raise
-                wait_s = max(told_s, 1) if told_s is not None else 1 << min(attempts - 1, 6)
+                wait_s = 1 << attempts - 1 if told_s is None else max(told_s, 1)
                 too_long = waited_s + wait_s > WAIT_AT_MOST_S
                 if too_long or self._now_ms() + wait_s * 1000 > self.until_ms:
                     why = "until then, too little would be left of a deadline that is kept"
@@ -97,10 +97,11 @@ def pace_lines(steps: Sequence[Step], situation: Situation, per_minute: int = 0)
         return
     usable_s = max(min(lengths_ms) - limits.remaining_at_least_ms, 0) / 1000
     each_s = usable_s / len(lengths_ms)
-    each = span_text(int(each_s)) if each_s >= QUICK_S else f"{each_s:.1f} s"
+    quick = each_s < QUICK_S
+    each = f"{each_s:.1f} s" if quick else span_text(int(each_s))
     yield (
-        f"{'' if each_s >= QUICK_S else 'WARNING: '}{len(lengths_ms)} steps have a deadline; the nearest leaves "
+        f"{'WARNING: ' if quick else ''}{len(lengths_ms)} steps have a deadline; the nearest leaves "
         f"{span_text(int(usable_s))} to sign and submit them all: a signature every {each}"
     )
-    if each_s < QUICK_S:
+    if quick:
         yield "If that is too quick for the people at the table, use plans of fewer steps, or later deadlines."

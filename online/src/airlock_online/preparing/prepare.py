@@ -101,7 +101,7 @@ def set_aside(payload: Mapping[str, Any], *, transaction: bool) -> tuple[dict[st
     """Return a builder's payload as it is carried, and its extra members; a ``meta`` of null is none."""
     carried, extra = dict[str, Any](), dict[str, Any]()
     for name, value in payload.items():
-        listed = name in (_TRANSACTION if transaction else _INTENT) and not (name == "meta" and value is None)
+        listed = name in (_TRANSACTION if transaction else _INTENT) and (name, value) != ("meta", None)
         decides = transaction and name.replace("_", "").lower() in _OF_A_TRANSACTION
         (carried if listed or decides else extra)[name] = value
     return carried, extra
@@ -112,9 +112,10 @@ def extra_lines(step: str, extra: Mapping[str, Any]) -> list[str]:
     if not extra:
         return []
     shown = [f"  {safe(name, limit=80)} = {safe(json.dumps(value), limit=_SHOWN)}" for name, value in extra.items()]
-    more = [f"  and {len(shown) - _COUNTED} more"] if len(shown) > _COUNTED else []
+    if len(shown) > _COUNTED:
+        shown[_COUNTED:] = [f"  and {len(shown) - _COUNTED} more"]
     head = f"NOTE step {step}: the builder also sent what the specification does not have. It is not signed and not carried:"
-    return [head, *shown[:_COUNTED], *more]
+    return [head, *shown]
 
 
 # ---- prepare --------------------------------------------------------------------------------------------------------
@@ -221,8 +222,7 @@ def examine(
 
         def passes(filled: Transaction) -> bool:
             """Tell whether the checks pass it: what one refuses is not shown to the node."""
-            verdicts = judge_item(request._replace(transaction=filled), situation, Known()).verdicts
-            return not verdicts.blocks_signing()
+            return not judge_item(request._replace(transaction=filled), situation, Known()).verdicts.blocks_signing()
 
         fill = partial(sources.gas_and_fees.fill, request.payload, request.signer, step.id, passes)
         request = request._replace(transaction=sources.answered(fill))
@@ -346,8 +346,9 @@ def order_type_of(intent: Intent, step: Step, situation: Situation, sources: Sou
         types = [each for each in types if each == intent.order_types[told]]
         reason = f"{intent.name} on {pair.name}, by the position's own flag"
     if not types:
-        kind = "a PnL position" if told else "no PnL position"
-        raise UsageError(f"step {step.id}: the venue says that it is {kind}", do="correct the plan")
+        raise UsageError(
+            f"step {step.id}: the venue says that it is {'a' if told else 'no'} PnL position", do="correct the plan"
+        )
     if len(types) > 1:
         raise UsageError(
             f"step {step.id}: neither {pair.name} nor its position tells whether it is by PnL, and the plan does not either",
@@ -381,8 +382,11 @@ def _delegation(step: Step, asked: BuildRequest, sources: Sources) -> dict[str, 
     fields = {"trader": checksum_address(signer.delegate_of), "delegate": delegate}
     read = sources.answered(partial(sources.builder.read, "delegation", fields))
     read = delegation_read(read, sources.config.speech.replies["delegation"])
-    names = ("isEnabled", "canSignIntents", "canDelegatedAction")
-    flags = {name: flag for name in names if type(flag := value_at(read, name)) is bool}
+    flags = {
+        name: flag
+        for name in ("isEnabled", "canSignIntents", "canDelegatedAction")
+        if type(flag := value_at(read, name)) is bool
+    }
     if "isEnabled" not in flags:
         raise ServiceError(
             "the answer about the delegate has an unknown shape", do="set [paths] delegation in the services file"

@@ -26,10 +26,10 @@ class Wish(NamedTuple):
 
 def wish_of(step: Step) -> Wish | None:
     """Return what a step wants of a referral code, None for a step about something else."""
-    acting, judge = _BY_ACTION.get(step.action.name, ("", _adopt))
     code = step.raw("code")
-    if not acting or not isinstance(code, bytes):
+    if step.action.name not in _BY_ACTION or not isinstance(code, bytes):
         return None
+    acting, judge = _BY_ACTION[step.action.name]
     account = _account(step, acting)
     return Wish(step, code, account, _account(step, "newOwner"), account if judge is _adopt else NOBODY)
 

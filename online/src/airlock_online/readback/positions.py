@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from airlock_online.clients.reply_values import whole
+from airlock_online.delivery.event_lines import FOUND
 from airlock_online.readback.expectations import (
     Expectation,
     ReadBack,
@@ -159,8 +160,14 @@ def trigger(scene: Scene) -> list[Expectation]:
         broken = _is_entity(old) and (str(old) != replaced or str(new) == replaced)
         told = f"{_entity(old)}, by the service's answer alone"
         expectations += [Expectation("the trigger replaced", _entity(replaced), told, False if broken else None)]
-    promised = "open, so that the trigger can close it"
-    return [*expectations, *_judged(scene, place, promised, lambda mine: ("", mine is not None))]
+    executed = scene.last(FOUND) is not None
+
+    def judge(mine: Trade | None) -> _Judged:
+        if executed:
+            return "; the trigger was executed, found on chain", None
+        return "", mine is not None
+
+    return [*expectations, *_judged(scene, place, "open, so that the trigger can close it", judge)]
 
 
 def _is_entity(value: object) -> bool:

@@ -182,8 +182,9 @@ def _own(name: str, section: str, tables: Tables) -> str:
     """Return why a name is not that of a struct or call of the venue alone; empty when it is."""
     if not _MEMBER.fullmatch(name) or name in {action.result for action in ACTIONS.values()}:
         return f"it is no struct or call of this venue alone; {meant(name, PATHS)}"
-    told = f"it is unknown; a struct or call of this venue alone has [{section}] {name} as well; {meant(name, PATHS)}"
-    return "" if name in tables.get(section, {}) else told
+    if name in tables.get(section, {}):
+        return ""
+    return f"it is unknown; a struct or call of this venue alone has [{section}] {name} as well; {meant(name, PATHS)}"
 
 
 # ---- bodies and requests ---------------------------------------------------------------------------------------------

@@ -110,19 +110,8 @@ def make_descriptors(
     ``owner`` is who the wallet says is behind the contracts (default: the trading domain's name), ``url`` their web site.
     Raises ``UsageError`` for an owner or an address of a site that a Ledger would cut short.
     """
-    metadata = _metadata(owner if owner is not None else deployment.domains["trading"].name, url)
-    files, known = {}, deployment.calls
-    for name in deployment.domains:
-        intents = [each for each in deployment.structs.values() if each.domain == name and not is_custom(each)]
-        files[f"eip712-{name}.json"] = _of_domain(deployment, name, intents, metadata)
-    for name, address in deployment.contracts.items():
-        if calls := [call for call in known.by_name.values() if call.contract == name and not call.is_own]:
-            files[f"calldata-{name}.json"] = _of_contract(deployment, name, address, calls, metadata)
-    return files
-
-
-def _metadata(owner: str, url: str | None) -> dict[str, Any]:
-    if not _OWNER.fullmatch(owner):
+    named = owner if owner is not None else deployment.domains["trading"].name
+    if not _OWNER.fullmatch(named):
         raise UsageError(
             f"the owner's name is not 1 to {OWNER_CHARACTERS} plain characters, as a Ledger shows them",
             do="give a shorter one with --owner",
@@ -132,7 +121,15 @@ def _metadata(owner: str, url: str | None) -> dict[str, Any]:
             f"not the address of a web site of at most {URL_CHARACTERS} characters, as a Ledger shows them",
             do="give one like https://venue.example with --url",
         )
-    return {"owner": owner} | ({"info": {"url": url}} if url is not None else {})
+    metadata = {"owner": named} | ({"info": {"url": url}} if url is not None else {})
+    files, known = {}, deployment.calls
+    for name in deployment.domains:
+        intents = [each for each in deployment.structs.values() if each.domain == name and not is_custom(each)]
+        files[f"eip712-{name}.json"] = _of_domain(deployment, name, intents, metadata)
+    for name, address in deployment.contracts.items():
+        if calls := [call for call in known.by_name.values() if call.contract == name and not call.is_own]:
+            files[f"calldata-{name}.json"] = _of_contract(deployment, name, address, calls, metadata)
+    return files
 
 
 def _of_domain(deployment: Deployment, name: str, intents: list[Intent], metadata: dict[str, Any]) -> dict[str, Any]:

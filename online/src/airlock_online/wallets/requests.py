@@ -129,7 +129,10 @@ def take_answer(answer: Signature, header: Header, requests: Iterable[Request], 
     Raises ``Refusal``: ``SIG-REQUESTS`` when no step of the document has its id, ``SIG-SIGNER`` for another key,
     ``SIG-LOW-S`` and the like, and as ``delivery_of``.
     """
-    waiting = {signable.request_id: (request, signable) for request, signable in _signables(requests, deployment)}
+    waiting = {
+        signable.request_id: (request, signable)
+        for request, signable in [(request, signable_of(request, deployment)) for request in requests]
+    }
     if answer.request_id not in waiting:
         raise Refusal(
             "SIG-REQUESTS",
@@ -151,10 +154,6 @@ def take_answer(answer: Signature, header: Header, requests: Iterable[Request], 
     )
     delivery_of(request, signed, header, deployment, to_send=False)
     return signed
-
-
-def _signables(requests: Iterable[Request], deployment: Deployment) -> list[tuple[Request, Signable]]:
-    return [(request, signable_of(request, deployment)) for request in requests]
 
 
 def request_to_answer(requests: list[Request], answered: Mapping[str, Answer], step: str | None) -> Request:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from airlock_shared.ceremony.sections import (
@@ -86,7 +87,7 @@ CHECKPOINTS = {
                 {"prepared": "requests", "sign-begun": "requests"}, made_on="online"),
         Checkpoint("review", {"offline": _SIGNER},
                 "Each step was read against the plan, and on the Ledger.",
-                {"signatures-written": "requests"}),
+                {"signatures-written": "signatures"}),
         Checkpoint("signatures", _BOTH, "The signatures have the same words on both screens.",
                 {"signatures-written": "signatures", "submit-begun": "signatures", "exported": "signatures"},
                 made_on="offline"),
@@ -203,13 +204,21 @@ SUPERSEDED = "it was begun again with another plan before it ended"
 NO_ROLES = "the plan names no roles, so nobody was asked to confirm anything"
 
 
-def standing(entries: Iterable[Entry], plan: Plan, half: Half) -> Standing:
+def standing(
+    entries: Iterable[Entry], plan: Plan, half: Half, marks: Mapping[str, Collection[str]] = MappingProxyType({})
+) -> Standing:
     """Return how the last ceremony with this id and this plan stands in a transcript whose chain holds.
+
+    ``marks`` holds, for each station at which certain documents or addresses count, their names there: what was confirmed
+    for others does not hold. At the other stations what stands on record last counts.
 
     Raises ``DocumentError("DOC-FIELD")`` for an entry of a ceremony that has not its form.
     """
     section, is_open = section_of(entries, plan)
-    stations = {station.name: _confirmations(section, station, plan) for station in stations_of(half)}
+    stations = {
+        station.name: _confirmations(section, station, plan, marks.get(station.name, ()))
+        for station in stations_of(half)
+    }
     if not section:
         return Standing({}, None, stations, (), None, False, (NOT_BEGUN if plan.roles else NO_ROLES,))
     names: dict[str, str] = section[0].data["roles"]
@@ -241,7 +250,9 @@ def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
 # ---- stations and people ---------------------------------------------------------------------------------------------
 
 
-def _confirmations(section: list[Entry], station: Checkpoint, plan: Plan) -> tuple[Confirmation, ...]:
+def _confirmations(
+    section: list[Entry], station: Checkpoint, plan: Plan, marks: Collection[str]
+) -> tuple[Confirmation, ...]:
     """Return a station's confirmations. Without a record, only what is done before the ceremony can be confirmed."""
     record = last_on_record(section, plan, station)
     return tuple(
@@ -249,7 +260,8 @@ def _confirmations(section: list[Entry], station: Checkpoint, plan: Plan) -> tup
             entry.at_ms,
             tuple(data["by"]),
             data["compared"],
-            data["compared"] == record if record else station.earlier,
+            set(marks) <= set(data["compared"].split(" "))
+            and (bool(marks) or (data["compared"] == record if record else station.earlier)),
             data.get("how", ""),
         )
         for entry in section
@@ -272,7 +284,7 @@ def _unconfirmed(stations: dict[str, tuple[Confirmation, ...]], plan: Plan, half
         needed = [role for role in CHECKPOINTS[name].by[half] if role in plan.roles]
         lacking = [role for role in needed if role not in by] if needed or by else ["anybody"]
         if lacking:
-            changed = ", because its record changed" if any(not each.holds for each in confirmations) else ""
+            changed = ", because something else was confirmed" if any(not each.holds for each in confirmations) else ""
             lines.append(f"station {name} is not confirmed by {' and '.join(lacking)}{changed}")
     return lines
 

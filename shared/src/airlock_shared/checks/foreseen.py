@@ -102,7 +102,8 @@ def _of_step(step: Step, situation: Situation, fields: str) -> Iterator[PlanErro
         if decision.decided_by in ("nobody", "builder")
     ]
     of_kind = _OF_INTENTS if isinstance(found, Intent) else _OF_CALLS
-    yield from _refused(_case(found, message, step, situation, decisions), fields, (*of_kind, *_TIMES))
+    never = () if situation.plan.limits.deadline_at_most_ms else (times.deadline_is_near,)
+    yield from _refused(_case(found, message, step, situation, decisions), fields, (*of_kind, *_TIMES, *never))
 
 
 def _types(found: Intent | Call) -> Iterator[str]:
@@ -144,7 +145,7 @@ def _case(
 
 def _refused(case: Case, fields: str, checks: tuple[Check, ...]) -> Iterator[PlanError]:
     for check in checks:
-        if isinstance(case, CallCase) and check is times.deadline_is_ahead:
+        if isinstance(case, CallCase) and check in (times.deadline_is_ahead, times.deadline_is_near):
             continue  # a transaction has none
         verdict = check.run(case)
         if verdict.result == "refused":

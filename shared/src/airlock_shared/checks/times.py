@@ -23,16 +23,13 @@ from airlock_shared.checks.model import (
     ReadPayload,
     check,
 )
+from airlock_shared.plan.decisions import CLOCK_SKEW_MS, SIGN_AGE_AT_MOST_MS
 from airlock_shared.plan.model import Exact
 from airlock_shared.units import UNIX_MS, UNIX_S, looks_like_seconds, span_text, utc_text
 from airlock_shared.venue.kinds import EXPIRY, OPENED, OPENED_MS, SIGNED_AT, leaf, path_of, value_of
 
 if TYPE_CHECKING:
     from airlock_shared.documents.transcript import Entry
-
-
-CLOCK_SKEW_MS = 60_000
-SIGN_AGE_AT_MOST_MS = 30 * 60_000
 
 
 @check("TIME-UNIT", READ, "milliseconds and seconds are mixed up", "A deadline fifty thousand years away.", REBUILD)
@@ -85,13 +82,12 @@ def deadline_is_near(case: ReadIntent) -> Finding | None:
     fixed = case.step is not None and type(case.step.values.get("deadlineMs")) is Exact
     if deadline_ms is None or (fixed and most is None):
         return None
-    most = most or 0
     left = deadline_ms - case.situation.now_ms
-    return Finding(
-        left <= most + _ahead_ms(case),
-        f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left",
-        f"at most {span_text(most // 1000)} from now",
-    )
+    got = f"{utc_text(deadline_ms)}, {span_text(left // 1000)} left"
+    if most is None:
+        return Finding(False, got, "the limit deadline_at_most in the plan", case.intent.deadline)
+    expected = f"at most {span_text(most // 1000)} from now + {span_text(_ahead_ms(case) // 1000)} for the clocks"
+    return Finding(left <= most + _ahead_ms(case), got, expected)
 
 
 @check(

@@ -103,7 +103,13 @@ def _step_lines(step: Step, plan: Plan) -> Iterator[str]:
         yield f"    {grouped(step.replaced_digest[34:])}"
         yield f"  {EITHER}"
     for name, value in step.values.items():
-        yield from _labelled_or_below(f"  {safe(name):<26} ", safe(value.text))
+        label = f"  {safe(name):<26} "
+        whole = safe(value.text)
+        if columns(label) + columns(whole) <= WIDTH:
+            yield label + whole
+        else:
+            yield from hanging(label.rstrip())
+            yield from labelled_rows(" " * 6, whole)
         parameter, most_ms = step.action.parameter(name), plan.limits.deadline_at_most_ms
         raw = value.raw if isinstance(value, Exact) else None
         if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
@@ -130,15 +136,6 @@ def _steps_lines(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
     yield from (line for place, line in enumerate(first) if place and place not in own)
     for name, lines in steps:
         yield from hanging("; ".join([name, *(" ".join(lines[place].split(maxsplit=1)) for place in own)]))
-
-
-def _labelled_or_below(label: str, text: str) -> Iterator[str]:
-    """Yield a text beside its label; one that is too long for that, such as 32 bytes in hex, in rows of its own."""
-    if columns(label) + columns(text) <= WIDTH:
-        yield label + text
-    else:
-        yield from hanging(label.rstrip())
-        yield from labelled_rows(" " * 6, text)
 
 
 def code_lines(code: bytes, margin: str) -> Iterator[str]:

@@ -10,7 +10,7 @@ from airlock_shared.text.words import grouped, spoken_rows
 
 
 def fingerprint_lines(label: str, fingerprint: str) -> Iterator[str]:
-    """Yield a fingerprint for comparing: hex in groups of four over two lines, then words to read aloud over two."""
+    """Yield a fingerprint for comparing: hex in groups of four over two lines, then words to read aloud over three."""
     yield f"{label} fingerprint"
     yield f"  {grouped(fingerprint[:32])}"
     yield f"  {grouped(fingerprint[32:])}"

@@ -11,17 +11,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from airlock_shared.cli.terminal import say
+from airlock_shared.cli.terminal import paint, say
 
 FIRST_S = 1.0
 AGAIN_S = 10.0
 
 
 @contextmanager
-def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) -> Iterator[None]:
+def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S, renewed: bool = False) -> Iterator[None]:
     """Say ``what`` on stderr when the work inside lasts longer than ``first_s`` seconds, and every ``again_s`` after that.
 
-    Plain lines, on a terminal alone; nothing for work that is quick. ``what`` has been made safe.
+    Plain lines, on a terminal alone; nothing for work that is quick. Where nothing else is said meanwhile, the line may be
+    ``renewed`` in its place, and is gone afterwards. ``what`` has been made safe.
     """
     if not sys.stderr.isatty():
         yield
@@ -32,7 +33,11 @@ def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) ->
     def tell() -> None:
         wait_s = first_s
         while not done.wait(wait_s):
-            say(f"{what} ... ({monotonic() - begun:.0f} s)")
+            told = f"{what} ... ({monotonic() - begun:.0f} s)"
+            if renewed:
+                paint(f"\r\x1b[K{told}", err=True, end="")
+            else:
+                say(told)
             wait_s = again_s
 
     teller = threading.Thread(target=tell, daemon=True)
@@ -42,3 +47,5 @@ def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S) ->
     finally:
         done.set()
         teller.join()
+        if renewed:
+            paint("\r\x1b[K", err=True, end="")

@@ -152,8 +152,9 @@ def _shown(value: Row) -> Iterator[str]:
         yield "REHEARSAL   nothing here is worth anything"
     if part:
         yield from rows("PART        ", f"{part['what']}; not in it: {', '.join(part['not_in_it']) or 'none'}")
-    whole = "nothing is missing; look at what is named below" if value["look"] else "every comparison was made"
-    yield f"complete    {whole}" if value["complete"] else headline(value)
+    look = "; look at what is named below" if value["look"] else ""
+    whole = rows("complete    ", f"nothing that this report looks for is missing{look}")
+    yield from whole if value["complete"] else (headline(value),)
     alive = [
         f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
         for each in value["alive"]["signatures"]

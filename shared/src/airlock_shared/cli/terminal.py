@@ -8,10 +8,9 @@ import select
 import sys
 import termios
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import Any, TypeVar
 
 import click
@@ -275,7 +274,7 @@ class SingleKeys:
         termios.tcsetattr(self._terminal, termios.TCSANOW, mode)
         return self
 
-    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         with suppress(termios.error):  # the terminal was closed
             termios.tcsetattr(self._terminal, termios.TCSANOW, self._before)
             self.forget()
@@ -297,14 +296,27 @@ class SingleKeys:
         return _KEYS.get(pressed, NONE) if pressed else ENDED
 
 
-@contextmanager
-def key_line(place: str = "", back: bool = False, last: str = "", *, on: bool = True) -> Iterator[None]:
-    """Say in the last row which keys there are, and leave the row empty afterwards."""
-    words = (place, "Enter: on" * on, "b: back" * back, last)
-    text = f"-- {' -- '.join(filter(None, words))} --"
-    paint(text, err=True, end="")
+def next_key(
+    keys: SingleKeys,
+    place: str = "",
+    back: bool = False,
+    last: str = "",
+    *,
+    on: bool = True,
+    until: int | None = None,
+    same: Callable[[], bool] = lambda: True,
+) -> str:
+    """Say in the last row which keys there are, return the next of them, and leave the row empty afterwards.
+
+    At any other key the row says that these are all; it is returned when the screen is no longer the ``same``.
+    """
+    known = {FORWARD: "Enter: on" * on, BACK: "b: back" * back, ENDED: last}
+    before, words = f"-- {place} -- " if place else "-- ", " -- ".join(filter(None, known.values()))
+    paint(f"{before}{words} --", err=True, end="")
     try:
-        yield
+        while not known.get(key := keys.key(until)) and key != ENDED and same():
+            paint(f"\r{before}only {words} --", err=True, end="")
+        return key
     finally:
         with suppress(OSError):  # the terminal was closed
-            paint("\r" + " " * len(text) + "\r", err=True, end="")
+            paint("\r" + " " * len(f"{before}only {words} --") + "\r", err=True, end="")

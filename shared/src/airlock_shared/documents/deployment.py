@@ -258,9 +258,7 @@ def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[st
             got, expected = checksum_address(domain.contract), checksum_address(contract)
             raise _contradiction(f"{where}.verifyingContract", f"not the {CONTRACT_OF_DOMAIN[name]}", got, expected)
     if len({contracts.get("usdc"), *(domain.contract for domain in domains.values())}) <= len(domains):
-        raise _contradiction(
-            "domains", "one contract twice", "two domains, or one and the token", "a contract for each"
-        )
+        raise _contradiction("domains", "one contract twice", "two domains, or token and domain", "a contract for each")
 
 
 def _check_units(units: dict[str, Any]) -> None:

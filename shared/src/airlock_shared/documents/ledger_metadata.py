@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_shared.errors import DocumentError
@@ -103,7 +102,17 @@ def _read_set(struct: str, value: Any, where: str) -> MessageFilters:
     signature = _signature(value, where)
     entries = read_list(value["fields"], f"{where}.fields", MAX_FIELDS)
     fields = tuple(_read_field(entry, f"{where}.fields[{number}]") for number, entry in enumerate(entries))
-    _check_paths(fields, where)
+    paths = [each.path for each in fields]
+    if not paths:
+        raise _wrong(f"{where}.fields", "no member is shown", "none", "at least one")
+    if twice := sorted({path for path in paths if paths.count(path) > 1}):
+        raise _wrong(f"{where}.fields", "a member twice", ", ".join(twice)[:120], "each once")
+    joined = [(each.token, each.format) for each in fields if each.token is not None]
+    places = sorted({place for place, _ in joined})
+    pairs = [(place, kind) for place in places for kind in (AMOUNT_FORMAT, TOKEN_FORMAT)]
+    if joined and places != [AT_THE_CONTRACT] and (sorted(joined) != pairs or places != list(range(len(places)))):
+        expected = "one amount and one token for each place from 0 on, or the contract's token alone"
+        raise _wrong(f"{where}.fields", "amounts without their tokens", str(joined)[:120], expected)
     contract = bytes.fromhex(value["contract"][2:])
     return MessageFilters(struct, value["chain_id"], contract, value["schema_hash"], value["label"], signature, fields)
 
@@ -126,21 +135,6 @@ def _signature(value: Any, where: str) -> bytes:
     if not is_signature(signature):
         raise _wrong(f"{where}.signature", "not a DER signature", value["signature"][:48], "two integers in a sequence")
     return signature
-
-
-def _check_paths(fields: tuple[FieldFilter, ...], where: str) -> None:
-    """Refuse what a device would show otherwise than it says: a path twice, or an amount without its one token."""
-    paths = [each.path for each in fields]
-    if not paths:
-        raise _wrong(f"{where}.fields", "no member is shown", "none", "at least one")
-    if twice := sorted({path for path in paths if paths.count(path) > 1}):
-        raise _wrong(f"{where}.fields", "a member twice", ", ".join(twice)[:120], "each once")
-    joined = [(each.token, each.format) for each in fields if each.token is not None]
-    places = sorted({place for place, _ in joined})
-    pairs = [(place, kind) for place in places for kind in (AMOUNT_FORMAT, TOKEN_FORMAT)]
-    if joined and places != [AT_THE_CONTRACT] and (sorted(joined) != pairs or places != list(range(len(places)))):
-        expected = "one amount and one token for each place from 0 on, or the contract's token alone"
-        raise _wrong(f"{where}.fields", "amounts without their tokens", str(joined)[:120], expected)
 
 
 def _wrong(where: str, what: str, got: str, expected: str) -> DocumentError:
@@ -254,28 +248,21 @@ def require_filters(deployment: Deployment) -> None:
             raise _other(f"{where}.schema_hash", "filters for other types", filters.schema_hash, schema)
         leaves = dict(leaves_of(types_of(intent), name))
         for each in filters.fields:
-            _require_shown(f"{where}.fields", each, leaves)
-        _require_tokens(where, deployment, filters, list(leaves))
-
-
-def _require_tokens(where: str, deployment: Deployment, filters: MessageFilters, paths: list[str]) -> None:
-    """Refuse amounts whose token the device would look for in another place than it is told of it."""
-    in_order = sorted(filters.fields, key=lambda each: paths.index(each.path))
-    places = list(dict.fromkeys(each.token for each in in_order if each.token is not None))
-    if places != sorted(places):
-        raise _other(where, "tokens in another order than their places", str(places), str(sorted(places)))
-    told = deployment.token.address if deployment.token else b""
-    if AT_THE_CONTRACT in places and told != filters.contract:
-        expected = f"the record of {checksum_address(filters.contract)} in device_metadata.usdc"
-        raise _other(where, "amounts of a token of which the Ledger is not told", "no record of it", expected)
-
-
-def _require_shown(where: str, each: FieldFilter, leaves: Mapping[str, str]) -> None:
-    if each.path not in leaves:
-        raise _other(where, "a filter for a member that is not there", each.path[:120], ", ".join(leaves)[:400])
-    found, wanted = atomic_kind(leaves[each.path]), "address" if each.format == TOKEN_FORMAT else "uint"
-    if found is None or (each.format != RAW_FORMAT and found[0] != wanted):
-        raise _other(f"{where}.{each.path}", f"not shown as {each.format}", leaves[each.path], wanted)
+            if each.path not in leaves:
+                what = "a filter for a member that is not there"
+                raise _other(f"{where}.fields", what, each.path[:120], ", ".join(leaves)[:400])
+            found, wanted = atomic_kind(leaves[each.path]), "address" if each.format == TOKEN_FORMAT else "uint"
+            if found is None or (each.format != RAW_FORMAT and found[0] != wanted):
+                place = f"{where}.fields.{each.path}"
+                raise _other(place, f"not shown as {each.format}", leaves[each.path], wanted)
+        in_order = sorted(filters.fields, key=lambda each: list(leaves).index(each.path))
+        places = list(dict.fromkeys(each.token for each in in_order if each.token is not None))
+        if places != sorted(places):
+            raise _other(where, "tokens in another order than their places", str(places), str(sorted(places)))
+        told = deployment.token.address if deployment.token else b""
+        if AT_THE_CONTRACT in places and told != filters.contract:
+            record = f"the record of {checksum_address(filters.contract)} in device_metadata.usdc"
+            raise _other(where, "amounts of a token of which the Ledger is not told", "no record of it", record)
 
 
 def _other(where: str, what: str, got: str, expected: str) -> DocumentError:

@@ -131,17 +131,6 @@ class Request(NamedTuple):
         return item
 
 
-def _read_header(value: Any) -> Header:
-    """Read the header. Raises ``DocumentError("DOC-FIELD")``."""
-    read_members(value, "header", _HEADER, _OPTIONAL)
-    heads = value.get("signing_heads", {})
-    read_list(list(heads), "header.signing_heads", MACHINES_AT_MOST)
-    for machine, head in heads.items():
-        read_matching(machine, "header.signing_heads", HEX_32, "a machine's id in hex")
-        read_matching(head, f"header.signing_heads.{machine}", HEX_32, "a head in hex")
-    return Header(**{name: member for name, member in value.items() if name != "count"})
-
-
 def read_request(value: Any, where: str = "item") -> Request:
     """Read one item. Raises ``DocumentError("DOC-FIELD")``."""
     read_members(value, where, _ITEM, {"delegation": dict, "transaction": dict})
@@ -172,7 +161,17 @@ def parse_requests(data: bytes) -> tuple[Header, list[Request], str]:
     Raises ``DocumentError`` as :func:`airlock_shared.wire.strict_json.read_batch`, or ``DOC-FIELD`` with the place.
     """
     header, items, fingerprint = read_batch(data, format_name=REQUESTS_FORMAT, list_name=_LIST)
-    return _read_header(header), [read_request(item, f"item {n}") for n, item in enumerate(items, start=1)], fingerprint
+    read_members(header, "header", _HEADER, _OPTIONAL)
+    heads = header.get("signing_heads", {})
+    read_list(list(heads), "header.signing_heads", MACHINES_AT_MOST)
+    for machine, head in heads.items():
+        read_matching(machine, "header.signing_heads", HEX_32, "a machine's id in hex")
+        read_matching(head, f"header.signing_heads.{machine}", HEX_32, "a head in hex")
+    return (
+        Header(**{name: member for name, member in header.items() if name != "count"}),
+        [read_request(item, f"item {n}") for n, item in enumerate(items, start=1)],
+        fingerprint,
+    )
 
 
 def write_requests(header: Header, items: list[Request]) -> bytes:

@@ -143,7 +143,18 @@ def _decode(of: AbiType, data: bytes, at: int) -> tuple[Any, int]:
     """Return the value whose encoding begins at a place, and where the encoding ends."""
     name, kind, size, parts, dynamic, _ = of
     if kind == "tuple":
-        return _decode_parts(parts, data, at)
+        values, position, end = [], at, at + sum(part.head_size for part in parts)
+        for part in parts:
+            if part.dynamic:  # each tail begins where the one before it ends, so that no byte is decoded twice
+                if (offset := _word(data, position)) != end - at:
+                    what = f"the offset at byte {position} is not where the next part begins"
+                    raise _not_canonical(what, str(offset), str(end - at))
+                value, end = _decode(part, data, end)
+            else:
+                value, _ = _decode(part, data, position)
+            values.append(value)
+            position += part.head_size
+        return values, end
     number = _word(data, at)
     if dynamic:
         raw = data[at + 32 : at + 32 + number] if number <= len(data) else b""
@@ -162,18 +173,3 @@ def _decode(of: AbiType, data: bytes, at: int) -> tuple[Any, int]:
     if not low <= number <= high:
         raise _not_canonical(f"{number} is outside {name}", str(number), f"{low} to {high}")
     return number, at + 32
-
-
-def _decode_parts(parts: Sequence[AbiType], data: bytes, at: int) -> tuple[list[Any], int]:
-    values, position, end = [], at, at + sum(part.head_size for part in parts)
-    for part in parts:
-        if part.dynamic:  # each tail begins where the one before it ends, so that no byte is decoded twice
-            if (offset := _word(data, position)) != end - at:
-                what = f"the offset at byte {position} is not where the next part begins"
-                raise _not_canonical(what, str(offset), str(end - at))
-            value, end = _decode(part, data, end)
-        else:
-            value, _ = _decode(part, data, position)
-        values.append(value)
-        position += part.head_size
-    return values, end

@@ -132,7 +132,13 @@ class Definitions:
             inner = (*within, type_name)
             return {name: self._read_at(name, kind, value[name], inner) for name, kind in types.items()}
         if array := split_array(type_name):
-            _require_elements(value, array[1])
+            length = array[1]
+            if type(value) is not list:
+                raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
+            if length is not None and len(value) != length:
+                raise Refusal("MSG-ARRAY", "wrong number of elements", got=str(len(value)), expected=str(length))
+            if len(value) > MAX_ARRAY_LENGTH:
+                raise Refusal("MSG-ARRAY", "too many elements", got=str(len(value)), expected=f"<= {MAX_ARRAY_LENGTH}")
             return [self._read_at(f"[{place}]", array[0], item, within) for place, item in enumerate(value)]
         return _read_atomic(type_name, value)
 
@@ -179,16 +185,6 @@ def _require_members(struct: str, value: MessageValue, types: Mapping[str, str])
     )
 
 
-def _require_elements(value: MessageValue, length: int | None) -> None:
-    """Refuse what is not an array of this length, or of at most so many elements."""
-    if type(value) is not list:
-        raise Refusal("MSG-ARRAY", "not an array", got=brief(value), expected="a JSON array")
-    if length is not None and len(value) != length:
-        raise Refusal("MSG-ARRAY", "wrong number of elements", got=str(len(value)), expected=str(length))
-    if len(value) > MAX_ARRAY_LENGTH:
-        raise Refusal("MSG-ARRAY", "too many elements", got=str(len(value)), expected=f"<= {MAX_ARRAY_LENGTH}")
-
-
 def brief(value: MessageValue) -> str:
     """Return a value as a refusal quotes it: its repr, cut when it is long."""
     text = repr(value)
@@ -201,7 +197,10 @@ def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
     if kind in ("uint", "int"):
         return _read_number(type_name, value, *integer_range(kind, size))
     if kind in ("bytes", "bytesN"):
-        return _read_bytes(value, size)
+        expected = f"0x and {2 * size} hex digits" if size else "0x and an even number of hex digits"
+        if type(value) is not str or not _HEX.fullmatch(value) or (size and len(value) != 2 + 2 * size):
+            raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", got=brief(value), expected=expected)
+        return bytes.fromhex(value[2:])
     if kind == "bool":
         if type(value) is not bool:
             raise Refusal("MSG-BOOL", "not a boolean", got=brief(value), expected="true or false, without quotes")
@@ -210,7 +209,13 @@ def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
         if type(value) is not str:
             raise Refusal("MSG-ADDRESS", "not an address", got=brief(value), expected="0x and 40 hex digits")
         return parse_address(value)
-    return _read_string(value)
+    if type(value) is not str:
+        raise Refusal("MSG-STRING", "not a text", got=brief(value), expected="a JSON string")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", got=ascii(value[:80])) from error
+    return value
 
 
 def _read_number(type_name: str, value: MessageValue, lowest: int, highest: int) -> int:
@@ -238,23 +243,6 @@ def read_integer(value: MessageValue) -> int:
         got=brief(value),
         expected="a decimal string such as '1500000', or a JSON integer up to 2^53-1",
     )
-
-
-def _read_string(value: MessageValue) -> str:
-    if type(value) is not str:
-        raise Refusal("MSG-STRING", "not a text", got=brief(value), expected="a JSON string")
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", got=ascii(value[:80])) from error
-    return value
-
-
-def _read_bytes(value: MessageValue, size: int) -> bytes:
-    expected = f"0x and {2 * size} hex digits" if size else "0x and an even number of hex digits"
-    if type(value) is not str or not _HEX.fullmatch(value) or (size and len(value) != 2 + 2 * size):
-        raise Refusal("MSG-BYTES", "not bytes of the type's length in hex", got=brief(value), expected=expected)
-    return bytes.fromhex(value[2:])
 
 
 # ---- eip712 ---------------------------------------------------------------------------------------------------------
@@ -303,21 +291,17 @@ def read_types(types: MessageValue) -> Definitions:
         if name in _TYPE_WORDS or _LIKE_A_TYPE.fullmatch(name):
             raise Refusal("TYPES-FORM", "a struct has the name of a type of Solidity, or one like it", got=repr(name[:80]),
                           expected="a name that no reader takes for a type")  # fmt: skip
-        structs[name] = _read_members(name, members)
+        if type(members) is not list or len(members) > MAX_MEMBERS:
+            raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", got=brief(members)).at(name)
+        result = []
+        for member in members:
+            if type(member) is not dict or set(member) != {"name", "type"}:
+                raise Refusal("TYPES-FORM", "a member is not {name, type}", got=brief(member)).at(name)
+            own, type_name = member["name"], member["type"]
+            if type(own) is not str or not _IDENTIFIER.fullmatch(own) or type(type_name) is not str:
+                raise Refusal("TYPES-FORM", "a member's name or type is not an identifier", got=brief(member)).at(name)
+            result.append(Member(own, type_name))
+        if len({m.name for m in result}) != len(result):
+            raise Refusal("TYPES-FORM", "two members have the same name", got=brief([m.name for m in result])).at(name)
+        structs[name] = tuple(result)
     return Definitions(structs)
-
-
-def _read_members(struct: str, members: MessageValue) -> tuple[Member, ...]:
-    if type(members) is not list or len(members) > MAX_MEMBERS:
-        raise Refusal("TYPES-FORM", f"not a list of at most {MAX_MEMBERS} members", got=brief(members)).at(struct)
-    result = []
-    for member in members:
-        if type(member) is not dict or set(member) != {"name", "type"}:
-            raise Refusal("TYPES-FORM", "a member is not {name, type}", got=brief(member)).at(struct)
-        name, type_name = member["name"], member["type"]
-        if type(name) is not str or not _IDENTIFIER.fullmatch(name) or type(type_name) is not str:
-            raise Refusal("TYPES-FORM", "a member's name or type is not an identifier", got=brief(member)).at(struct)
-        result.append(Member(name, type_name))
-    if len({m.name for m in result}) != len(result):
-        raise Refusal("TYPES-FORM", "two members have the same name", got=brief([m.name for m in result])).at(struct)
-    return tuple(result)

@@ -45,7 +45,18 @@ def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
             expected="exactly types, primaryType, domain and message",
         )
     primary_type = document["primaryType"]
-    definitions = _definitions_with_primary(document["types"], primary_type)
+    types = document["types"]
+    if type(primary_type) is not str or type(types) is not dict or primary_type not in types:
+        raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
+    if primary_type == DOMAIN_TYPE:
+        raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
+    definitions = read_types(types)
+    if named := [name for name in definitions.structs if "$" in name]:
+        raise Refusal("TYPES-FORM", "a struct's name has a $, which other programs read differently",
+                      got=repr(named[0][:80]), expected="letters, digits and _")  # fmt: skip
+    if found := [name for name in definitions.structs if ":" in name and not _is_alone(name, definitions.structs)]:
+        raise Refusal("TYPES-FORM", "a struct's name has a :, and other programs do not find what it holds or what holds it",
+                      got=repr(found[0][:80]), expected="a : only in a struct that neither holds nor is held")  # fmt: skip
     members, domain, domain_separator = _read_domain(definitions, document["domain"])
     try:
         message = definitions.read(primary_type, document["message"])
@@ -55,26 +66,6 @@ def read_typed_data(document: MessageValue) -> tuple[TypedData, Hashes]:
     digest = keccak256(b"\x19\x01" + domain_separator + struct_hash)
     typed_data = TypedData({**definitions.structs, DOMAIN_TYPE: members}, primary_type, domain, message)
     return typed_data, Hashes(domain_separator, struct_hash, digest)
-
-
-def _definitions_with_primary(types: MessageValue, primary_type: MessageValue) -> Definitions:
-    if type(primary_type) is not str or type(types) is not dict or primary_type not in types:
-        raise Refusal("TYPES-PRIMARY", "primaryType is not among the types", got=brief(primary_type))
-    if primary_type == DOMAIN_TYPE:
-        raise Refusal("TYPES-PRIMARY", "the domain itself is not a message", got=primary_type)
-    definitions = read_types(types)
-    _require_names_that_others_read(definitions.structs)
-    return definitions
-
-
-def _require_names_that_others_read(structs: Structs) -> None:
-    """Refuse names of structs that EIP-712 leaves open, and of which other programs make something else."""
-    if named := [name for name in structs if "$" in name]:
-        raise Refusal("TYPES-FORM", "a struct's name has a $, which other programs read differently",
-                      got=repr(named[0][:80]), expected="letters, digits and _")  # fmt: skip
-    if found := [name for name in structs if ":" in name and not _is_alone(name, structs)]:
-        raise Refusal("TYPES-FORM", "a struct's name has a :, and other programs do not find what it holds or what holds it",
-                      got=repr(found[0][:80]), expected="a : only in a struct that neither holds nor is held")  # fmt: skip
 
 
 def _is_alone(name: str, structs: Structs) -> bool:

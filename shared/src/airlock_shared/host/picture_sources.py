@@ -42,11 +42,14 @@ _Made = TypeVar("_Made")
 Skipped = Callable[[DocumentError], None]
 
 
-def file_frames(path: Path, *, on_skipped: Skipped) -> Iterator[Image.Image]:
+def file_frames(
+    path: Path, *, on_skipped: Skipped, on_file: Callable[[Path], object] = lambda _: None
+) -> Iterator[Image.Image]:
     """Yield every picture of a file, or of a folder's files in the order of their names.
 
-    What cannot be read in a folder is told to ``on_skipped`` and left out. Raises ``UsageError`` for a path that is not
-    there or of no known kind, ``DocumentError`` with ``QR-IMAGE`` or ``QR-LIMIT`` for a single file that cannot be read.
+    ``on_file`` is told each file of a folder before its pictures; one that cannot be read is told to ``on_skipped`` then.
+    Raises ``UsageError`` for a path that is not there or of no known kind, ``DocumentError`` with ``QR-IMAGE`` or
+    ``QR-LIMIT`` for a single file that cannot be read.
     """
     if not path.is_dir():
         yield from _frames_of(path)
@@ -57,6 +60,7 @@ def file_frames(path: Path, *, on_skipped: Skipped) -> Iterator[Image.Image]:
             f"there are no pictures in {path}", do=f"put files into it that end with {', '.join(PICTURES)}"
         )
     for each in inside:
+        on_file(each)
         try:
             yield from _frames_of(each)
         except DocumentError as error:
@@ -71,7 +75,12 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
     elif suffix == ".pdf":
         yield from _sheets(path)
     elif suffix in VIDEOS:
-        yield from _video(path)
+        cv2 = _opencv()
+        with open_input(path, max_bytes=MAX_VIDEO_BYTES):
+            pass  # a regular file, and not too large; OpenCV opens it by name
+        capture = cv2.VideoCapture(str(path.absolute()), cv2.CAP_FFMPEG)
+        shut = damaged("QR-IMAGE", f"{path} is not a video that can be read", do="record or copy it again")
+        yield from _captured(cv2, capture, str(path), shut)
     elif not path.exists():
         raise UsageError(f"{path} is not there", do="name a camera, or pictures of the other machine's screen")
     else:
@@ -189,15 +198,6 @@ def camera_frames(number: int = 0) -> Iterator[Image.Image]:
     raise UsageError(f"camera {number} gives no more pictures", do="plug it in again; what was read is kept")
 
 
-def _video(path: Path) -> Iterator[Image.Image]:
-    cv2 = _opencv()
-    with open_input(path, max_bytes=MAX_VIDEO_BYTES):
-        pass  # a regular file, and not too large; OpenCV opens it by name
-    capture = cv2.VideoCapture(str(path.absolute()), cv2.CAP_FFMPEG)
-    shut = damaged("QR-IMAGE", f"{path} is not a video that can be read", do="record or copy it again")
-    yield from _captured(cv2, capture, str(path), shut)
-
-
 def _captured(cv2: Any, capture: Any, name: str, shut: AirlockError) -> Iterator[Image.Image]:
     from PIL import Image
 
@@ -279,7 +279,9 @@ _MAX_STATUS_BYTES = 64 << 20
 
 def why_left_out(library: Any, root: Path = Path("/")) -> str:
     """Return why a loaded zbar must not read codes, empty when it may; dpkg's status is looked up below ``root``."""
-    version = _version(library)
+    numbers = [ctypes.c_uint() for _ in range(3)]
+    library.zbar_version(*(ctypes.byref(number) for number in numbers))
+    version = tuple(number.value for number in numbers)
     if version >= REPAIRED_SINCE:
         return ""
     told = ".".join(map(str, version))
@@ -289,14 +291,6 @@ def why_left_out(library: Any, root: Path = Path("/")) -> str:
         return ""
     source = package or "from a package that dpkg does not know"
     return f"a hostile code may overflow zbar {told} ({source}; CVE-2023-40889)"
-
-
-def _version(library: Any) -> tuple[int, int, int]:
-    """Ask the library itself, by all the three numbers of its C interface; pyzbar declares two of them."""
-    numbers = [ctypes.c_uint() for _ in range(3)]
-    library.zbar_version(*(ctypes.byref(number) for number in numbers))
-    major, minor, patch = (number.value for number in numbers)
-    return major, minor, patch
 
 
 def _packaged(status: Path) -> str:

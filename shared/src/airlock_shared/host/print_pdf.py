@@ -64,11 +64,7 @@ def _run(words: list[str], variables: dict[str, str]) -> str:
     except subprocess.TimeoutExpired:
         return f"the browser took more than {LONGEST_S} s"
     finally:
-        _end(process)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
     return "" if code == 0 else f"the browser ended with {code}"
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

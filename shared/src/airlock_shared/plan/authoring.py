@@ -75,7 +75,9 @@ def _ask_all(people: People, known: KnownValues) -> dict[str, Any]:
         ("title", "its purpose, in one line", ()),
         ("deployment", "the name of the pinned deployment that it is for", deployments),
     )}  # fmt: skip
-    roles = _roles(people)
+    meaning = "the roles that take part, separated by commas; people's names are given on the day"
+    question = Question("roles", meaning, default="signer, facilitator, witness")
+    roles = list(answer_to(people, question, _roles_in))
     table: dict[str, Any] = {"format": PLAN_FORMAT, "ceremony": {**ceremony, "roles": roles, **_witness(roles)}}
     table |= {"limits": {}, "signers": {}, "steps": []}
     asked: dict[str, str | None] = {}
@@ -110,12 +112,6 @@ def _ceremony_text(people: People, name: str, meaning: str, offered: tuple[tuple
     question = Question(name, meaning, example_at(f"ceremony.{name}").partition(" = ")[2].strip('"'), known=offered)
     text: str = answer_to(people, question, lambda text: read_text({name: text}, "ceremony", name, pattern))
     return text
-
-
-def _roles(people: People) -> list[str]:
-    meaning = "the roles that take part, separated by commas; people's names are given on the day"
-    question = Question("roles", meaning, default="signer, facilitator, witness")
-    return list(answer_to(people, question, _roles_in))
 
 
 def _roles_in(text: str) -> tuple[str, ...]:

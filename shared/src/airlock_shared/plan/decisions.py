@@ -37,7 +37,13 @@ if TYPE_CHECKING:
 MAX_TERMS_CHARACTERS = 20_000
 _CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": TRIGGER_ORDER_TYPES}
 _ENUMS = {"triggerType": "triggerType", "orderType": "openOrderType"}  # a parameter's enum in the pinned deployment
-_JUDGED_ELSEWHERE = {"open-time": "in the past", "sign-time": "just now", "nonce": "any unused number"}
+CLOCK_SKEW_MS = 60_000
+SIGN_AGE_AT_MOST_MS = 30 * 60_000
+_JUDGED_ELSEWHERE = {
+    "open-time": "in the past",
+    "sign-time": f"at most {span_text(SIGN_AGE_AT_MOST_MS // 1000)} old",
+    "nonce": "any unused number",
+}
 
 
 class Decision(NamedTuple):
@@ -151,7 +157,8 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
     most_ms = plan.limits.deadline_at_most_ms
     if most_ms is None:
         return "deadlineMs in the plan, or the limit deadline_at_most", False
-    return f"at most {span_text(most_ms // 1000)} from now", True
+    skew = span_text(CLOCK_SKEW_MS // 1000)
+    return f"at most {span_text(most_ms // 1000)} from now + {skew} + clock error", True
 
 
 def shown_value(field: Field, raw: object) -> str:

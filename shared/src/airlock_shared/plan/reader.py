@@ -90,7 +90,10 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
     """Return the plan that a table holds. Tells ``PlanError``; a plan of which one was told is not to be used."""
     with telling:
         if table.get("format") != PLAN_FORMAT:
-            raise _other_plan(table.get("format"))
+            other = other_format(
+                table.get("format"), PLAN_FORMAT, "not a ceremony plan", "correct the plan, and agree on it again"
+            )
+            raise plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=PLAN_FORMAT, do=other.do)
     require_known_members(table, "", ("format", "ceremony", "limits", "signers", "steps"), telling)
     texts = dict.fromkeys(_TEXTS, "")
     roles: tuple[str, ...] = ()
@@ -114,15 +117,16 @@ def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
         limits = read_limits(table.get("limits", {}), telling)
     steps: dict[str, Step] = {}
     with telling:
-        steps = _read_steps(table.get("steps"), signers, limits, telling)
+        tables = table.get("steps")
+        if type(tables) is not list or not 0 < len(tables) <= MAX_STEPS:
+            raise plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
+        taken: dict[str, str] = {}
+        for position, each in enumerate(tables):
+            with telling:
+                step = _read_step(each, f"steps[{position}]", taken, signers, limits, telling)
+                steps[step.id] = step
     mark = fingerprint(plain_form(table, "", telling))
     return Plan(**texts, roles=roles, limits=limits, signers=signers, steps=steps, fingerprint=mark, witness=witness)
-
-
-def _other_plan(found: object) -> PlanError:
-    """Return the error of what is no plan of this form; of a newer one it says what to update."""
-    other = other_format(found, PLAN_FORMAT, "not a ceremony plan", "correct the plan, and agree on it again")
-    return plan_error("PLAN-FORM", other.what, "format", got=other.got, expected=PLAN_FORMAT, do=other.do)
 
 
 def _read_table(table: dict[str, Any], name: str) -> dict[str, Any]:
@@ -226,18 +230,6 @@ def read_signer(name: str, table: Any, telling: Telling = AT_ONCE) -> Signer:
         if delegate_of is not None:
             delegate_of = read_address(delegate_of, f"{where}.delegate_of")
     return Signer(name, address, path, show, delegate_of)
-
-
-def _read_steps(steps: Any, signers: dict[str, Signer], limits: Limits, telling: Telling) -> dict[str, Step]:
-    if type(steps) is not list or not 0 < len(steps) <= MAX_STEPS:
-        raise plan_error("PLAN-FORM", f"a plan has 1 to {MAX_STEPS} [[steps]]", "steps")
-    by_id: dict[str, Step] = {}
-    taken: dict[str, str] = {}
-    for position, table in enumerate(steps):
-        with telling:
-            step = _read_step(table, f"steps[{position}]", taken, signers, limits, telling)
-            by_id[step.id] = step
-    return by_id
 
 
 def _read_step(

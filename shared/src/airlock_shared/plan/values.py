@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from airlock_shared.errors import PlanError, Refusal
 from airlock_shared.ethereum.signatures import parse_address
@@ -29,8 +29,11 @@ from airlock_shared.units import (
     to_human,
     to_raw,
 )
-from airlock_shared.venue.actions import Action, Parameter
 from airlock_shared.wire.members import ENTITY_ID, HEX_32, NAME
+
+if TYPE_CHECKING:
+    from airlock_shared.venue.actions import Action, Parameter
+
 
 LINE = re.compile(r"[^\x00-\x1f\x7f]{1,200}")
 _TEXTS = {"terms_sha256": HEX_32, "replaces": ENTITY_ID, "order": NAME}
@@ -75,14 +78,12 @@ def read_values(action: Action, fields: dict[str, Any], where: str, telling: Tel
             raise plan_error("PLAN-FIELD", "give exactly one of pair and pairIndex", f"{where}.pairIndex")
     with telling:
         if action.name == "tpsl-partial" and "triggerType" in values:
-            _check_trigger(values, where)
+            wanted, other = (
+                ("price", "percentage") if values["triggerType"].text == "fixed" else ("percentage", "price")
+            )
+            if wanted not in values or other in values:
+                raise plan_error("PLAN-FIELD", f"this triggerType needs {wanted}, and not {other}", f"{where}.{wanted}")
     return values
-
-
-def _check_trigger(values: dict[str, Value], where: str) -> None:
-    wanted, other = ("price", "percentage") if values["triggerType"].text == "fixed" else ("percentage", "price")
-    if wanted not in values or other in values:
-        raise plan_error("PLAN-FIELD", f"this triggerType needs {wanted}, and not {other}", f"{where}.{wanted}")
 
 
 def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
@@ -232,15 +233,13 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
             yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
                              expected="more than 0")  # fmt: skip
         if name == "slippagePercent":
-            yield from _slippage_faults(value.text, ends, limits.slippage_at_most_raw, f"{where}.{name}")
-
-
-def _slippage_faults(text: str, ends: tuple[int, int], most: int | None, where: str) -> Iterator[PlanError]:
-    if ends[0] < 0:
-        yield plan_error("PLAN-FIELD", "a slippage below zero", where, got=text, expected="0 or more")
-    elif most is not None and ends[1] > most:
-        yield plan_error("PLAN-OWN-LIMIT", "the step breaks the plan's own limit", where, got=text,
-                         expected=f"at most {to_human(most, PERCENT)}, as slippage_percent_at_most says")  # fmt: skip
+            place, most = f"{where}.{name}", limits.slippage_at_most_raw
+            if ends[0] < 0:
+                yield plan_error("PLAN-FIELD", "a slippage below zero", place, got=value.text, expected="0 or more")
+            elif most is not None and ends[1] > most:
+                expected = f"at most {to_human(most, PERCENT)}, as slippage_percent_at_most says"
+                what = "the step breaks the plan's own limit"
+                yield plan_error("PLAN-OWN-LIMIT", what, place, got=value.text, expected=expected)
 
 
 def _ends(value: Value) -> tuple[int, int] | None:

@@ -28,7 +28,7 @@ from airlock_shared.qr.documents import (
 )
 from airlock_shared.qr.symbol import DEFAULT_VERSION, QUIET, Matrix, bordered, symbols
 from airlock_shared.text.safe import safe
-from airlock_shared.text.words import grouped, spoken, spoken_rows
+from airlock_shared.text.words import grouped, spoken_rows
 
 if TYPE_CHECKING:
     from PIL import Image
@@ -129,7 +129,7 @@ def sheet(transfer: Transfer, version: int) -> list[Image.Image]:
         title = f"{names}   page {at // size + 1} of {-(-count // size)}"
         head = (title, *spoken_rows(transfer.fingerprint), *textwrap.wrap(grouped(transfer.fingerprint), 62))
         for number, line in enumerate(head):
-            ink.text((_MARGIN, _MARGIN + 34 * number), line, 0, ImageFont.load_default(26))
+            ink.text((_MARGIN, _MARGIN + 31 * number), line, 0, ImageFont.load_default(26))
         for place, modules in enumerate(drawn[at : at + size]):
             x = _MARGIN + place % columns * cell
             y = _MARGIN + _HEAD + place // columns * (cell + 30)
@@ -193,7 +193,7 @@ def _embedded(transfer: Transfer, version: int, pause_ms: int) -> str:
         "kind": safe(transfer.kind),
         "ceremony": safe(transfer.ceremony),
         "fingerprint": grouped(transfer.fingerprint),
-        "words": spoken(transfer.fingerprint),
+        "words": "\n".join(spoken_rows(transfer.fingerprint)),
         "densities": densities,
         "density": max((n for n, each in enumerate(versions) if each <= version), default=0),
         "pause_ms": pause_ms,

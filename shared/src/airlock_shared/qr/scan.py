@@ -283,6 +283,8 @@ def _incomplete(decoder: Decoder, pictures: int) -> DocumentError:
 
 CAMERA = re.compile(r"camera(?::([0-9]{1,2}))?")
 
+_NAMED = 5  # pictures without a code
+
 Reader = Callable[[Sequence[str], Callable[[str], None]], Iterator[list[str]]]
 """What reads sources: it yields the texts of each picture, and tells remarks meanwhile. Raises as :func:`texts_of`."""
 
@@ -290,19 +292,34 @@ Reader = Callable[[Sequence[str], Callable[[str], None]], Iterator[list[str]]]
 def texts_of(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[list[str]]:
     """Yield the texts of the codes in each picture, in order.
 
-    What is left out of a folder, and a decoder that is missing, is told. Raises ``UsageError`` for a source that is not
-    there, ``DocumentError`` for one that cannot be read.
+    What is left out of a folder, its pictures without a code, and a decoder that is missing, are told. Raises ``UsageError``
+    for a source that is not there, ``DocumentError`` for one that cannot be read.
     """
     from airlock_shared.host.picture_sources import camera_frames, file_frames
 
     if advice := second_decoder_hint():
         tell(advice)
+    read: dict[str, bool] = {}  # whether a code was read in a picture of a folder, by name: the newest is the last
+
+    def begin(file: Path) -> None:
+        read[file.name] = False
+
+    def left_out(error: DocumentError) -> None:
+        read.popitem()
+        tell(f"left out: {error}")
+
     for source in sources:
         camera = CAMERA.fullmatch(source)
         frames = (
             camera_frames(int(camera[1] or 0))
             if camera
-            else file_frames(Path(source), on_skipped=lambda error: tell(f"left out: {error}"))
+            else file_frames(Path(source), on_skipped=left_out, on_file=begin)
         )
         for frame in frames:
-            yield texts_in(frame)
+            texts = texts_in(frame)
+            for newest in [*read][-1:] if texts else ():
+                read[newest] = True
+            yield texts
+    if without := [name for name, has_code in read.items() if not has_code]:
+        named = ", ".join(without[:_NAMED]) + (" and others" if without[_NAMED:] else "")
+        tell(f"no code is read in {len(without)} of {len(read)} pictures: {named}")

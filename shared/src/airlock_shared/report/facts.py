@@ -89,7 +89,7 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
 
     pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
     yield "the offline transcript pinned this deployment", _when(entries, pinned)
-    if answers is not None and any(answer.item.shown == ELSEWHERE for answer in answers.items):
+    if signed_elsewhere(evidence):
         yield "the offline transcript has the signing", f"signed {ELSEWHERE}"
         return
     header = answers.header if answers else _NOTHING
@@ -102,6 +102,12 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
     yield "the offline transcript has every answer, with its digest", _when(entries, told, answers)
     head = _has_head(entries, header.transcript_head)
     yield "the signatures name a head of the offline transcript", _when(entries, head, answers)
+
+
+def signed_elsewhere(evidence: Evidence) -> bool:
+    """Tell whether another wallet made every signature, as their document says of each."""
+    items = [answer.item for answer in evidence.answers.items] if evidence.answers else []
+    return {item.shown for item in items if item.result == "signed"} == {ELSEWHERE}
 
 
 def _on_record(judged: Judged) -> bool:

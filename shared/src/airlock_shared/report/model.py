@@ -14,13 +14,14 @@ from typing import Any, Literal
 
 from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import check_seals, signer_of
-from airlock_shared.ceremony.sections import section_of
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, PAGE_CONFIRMED, section_of
+from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.checks.times import CONTRADICTED, STATED
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
 from airlock_shared.report.evidence.artefacts import FILES, Evidence
-from airlock_shared.report.facts import ELSEWHERE, alive_row, compare_evidence
+from airlock_shared.report.facts import alive_row, compare_evidence, signed_elsewhere
 from airlock_shared.report.rows import (
     SIGN_BEGUN,
     UNWITNESSED,
@@ -44,9 +45,10 @@ HALVES: tuple[_Half, ...] = ("offline", "online")
 _ROWS_AT_MOST = 400
 
 
-def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
+def people_row(half: _Half, evidence: Evidence) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
-    found = standing(entries, plan, half)
+    entries, plan = evidence.transcripts[half], evidence.plan
+    found = standing(entries, plan, half, _reported(evidence))
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
     row: Row = {
         "machine": half,
@@ -65,13 +67,28 @@ def people_row(half: _Half, entries: Sequence[Entry], plan: Plan) -> Row:
         ],
         "missing": list(found.missing) if plan.roles else [],
     }
+    section = section_of(entries, plan)[0]
+    earlier = [
+        entry.at_ms
+        for entry in entries[: section[0].seq if section else 0]
+        if entry.event == CEREMONY_BEGUN and entry.data["ceremony"] == plan.id
+    ]
     times = [
         {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"]), "taken": entry.event == STATED}
-        for entry in section_of(entries, plan)[0]
+        for entry in section
         if entry.event in (STATED, CONTRADICTED)
     ]
+    row |= {"begun_before": list(map(moment, earlier))} if earlier else {}
     row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
     return row if all(each["taken"] for each in times) else row | {"times": times}
+
+
+def _reported(evidence: Evidence) -> dict[str, set[str]]:
+    """Return what people have to have confirmed at each station for this report: its documents, and its signers."""
+    marks = evidence.marks()
+    found = {name: {marks[name]} - {""} for name in ("deployment", "requests", "signatures")}
+    signers = {item.signer for item in evidence.requests.items} if evidence.requests else set()
+    return found | {"review": found["signatures"], "address": signers}
 
 
 def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
@@ -156,9 +173,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "fingerprints": [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()],
         "plan": plan_row(plan),
         "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},
-        "people": [
-            people_row(half, evidence.transcripts[half], plan) for half in HALVES if half in evidence.transcripts
-        ],
+        "people": [people_row(half, evidence) for half in HALVES if half in evidence.transcripts],
         "preflight": None if offline is None else preflight_row(offline, marks["requests"]),
         "steps": steps,
         "alive": alive_row(evidence, judged),
@@ -166,7 +181,9 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
-    missing = list(_missing(evidence, judged, report))
+    if found := list(_interrupted(offline or (), marks["requests"])):
+        report["interrupted"] = found
+    missing = list(_missing(evidence, report))
     look = [*filter(None, [deployment.test_mark]), *_look(plan, report)]
     return report | {"complete": not missing, "missing": missing, "look": look}
 
@@ -206,7 +223,7 @@ def artefact_rows(files: Any) -> list[Row]:
 # ---- what is missing, and what to look at ---------------------------------------------------------------------------
 
 
-def _missing(evidence: Evidence, judged: Sequence[Judged], report: Row) -> Iterator[str]:
+def _missing(evidence: Evidence, report: Row) -> Iterator[str]:
     people = report["people"]
     if not evidence.plan.roles:
         yield UNWITNESSED
@@ -222,11 +239,10 @@ def _missing(evidence: Evidence, judged: Sequence[Judged], report: Row) -> Itera
         yield from _not_signed(evidence)
     for step in report["steps"]:
         yield from (f"step {step['id']}: {sentence}" for sentence in _missing_in(step, evidence.half))
-    by_other_wallet = any(each.signed and each.signed.shown == ELSEWHERE for each in judged)
     if "offline" in evidence.transcripts:
         yield from _unsealed(evidence, report["transcripts"])
         yield from _unready(evidence.plan, report)
-    elif evidence.half == "online" and not by_other_wallet:
+    elif evidence.half == "online" and (evidence.plan.roles or not signed_elsewhere(evidence)):
         yield "the offline machine's transcript was not given"
 
 
@@ -279,9 +295,32 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
         yield "the offline machine's transcript was sealed before these signatures were written"
 
 
+_IN_A_SIGNING = (SIGN_BEGUN, "reviewed", PAGE_CONFIRMED, SIGNING, NOT_SIGNED, SIGNED, SIGNED_LATE, "sign-stopped")
+_SIGNING_ENDED = ("declined", "refused", "signatures-written")
+
+
+def _interrupted(entries: Sequence[Entry], requests: str) -> Iterator[Row]:
+    """Yield each signing of these requests without an end before the next, and for which step the Ledger was asked then."""
+    last: Entry | None = None
+    begun: Entry | None = None
+    for entry in entries:
+        if entry.event == SIGN_BEGUN:
+            if begun is not None and last is not None and last.event in _IN_A_SIGNING:
+                step = str(last.data.get("step")) if last.event == SIGNING else ""
+                yield {"begun": moment(begun.at_ms), "step": step}
+            begun = entry if entry.data.get("requests") == requests else None
+        if entry.event in (*_IN_A_SIGNING, *_SIGNING_ENDED):
+            last = entry
+
+
 def _look(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
+    for each in report.get("interrupted", ()):
+        asked = f", while the Ledger was asked for step {each['step']}" if each["step"] else ""
+        yield f"a signing that began at {each['begun']['utc']} was interrupted{asked}"
     for row in report["people"]:
+        for each in row.get("begun_before", ()):
+            yield f"begun before on the {row['machine']} machine, {each['utc']}: what was said then counts no more"
         without: dict[str, list[str]] = {}
         for each in row["stations"]:
             if each["holds"] and each.get("how") == NO_PAPER:

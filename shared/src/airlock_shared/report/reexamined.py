@@ -37,21 +37,24 @@ def judge(evidence: Evidence) -> list[Judged]:
     ]
     deployment = evidence.deployment._replace(structs=with_pins(evidence.deployment.structs, pins))
     situation = Situation(evidence.plan, deployment, requests.header.created_ms)
-    _require_document(requests, situation)
+    steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
+    require_none([*judge_header(requests.header, situation, Known()).refused(), *steps.refused()], 400)
     answers = {a.item.step: a for a in evidence.answers.items} if evidence.answers else {}
     used = nonces_of(entries[: begun[0]]) if begun else UsedNonces()
     return list(_each(requests, situation, entries, answers, Known(used=used)))
 
 
-def _require_document(requests: Requests, situation: Situation) -> None:
-    steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
-    require_none([*judge_header(requests.header, situation, Known()).refused(), *steps.refused()], 400)
-
-
 def _each(
     requests: Requests, situation: Situation, entries: Sequence[Entry], answers: dict[str, ReportedAnswer], known: Known
 ) -> Iterator[Judged]:
-    ends = _ends(entries, requests.fingerprint)
+    found: list[Entry] = []
+    current = False
+    for each in entries:
+        if each.event == SIGN_BEGUN:
+            current = each.data.get("requests") == requests.fingerprint
+        elif current and each.event in _DECIDED:
+            found.append(each)
+    ends = found[::-1]
     for request in requests.items:
         answer = answers.get(request.step)
         result = answer.item.result if answer else ""
@@ -63,18 +66,6 @@ def _each(
         if judged.signed:
             _require_signature(judged.examined, judged.signed)
         yield judged
-
-
-def _ends(entries: Sequence[Entry], requests: str) -> list[Entry]:
-    """Return the entries with which steps of this document were signed, refused or declined, the last one first."""
-    ends: list[Entry] = []
-    current = False
-    for entry in entries:
-        if entry.event == SIGN_BEGUN:
-            current = entry.data.get("requests") == requests
-        elif current and entry.event in _DECIDED:
-            ends.append(entry)
-    return ends[::-1]
 
 
 def _require_signature(examined: Examined, signed: Answer) -> None:

@@ -1,4 +1,4 @@
-"""Fingerprints for people: hex in groups of four, and twenty-four words to read aloud, in two numbered rows.
+"""Fingerprints for people: hex in groups of four, and twenty-four numbered words to read aloud, in three rows.
 
 The words are Bytewords (BCR-2020-012): 256 four-letter words, one for each byte, chosen to sound apart. Twenty-four words
 say the first 192 bits: also an author who prepares two documents beforehand needs about 2^96 tries for two that share them
@@ -24,7 +24,7 @@ BYTEWORDS = tuple(
 )
 
 SPOKEN_BYTES = 24
-_A_ROW = 12  # words: 62 columns with their number
+_A_ROW = 8  # words: 63 columns with their numbers
 
 
 def spoken(fingerprint: str) -> str:
@@ -32,10 +32,10 @@ def spoken(fingerprint: str) -> str:
     return " ".join(_words(fingerprint))
 
 
-def spoken_rows(fingerprint: str) -> tuple[str, str]:
-    """Return the same words as two rows of twelve, each behind the number of its first word: words are named 1 to 24."""
-    words = _words(fingerprint)
-    return f" 1 {' '.join(words[:_A_ROW])}", f"13 {' '.join(words[_A_ROW:])}"
+def spoken_rows(fingerprint: str) -> list[str]:
+    """Return the same words as three rows of eight, each word behind its number, 1 to 24."""
+    words = [f"{at:>2} {word}" for at, word in enumerate(_words(fingerprint), 1)]
+    return [" ".join(words[at : at + _A_ROW]) for at in range(0, len(words), _A_ROW)]
 
 
 def _words(fingerprint: str) -> list[str]:

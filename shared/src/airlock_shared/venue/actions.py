@@ -6,24 +6,10 @@ specification, "Builder: intents" and "Common request-field conventions".
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from airlock_shared.units import (
-    ADDRESS,
-    CHOICE,
-    CODE,
-    COIN,
-    COUNT,
-    LEVERAGE,
-    NONCE,
-    PERCENT,
-    PRICE,
-    TEXT,
-    UNIX_MS,
-    UNIX_S,
-    USDC,
-    Unit,
-)
+from airlock_shared.units import ADDRESS, CHOICE, COUNT, TEXT, Unit
+from airlock_shared.venue.kinds import LEAF_KINDS
 from airlock_shared.venue.services import AUTHORIZATION
 
 SIDES = {"long": True, "short": False}
@@ -66,64 +52,67 @@ class Action(NamedTuple):
         return next((p for p in self.parameters if p.name == name), None)
 
 
-def _sent(name: str, unit: Unit, meaning: str, **more: object) -> Parameter:
-    return Parameter(name, unit, meaning, sent=name, **more)  # type: ignore[arg-type]
+def _sent(name: str, meaning: str, unit: Unit | None = None, **more: Any) -> Parameter:
+    """Return a parameter that is sent, under its own name by default; its unit is that of the leaf which it decides."""
+    return Parameter(name, unit or LEAF_KINDS[name].unit, meaning, **{"sent": name} | more)
 
 
-_TRADER = _sent("trader", ADDRESS, "the account that owns the position")
-_SLOT = _sent("tradeIndex", COUNT, "the position's slot, from the positions read")
+_TRADER = _sent("trader", "the account that owns the position")
+_SLOT = _sent("tradeIndex", "the position's slot, from the positions read")
 _PAIR = (
-    _sent("pairIndex", COUNT, "the pair by its index; or give pair", required=False),
+    _sent("pairIndex", "the pair by its index; or give pair", required=False),
     Parameter("pair", TEXT, "the pair by its name in the pinned deployment; or give pairIndex", required=False),
 )
 _TIMED = (
-    _sent("nonce", NONCE, "a number used once; without it the builder chooses one", required=False),
-    _sent("deadlineMs", UNIX_MS, "when the intent expires; without it, at the plan's limit", required=False),
+    _sent("nonce", "a number used once; without it the builder chooses one", required=False),
+    _sent("deadlineMs", "when the intent expires; without it, at the plan's limit", required=False),
 )
-_OPENED = _sent(
-    "openTimestamp", UNIX_S, "when the position was opened; without it, it is read from the chain", required=False
-)
-_SLIPPAGE = _sent("slippagePercent", PERCENT, "how far the fill may be from the price", required=False)
-_OPEN_PRICE = _sent("openPrice", PRICE, "the reference price: a value, or bounds for the builder's", required=False)
+_OPENED = _sent("openTimestamp", "when the position was opened; without it, it is read from the chain", required=False)
+_SLIPPAGE = _sent("slippagePercent", "how far the fill may be from the price", required=False)
+_OPEN_PRICE = _sent("openPrice", "the reference price: a value, or bounds for the builder's", required=False)
 _POSSESSION = Parameter("possession", CHOICE, "whether the delegate key must sign a proof before this is signed",
                         required=False, choices=("required", "waived"), default="required")  # fmt: skip
-_SIDE = _sent("side", CHOICE, "the direction of the position", choices=tuple(SIDES))
-_LEVERAGE = _sent("leverage", LEVERAGE, "leverage of the collateral")
+_SIDE = _sent("side", "the direction of the position", CHOICE, choices=tuple(SIDES))
+_LEVERAGE = _sent("leverage", "leverage of the collateral")
 _COINS = (
-    _sent("coinExposure", COIN, "exposure in the base asset"),
-    _sent("minLeverage", LEVERAGE, "the lowest leverage accepted at the fill"),
-    _sent("maxLeverage", LEVERAGE, "the highest leverage accepted at the fill"),
+    _sent("coinExposure", "exposure in the base asset"),
+    _sent("minLeverage", "the lowest leverage accepted at the fill"),
+    _sent("maxLeverage", "the highest leverage accepted at the fill"),
 )
-_ADDED = _sent("additionalCollateralUsdc", USDC, "collateral to add")
+_ADDED = _sent("additionalCollateralUsdc", "collateral to add")
+_CODE = _sent("code", "1 to 31 characters, or 32 bytes in 0x-hex")
+_DELEGATE = _sent("delegate", "the key that may trade")
+_EXPIRY = _sent("expiry", "until when it may act", sent="expirySeconds")
+_CLOSED = _sent("collateralToCloseUsdc", "the collateral to close")
 _OPEN = (
     _TRADER,
     *_PAIR,
     _SIDE,
-    _sent("collateralUsdc", USDC, "the collateral"),
+    _sent("collateralUsdc", "the collateral"),
     _LEVERAGE,
-    _sent("orderType", CHOICE, "how it executes", required=False, default="market",
+    _sent("orderType", "how it executes", required=False, default="market",
           choices=("market", "limit", "stop_limit", "market_pnl")),
     _OPEN_PRICE,
-    _sent("takeProfit", PRICE, "take profit; none when left out", required=False),
-    _sent("stopLoss", PRICE, "stop loss; none when left out", required=False),
+    _sent("takeProfit", "take profit; none when left out", required=False),
+    _sent("stopLoss", "stop loss; none when left out", required=False),
     _SLIPPAGE,
     *_TIMED,
 )  # fmt: skip
 _CLOSE = (
-    _sent("expectedPrice", PRICE, "the price expected: a value, or bounds for the builder's", required=False),
+    _sent("expectedPrice", "the price expected: a value, or bounds for the builder's", required=False),
     _OPENED,
     *_TIMED,
-    Parameter("orderType", CHOICE, "the position's kind; needed where neither its pair nor the venue's read of it tells",
-              required=False, choices=("market", "market_pnl")),
+    _sent("orderType", "the position's kind; needed where neither its pair nor the venue's read of it tells", sent="",
+          required=False, choices=("market", "market_pnl")),
 )  # fmt: skip
 
 _ALL = (
     Action("open", "Open a position, sized in USDC", "/v2/intents/open", "OpenTradeReq", _OPEN),
     Action("open-coin", "Open a position, sized in the base asset", "", "OpenTradeCoinExposureReq", (*_OPEN, *_COINS)),
     Action("close", "Close a position, whole or in part", "/v2/intents/close", "CloseTradeReq",
-           (_TRADER, *_PAIR, _SLOT, _sent("collateralToCloseUsdc", USDC, "the collateral to close"), *_CLOSE)),
+           (_TRADER, *_PAIR, _SLOT, _CLOSED, *_CLOSE)),
     Action("close-coin", "Close exposure in the base asset", "", "CloseTradeCoinExposureReq",
-           (_TRADER, *_PAIR, _SLOT, _sent("coinExposure", COIN, "the exposure to close"), *_CLOSE)),
+           (_TRADER, *_PAIR, _SLOT, _sent("coinExposure", "the exposure to close"), *_CLOSE)),
     Action("increase", "Increase a position, sized in USDC", "/v2/intents/increase", "IncreasePositionSizeReq",
            (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, _OPEN_PRICE, _SLIPPAGE, *_TIMED)),
     Action("increase-coin", "Increase a position, sized in the base asset", "/v2/intents/increase-coin",
@@ -131,34 +120,32 @@ _ALL = (
            (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE, *_TIMED)),
     Action("tpsl-partial", "Arm a partial take profit or stop loss", "/v2/intents/tpsl-partial", "TpSlReq",
            (_TRADER, *_PAIR, _SLOT,
-            _sent("kind", CHOICE, "what the trigger does", choices=tuple(TRIGGER_ORDER_TYPES)),
-            _sent("coinExposure", COIN, "exposure to close when triggered"),
+            _sent("kind", "what the trigger does", choices=tuple(TRIGGER_ORDER_TYPES)),
+            _sent("coinExposure", "exposure to close when triggered"),
             _SIDE,
-            _sent("triggerType", CHOICE, "by price or by percentage", required=False, default="fixed",
+            _sent("triggerType", "by price or by percentage", required=False, default="fixed",
                   choices=("fixed", "percentage")),
-            _sent("price", PRICE, "the trigger price, with triggerType fixed", required=False),
-            _sent("percentage", PERCENT, "signed profit or loss, with triggerType percentage", required=False),
+            _sent("price", "the trigger price, with triggerType fixed", required=False),
+            _sent("percentage", "signed profit or loss, with triggerType percentage", required=False),
             _OPENED, _TIMED[0],
             Parameter("replaces", TEXT, "the entityId of the stored trigger that this one replaces", required=False))),
     Action("twap-cancel", "Cancel a pending TWAP order", "/v2/intents/twap-cancel", "TwapCancelReq",
-           (_sent("trader", ADDRESS, "the account that opened it"), _sent("twapId", COUNT, "its id on the chain"), *_TIMED)),
+           (_sent("trader", "the account that opened it"), _sent("twapId", "its id on the chain"), *_TIMED)),
     Action("referral-set-code", "Adopt a referral code", "/v2/intents/referral-set-code", "SetTraderReferralCodeByUserReq",
-           (_sent("referee", ADDRESS, "the account that adopts the code"),
-            _sent("code", CODE, "1 to 31 characters, or 32 bytes in 0x-hex"), *_TIMED)),
+           (_sent("referee", "the account that adopts the code"),
+            _CODE, *_TIMED)),
     Action("referral-register", "Register a referral code of one's own", "", "RegisterCodeReq",
-           (_sent("referrer", ADDRESS, "the account that will own the code"),
-            _sent("code", CODE, "1 to 31 characters, or 32 bytes in 0x-hex"), *_TIMED)),
+           (_sent("referrer", "the account that will own the code"),
+            _CODE, *_TIMED)),
     Action("delegate", "Register a delegate key", "/v2/intents/delegate", "DelegateReq",
-           (_sent("trader", ADDRESS, "the account that the delegate may trade for"),
-            _sent("delegate", ADDRESS, "the key that may trade"),
-            Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds"),
+           (_sent("trader", "the account that the delegate may trade for"),
+            _DELEGATE,
+            _EXPIRY,
             Parameter("terms_sha256", TEXT, "SHA-256 of the venue's terms that you have read and accepted", required=False),
             _POSSESSION, *_TIMED)),
 )  # fmt: skip
 
-_CALLER = (_sent("caller", ADDRESS, "the account that sends the transaction and signs it"),)
-_CODE = _sent("code", CODE, "1 to 31 characters, or 32 bytes in 0x-hex")
-_DELEGATE = _sent("delegate", ADDRESS, "the key that may trade")
+_CALLER = (_sent("caller", "the account that sends the transaction and signs it", ADDRESS),)
 
 _TRANSACTIONS = (
     Action("position-increase", "Increase a position by transaction, sized in USDC", "/v2/position/increase", "",
@@ -168,16 +155,16 @@ _TRANSACTIONS = (
            (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE),
            "increasePositionSizeWithCoinExposure"),
     Action("limit-update", "Change a limit order that waits", "/v2/limit/update", "",
-           (_TRADER, *_PAIR, _sent("orderIndex", COUNT, "the order's slot, from the positions read"),
-            _sent("price", PRICE, "the new trigger price"), _SLIPPAGE,
-            _sent("takeProfit", PRICE, "the order's take profit from now on; 0 removes it"),
-            _sent("stopLoss", PRICE, "the order's stop loss from now on; 0 removes it")), "updateOpenLimitOrder"),
+           (_TRADER, *_PAIR, _sent("orderIndex", "the order's slot, from the positions read"),
+            _sent("price", "the new trigger price"), _SLIPPAGE,
+            _sent("takeProfit", "the order's take profit from now on; 0 removes it"),
+            _sent("stopLoss", "the order's stop loss from now on; 0 removes it")), "updateOpenLimitOrder"),
     Action("trade-open", "Open a position by transaction", "", "", _OPEN[:-2], "openTrade"),
     Action("trade-close", "Close a position by transaction", "", "",
-           (_TRADER, *_PAIR, _SLOT, _sent("collateralToCloseUsdc", USDC, "the collateral to close"), _CLOSE[0]),
+           (_TRADER, *_PAIR, _SLOT, _CLOSED, _CLOSE[0]),
            "closeTradeMarket"),
     Action("referral-transfer", "Nominate a referral code's next owner", "/v2/referral/transfer-ownership", "",
-           (*_CALLER, _CODE, _sent("newOwner", ADDRESS, "who may accept the code")), "setPendingCodeOwnershipTransfer"),
+           (*_CALLER, _CODE, _sent("newOwner", "who may accept the code")), "setPendingCodeOwnershipTransfer"),
     Action("referral-accept", "Accept a referral code", "/v2/referral/accept-ownership", "", (*_CALLER, _CODE),
            "acceptCodeOwnership"),
     Action("referral-set-code-tx", "Adopt a referral code by transaction", "/v2/referral/set-code", "",
@@ -186,20 +173,20 @@ _TRANSACTIONS = (
            "/v2/referral/cancel-request", "", _CALLER, "cancelRequest"),
     Action("claim-keeper-rewards", "Pay out keeper rewards", "/v2/misc/claim-keeper-rewards", "", _CALLER, "claimTokens"),
     Action("delegate-set", "Register a delegate key by transaction", "/v2/delegate/set", "",
-           (_TRADER, _DELEGATE, Parameter("expiry", UNIX_S, "until when it may act", sent="expirySeconds"), _POSSESSION),
+           (_TRADER, _DELEGATE, _EXPIRY, _POSSESSION),
            "setDelegate"),
     Action("delegate-remove", "End a delegate's registration", "/v2/delegate/remove", "", (_TRADER, _DELEGATE),
            "removeDelegate"),
     Action("token-approve", "Let the trading storage take USDC", "/v2/token/approve", "",
-           (_TRADER, _sent("spender", ADDRESS, "the trading storage of the pinned deployment"),
-            _sent("amountUsdc", USDC, "how much it may take in all, or the word unlimited")), "approve"),
+           (_TRADER, _sent("spender", "the trading storage of the pinned deployment"),
+            _sent("amountUsdc", "how much it may take in all, or the word unlimited")), "approve"),
 )  # fmt: skip
 
 _AUTHORIZATION = Action(
     AUTHORIZATION, "Give an account to a contract (EIP-7702)", "", "EIP-7702",
-    (_sent("contract", ADDRESS, "the contract: it can then do all that the signer's account can"),
-     _sent("nonce", COUNT, "the account's own nonce on the chain"),
-     _sent("order", TEXT, "the step of the market order with which it goes")),
+    (_sent("contract", "the contract: it can then do all that the signer's account can", ADDRESS),
+     _sent("nonce", "the account's own nonce on the chain", COUNT),
+     _sent("order", "the step of the market order with which it goes", TEXT)),
 )  # fmt: skip
 
 ACTIONS: dict[str, Action] = {action.name: action for action in (*_ALL, *_TRANSACTIONS, _AUTHORIZATION)}

@@ -79,7 +79,7 @@ def _planned(unit: Unit, meaning: str, otherwise: str = "plan", limit: str = "",
     return Kind(unit, Rule(otherwise, "", limit), meaning, solidity or _TYPES.get(unit, "uint"))
 
 
-_PLANNED = {
+PLAN_MEMBERS = {
     TRADER: _planned(ADDRESS, "the account that it speaks for"),
     "delegate": _planned(ADDRESS, "the key that may trade, and may never withdraw"),
     "referee": _planned(ADDRESS, "the account that adopts the code"),
@@ -115,7 +115,9 @@ _PLANNED = {
     DEADLINE: _planned(UNIX_MS, "after this moment the signature is worthless", "builder", "deadline"),
     NONCE_KIND: _planned(NONCE, "a number used once; any unused one will do", "builder", "nonce"),
 }
-_OWN = {
+"""What a member of the plan decides, by the name that a plan has for it."""
+
+OWN_KINDS = {
     OPENED_MS: Kind(UNIX_MS, Rule("builder", OPENED, "open-time"), _OPENED, "uint"),
     SIGNED_AT: Kind(UNIX_MS, Rule("builder", "", "sign-time"), "when it was built; it must be recent", "uint"),
     _TERMS: Kind(
@@ -124,14 +126,13 @@ _OWN = {
     ZERO: Kind(COUNT, Rule("zero"), "not used: always zero", "uint"),
     UNKNOWN: Kind(RAW, Rule("plan"), "shown raw: Airlock does not know its meaning", "any"),
 }
-LEAF_KINDS: dict[str, Kind] = {
-    name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in _PLANNED.items()
-} | _OWN
-"""Every kind by its name, most often the plan's member that decides it, such as ``leverage``; not those of ``_OWN``.
+"""What no member of that name decides: ``opened-ms`` is decided by ``openTimestamp``, ``zero`` by nobody, and a ``raw``
+leaf at ``_t.note`` by the plan's member ``_t.note``, as it is signed."""
 
-``opened-ms`` is decided by ``openTimestamp``, ``zero`` by nobody. A ``raw`` leaf at ``_t.note`` is decided by the plan's
-member ``_t.note``, as it is signed.
-"""
+LEAF_KINDS: dict[str, Kind] = {
+    name: kind._replace(rule=kind.rule._replace(parameter=name)) for name, kind in PLAN_MEMBERS.items()
+} | OWN_KINDS
+"""All that a leaf can be, by the word of a profile."""
 
 MAY_BE_LEFT_OUT = frozenset({_TERMS, ZERO})
 """The kinds that a venue's form of a shipped struct may do without: nothing that a check judges is in them."""

@@ -243,15 +243,7 @@ def struct_types(where: str, name: str, text: str) -> dict[str, list[dict[str, s
     own = {name} & CATALOGUE.keys()
     if taken := [other for other in types if other not in own and other.lower() in _MEANT]:
         raise wrong_profile(where, "the name of another struct, or nearly that", taken[0], "another name")
-    _require_end(where, types)
-    return types
-
-
-def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
-    """Refuse structs within themselves, of which there is no value, and more leaves than people are shown.
-
-    A text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next.
-    """
+    # a text of 3,000 characters can have more leaves than any machine has memory for: each struct several times in the next
     leaves: dict[str, int] = {}
     for _ in types:  # each time round, what refers to nothing that is not counted yet
         leaves |= {
@@ -263,6 +255,7 @@ def _require_end(where: str, types: Mapping[str, list[dict[str, str]]]) -> None:
         raise wrong_profile(where, "a struct within itself", ", ".join(endless), "structs that end")
     if max(leaves.values()) > _MAX_LEAVES:
         raise wrong_profile(where, "too many leaves", str(max(leaves.values()))[:80], f"at most {_MAX_LEAVES}")
+    return types
 
 
 def _fields(

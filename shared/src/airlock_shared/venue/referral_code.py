@@ -50,20 +50,16 @@ def _mistake(code: str) -> str:
     if not code:
         return "it is empty"
     if code.lower().startswith("0x"):
-        return _hex_mistake(code)
+        if found := _NO_DIGIT.search(code, 2):
+            return f"{_place(code, found.start())}, not a hex digit; a code that begins with 0x is hex"
+        if len(code) != 2 + 64:
+            return f"0x and {len(code) - 2} hex digits instead of 64; a shorter code could mean text or bytes"
+        return "character 2 of 66 is 'X'; write 0x with a small x"
     if found := _OTHER.search(code):
         return _place(code, found.start())
     if len(code) > _MAX_CHARACTERS:
         return f"it has {len(code)} characters, {len(code) - _MAX_CHARACTERS} too many"
     return ""
-
-
-def _hex_mistake(code: str) -> str:
-    if found := _NO_DIGIT.search(code, 2):
-        return f"{_place(code, found.start())}, not a hex digit; a code that begins with 0x is hex"
-    if len(code) != 2 + 64:
-        return f"0x and {len(code) - 2} hex digits instead of 64; a shorter code could mean text or bytes"
-    return "character 2 of 66 is 'X'; write 0x with a small x"
 
 
 def _place(code: str, at: int) -> str:

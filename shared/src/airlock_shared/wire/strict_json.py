@@ -72,7 +72,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _float(text: str) -> float:
     value = float(text)
-    if value in (float("inf"), float("-inf")):
+    if not isfinite(value):
         raise damaged("DOC-NUMBER", "a number is too large", got=text[:40])
     return value
 
@@ -202,27 +202,24 @@ def _form(value: Any) -> bytes:
         return cbor_head(ARRAY, len(value)) + b"".join(map(_form, value))
     if kind is bool or value is None:
         return _SIMPLE[value]
-    if kind is int and -(1 << 64) <= value < 1 << 64:
-        return cbor_head(_INTEGER, value) if value >= 0 else cbor_head(_NEGATIVE, -1 - value)
     if kind is int:
         number = value if value >= 0 else -1 - value
+        if number < 1 << 64:
+            return cbor_head(_INTEGER if value >= 0 else _NEGATIVE, number)
         digits: bytes = number.to_bytes((number.bit_length() + 7) // 8, "big")
         return cbor_head(TAG, BIG if value >= 0 else BIG_NEGATIVE) + cbor_head(BYTES, len(digits)) + digits
-    if kind is float and isfinite(value):  # rare: in a builder's ``meta``
-        return _shortest_float(value)
+    if kind is float and isfinite(
+        value
+    ):  # rare, in a builder's ``meta``: the shortest form that holds it (section 4.2.1)
+        for head, layout in ((b"\xf9", ">e"), (b"\xfa", ">f")):
+            try:
+                form = struct.pack(layout, value)
+            except OverflowError:
+                continue
+            if struct.unpack(layout, form) == (value,):
+                return head + form
+        return b"\xfb" + struct.pack(">d", value)
     raise TypeError(f"not a value of JSON: {kind.__name__}")
-
-
-def _shortest_float(value: float) -> bytes:
-    """Return the shortest form that holds the value: two, four or eight bytes (section 4.2.1)."""
-    for head, layout in ((b"\xf9", ">e"), (b"\xfa", ">f")):
-        try:
-            form = struct.pack(layout, value)
-        except OverflowError:
-            continue
-        if struct.unpack(layout, form) == (value,):
-            return head + form
-    return b"\xfb" + struct.pack(">d", value)
 
 
 def cbor_head(major: int, number: int) -> bytes:

@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import partial
 from threading import Semaphore
 from typing import Any, NamedTuple
 
 from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
 from airlock_online.clients.reply_values import join_address, segment
-from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.posting import POLL_S, PollAnswer, refused, until_final
 from airlock_online.delivery.routes.struct import parcel_of, request_of
@@ -152,7 +150,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
     told: list[OrderEvent] = []
     try:
         with context.http.open(call, stream=True, max_bytes=sse.Caps().total) as reply:
-            if refused(reply, tracker, partial(_undecided, delivery.digest, context)):
+            if refused(reply, tracker, context):
                 return ""
             told = _read_stream(reply, tracker, context.streams)
             ended = f"the stream told {told[0].type}" if told else "the stream ended"
@@ -189,12 +187,6 @@ def follow(known: Submission, tracker: Tracker, context: DeliveryContext) -> str
     return OrderStatus(known.record.url, tracker, context).follow()
 
 
-def _undecided(digest: str, context: DeliveryContext) -> str:
-    """Return why a refusal does not prove that the order was not taken, empty when it does."""
-    used = nonce_now(context.journal.get(digest).record, context)
-    return "its nonce is used: somebody may have sent it before" if used else ""
-
-
 def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list[OrderEvent]:
     """Take the events of a 200 reply until the terminal one, the end of the view, or the end of the stream.
 
@@ -215,7 +207,8 @@ def _read_stream(reply: OpenReply, tracker: Tracker, streams: Semaphore) -> list
                 event = from_stream(item)
                 if is_end_of_view(event):
                     return told
-                if told or (event.seq is not None and needs_history(event) and is_of(event, tracker.order)):
+                ends = event.seq is not None and needs_history(event, tracker.order.events)
+                if told or (ends and is_of(event, tracker.order)):
                     told.append(event)
                 else:
                     tracker.take(event)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any, NamedTuple, TypeVar
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 from airlock_online.clients.connection import code_of, id_text, value_at
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.reply_values import StatusWord, join_address, segment
+from airlock_online.delivery.chain_evidence import may_be_known
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker, given_id
 from airlock_online.delivery.routes.struct import request_of
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
@@ -103,7 +105,7 @@ def post_once(
 
     def post() -> _Read | None:
         with context.http.open(HttpCall(parcel.method, parcel.url, body=parcel.body)) as opened:
-            if refused(opened, tracker, busy=busy):
+            if refused(opened, tracker, context, busy=busy):
                 return None
             reply = opened.with_body(b"".join(opened.chunks))
         return read(reply)
@@ -129,20 +131,29 @@ _MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
 """Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx); and a conflict,
 perhaps with what was taken before. An unused nonce proves nothing beside them: what is taken is not on the chain at once."""
 
+KNOWN = re.compile(
+    r"already[ _-]?(?:known|imported|exists|submitted|sent|relayed)|\bknown[ _-]transaction|nonce too low",
+    re.IGNORECASE,
+)
+"""How nodes and services say that they have it already: a gateway may have sent it twice, and ask another one afterwards."""
+ALREADY = "that says that it was there before, so it may have been taken"
 
-def refused(opened: OpenReply, tracker: Tracker, undecided: Callable[[], str] = str, *, busy: str = "") -> bool:
+
+def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, busy: str = "") -> bool:
     """Tell whether a reply is a 4xx, and write down why: a refusal before anything was taken, unless it is undecided.
 
-    ``undecided`` returns another reason for which the outcome is left open, empty for none. A 503 is a refusal too of a
-    service whose word for it, ``busy``, the services file has, and is undecided without that word.
+    A 503 is a refusal too of a service whose word for it, ``busy``, the services file has, and is undecided without that
+    word.
     """
     if not 400 <= opened.status < 500 and not (busy and opened.status == 503):
         return False
     reason = read_reason(opened)
     if opened.status == 503 and not _says(reason, busy):
         why = "it is not in the service's own words, so a proxy may have sent it"
+    elif opened.status in _MAY_BE_TAKEN:
+        why = "that does not say that it was not taken"
     else:
-        why = "that does not say that it was not taken" if opened.status in _MAY_BE_TAKEN else undecided()
+        why = ALREADY if KNOWN.search(reason) else may_be_known(context.journal.get(tracker.digest).record, context)
     code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)
     shown = f" (decodedError: {decoded})" if decoded else ""
     wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""

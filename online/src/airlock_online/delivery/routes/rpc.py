@@ -6,18 +6,17 @@ configured then. Sources: the Ethereum execution API; EIP-1559 transactions are 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
+from airlock_online.delivery.chain_evidence import confirmed_block, may_be_known, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import PollAnswer, settle_post, until_final
+from airlock_online.delivery.routes.posting import ALREADY, KNOWN, PollAnswer, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.routes import ROUTES
-from airlock_shared.errors import ServiceError, UsageError
+from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.calls import CALLS
@@ -97,8 +96,6 @@ def transaction_hash(raw: bytes) -> bytes:
 
 
 (SEND,) = ROUTES[RPC].endpoints
-_KNOWN = re.compile(r"already ?(?:known|imported|exists)|\bknown transaction|nonce too low", re.IGNORECASE)
-"""How nodes say that they have it already: a gateway may have sent it twice, and ask another node afterwards."""
 
 
 def parcel(delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -116,7 +113,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         try:
             return node.send_raw_transaction(parcel.body.decode())
         except RpcError as error:
-            _refused(delivery, error, tracker, node)
+            _refused(delivery, error, tracker, context)
             return None
 
     named = settle_post(post, tracker)
@@ -141,14 +138,10 @@ def _node(context: DeliveryContext) -> RpcClient:
     return context.node
 
 
-def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, node: RpcClient) -> None:
+def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
-    try:
-        seen = node.transaction_count(delivery.signer) > int(delivery.nonce) or node.knows(chain_hash(delivery))
-    except ServiceError:
-        seen = True  # not to be told: then nobody may say that it was not taken
-    if seen or _KNOWN.search(error.message):
-        why = f"the node may have it already, or another one with the account's nonce {delivery.nonce}"
+    why = ALREADY if KNOWN.search(error.message) else may_be_known(context.journal.get(delivery.digest).record, context)
+    if why:
         tracker.settle(OrderState.UNKNOWN, f"{error.what}; {why}")
     else:
         tracker.reject(error.number, error.what, error.code)

@@ -15,14 +15,13 @@ from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
 from airlock_shared.cli import terminal
 from airlock_shared.cli.terminal import (
     ENDED,
-    FORWARD,
     LAYOUT,
     SWAPPED,
     SingleKeys,
     ask,
     filled,
-    key_line,
     led,
+    next_key,
     opening,
     say,
 )
@@ -73,12 +72,8 @@ def turn_page() -> None:
 def _await_key(place: str = "") -> None:
     with SingleKeys() as keys:
         keys.forget()
-        with key_line(place):
-            while (key := keys.key()) != FORWARD:
-                if key == ENDED:
-                    raise Declined(
-                        "not read: the input has ended", do="run the command again where somebody can answer"
-                    )
+        if next_key(keys, place) == ENDED:
+            raise Declined("not read: the input has ended", do="run the command again where somebody can answer")
 
 
 # ---- typed words ----------------------------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from airlock_shared.cli.ceremony.waits import (
 from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, paint, say, typed_line
 from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
+from airlock_shared.host.picture_sources import PICTURES
 from airlock_shared.text.safe import WIDTH, safe, wrapped
 from airlock_shared.units import span_text, utc_text
 
@@ -124,7 +125,9 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
             return ""
         if crossing is None:
             place = short(Path(*awaited[0].parts[-2:]))
-            return f"put photos of its page into {place}" if lead.pictures else f"bring {place} here"
+            if lead.pictures:
+                return _elsewhere(state, awaited[0]) or f"photograph the other screen into {place}"
+            return f"bring {place} here"
         return cannot_cross(crossing.parent, None) or other_machine(crossing, state.half, asked)
 
     sign_by_ms = state.sign_by_ms if signatures else 0
@@ -153,6 +156,17 @@ def _awaited(lead: Lead, state: WorkflowState, task: Task) -> list[Path]:
 def _has_come(path: Path) -> bool:
     """Tell whether a file is there, or pictures in their folder."""
     return bool(names_in(path)) if path.is_dir() else os.path.lexists(path)
+
+
+def _elsewhere(state: WorkflowState, awaited: Path) -> str:
+    """Return where pictures lie that nobody looks for: beside the folders of the hand-overs, or in one of another name."""
+    expected = [awaited.name, *(each.brings[0].partition(".")[0] for each in state.tasks if each.name == "take")]
+    known = tuple(name.rstrip("-0123456789") for name in expected)  # those of earlier documents stay as they are
+    others = [name for name in sorted(names_in(awaited.parent)) if name.rstrip("-0123456789") not in known]
+    for place in (awaited.parent, *(awaited.parent / name for name in others)):
+        if any(Path(name).suffix.lower() in PICTURES for name in names_in(place)):
+            return f"move the photos in {short(Path(place.name))} to {short(Path(*awaited.parts[-2:]))}"
+    return ""
 
 
 def by_camera(source: str) -> bool:
@@ -210,7 +224,7 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
         if any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new)))):
             return "new requests are there; was it too late? Then type n"
         if lead.pictures:  # sealing puts other pages in the place of the signatures
-            return "show codes/now.html (signatures) until the outcome"
+            return "keep codes/now.html open (signatures) until the outcome"
         if crossing is None or cannot_cross(crossing.parent, None):  # the stick may be at the other machine
             return "read the outcome on the online machine"
         past = _part_of_online(crossing) == "record"

@@ -194,7 +194,7 @@ def _show_again(lead: Lead, state: WorkflowState, shown: set[str]) -> None:
     for task in [each for each in state.tasks if each.name == "hand"][-2:]:
         hand_over(lead, state, task)
         _show_window(lead, shown)
-        ask(f"{task.says} Press Enter when its page was read: ", piped=False)
+        ask(f"{task.says} Press Enter when the other machine has read the page: ", piped=False)
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -258,7 +258,7 @@ def _show_window(lead: Lead, shown: set[str]) -> None:
     if str(page) in shown:
         return
     shown.add(str(page))
-    say(f"Show the other camera {safe('/'.join(page.parts[-3:]))}. It is renewed by itself.")
+    say(f"Keep {safe('/'.join(page.parts[-3:]))} open on this screen: the other machine reads it.")
     opener = shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
     if opener:
         quiet = subprocess.DEVNULL

@@ -159,7 +159,10 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
             raise UsageError("the code cannot be shown in the terminal", do=do)
         play(transfer, fits)
         return ShownTransfer(transfer, how, ideal_count(transfer, fits), None)
-    density = _density(transfer, showing.version)
+    counts = densities_of(transfer)
+    if showing.version is not None and showing.version < counts[0]:
+        raise UsageError("the document is too long for codes of this density", do="choose a higher density")
+    density = showing.version or max(DEFAULT_VERSION, counts[0])
     path = showing.output or _default_path(transfer, how, home / "qr", showing.version)
     shown = ShownTransfer(transfer, how, ideal_count(transfer, density), path)
     if showing.output is None and path.exists():  # the name holds the fingerprint: it is the same transfer
@@ -171,14 +174,6 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")
     return shown
-
-
-def _density(transfer: Transfer, version: int | None) -> int:
-    """Return the largest number of a symbol's version to use. Raises ``UsageError`` when the message is too long for it."""
-    counts = densities_of(transfer)
-    if version is not None and version < counts[0]:
-        raise UsageError("the document is too long for codes of this density", do="choose a higher density")
-    return version or max(DEFAULT_VERSION, counts[0])
 
 
 def _default_path(transfer: Transfer, how: How, folder: Path, version: int | None) -> Path:

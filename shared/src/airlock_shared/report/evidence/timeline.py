@@ -106,19 +106,16 @@ def parse_transcript(data: bytes) -> list[Entry]:
         read_members(entry._asdict(), where, _ENTRY)
         read_some(entry.data, where, _FORMS.get(entry.event, {}))
         if entry.event == "outcome":
-            _check_read_back(entry.data.get("read_back", []), where)
+            value = entry.data.get("read_back", [])
+            read_members({"read_back": value}, where, {"read_back": list})
+            for promise in value:
+                read_some(promise, f"{where}.read_back", _PROMISE)
+                if type(promise.get("kept")) not in (bool, type(None)):
+                    raise DocumentError("DOC-FIELD", f"{where}.read_back does not say whether a promise was kept")
         if entry.event == REFERRAL_READ:
             for seen in read_list(entry.data["seen"], where, _SOURCES_AT_MOST):
                 read_some(seen, f"{where}.seen", {"source": str})
     return entries
-
-
-def _check_read_back(value: Any, where: str) -> None:
-    read_members({"read_back": value}, where, {"read_back": list})
-    for promise in value:
-        read_some(promise, f"{where}.read_back", _PROMISE)
-        if type(promise.get("kept")) not in (bool, type(None)):
-            raise DocumentError("DOC-FIELD", f"{where}.read_back does not say whether a promise was kept")
 
 
 def stated_uncertainty_ms(entries: Sequence[Entry]) -> int:

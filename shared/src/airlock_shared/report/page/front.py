@@ -70,7 +70,12 @@ def signed_by_hand(report: Row) -> Html:
 
 
 def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
-    names = _names_of(report["people"])
+    found: dict[str, list[str]] = {}
+    for row in report["people"]:
+        for each in row["names"]:
+            if each["value"] and each["value"] not in found.setdefault(each["name"], []):
+                found[each["name"]].append(each["value"])
+    names = {role: " / ".join(names) for role, names in found.items()}
     roles: Sequence[str] = report["ceremony"]["roles"] or _WITHOUT_ROLES
     return roles, [f"{role}: {names.get(role) or 'nobody'}" for role in roles]
 
@@ -92,18 +97,8 @@ def _tick(station: Row, *, again: bool) -> Html:
     if not station["holds"] and again:
         return joined(f"before it was made again: {said}")
     if not station["holds"]:
-        return bad(f"does not count, its record changed: {said}")
+        return bad(f"does not count, something else was confirmed: {said}")
     return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)
-
-
-def _names_of(people: Sequence[Row]) -> dict[str, str]:
-    """Return the name of each role; where the machines have different names, both."""
-    found: dict[str, list[str]] = {}
-    for row in people:
-        for each in row["names"]:
-            if each["value"] and each["value"] not in found.setdefault(each["name"], []):
-                found[each["name"]].append(each["value"])
-    return {role: " / ".join(names) for role, names in found.items()}
 
 
 def confirmations(people: Sequence[Row]) -> Iterator[Html]:
@@ -132,7 +127,9 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
 
 def _compared(value: str, *, holds: bool) -> Html:
     is_hex = len(value) == 64 and all(digit in "0123456789abcdef" for digit in value)
-    return joined(hexes(value) if is_hex else value, "" if holds else bad("its record changed since", "p"))
+    return joined(
+        hexes(value) if is_hex else value, "" if holds else bad("does not count, this is something else", "p")
+    )
 
 
 # ---- front ----------------------------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def _request(request: Row, device: Row | None) -> Iterator[Html]:
     where += f", in place of trigger {request['replaces']}" if request["replaces"] else ""
     asked = listed((_said(row["name"], row["value"]) for row in request["asked"]), css="dense")
     claims = [_said(row["name"], row["value"]) for row in request["claims"]]
-    yield pair_table("Asked of the builder, and what it says beside (not signed, decides nothing)", [
+    yield pair_table("As a request, and what came beside the payload (not signed, decides nothing)", [
         ("in raw units", joined(element("p", request["endpoint"]), asked)),
         ("goes to", where),
         *([("said", listed(claims))] if claims else []),

@@ -19,7 +19,7 @@ from airlock_rehearsal.services.runtime import (
     USDC,
     RehearsalSettings,
 )
-from airlock_rehearsal.services.venue.eip712_peer import Message, Types, digest_of, encode, types_of
+from airlock_rehearsal.services.venue.eip712_peer import Message, digest_of, encode, types_of
 from airlock_rehearsal.services.venue.positions import in_texts
 from airlock_rehearsal.services.venue.structs import STRUCTS, leaf, replaced
 
@@ -52,7 +52,11 @@ def payload_of(draft: Draft, settings: RehearsalSettings, faults: Faults) -> dic
     if told("types-reordered"):
         types = types | {primary: [*types[primary][:-2], types[primary][-1], types[primary][-2]]}
     if told("types-renamed"):
-        types, message = _renamed(types, primary, message)
+        last = types[primary][-1]
+        name = last["name"] + _RENAMED
+        members = [*types[primary][:-1], {"name": name, "type": last["type"]}]
+        message = {name if key == last["name"] else key: value for key, value in message.items()}
+        types = types | {primary: members}
     digest = digest_of(types, primary, domain, message)
     if told("digest-flipped"):
         digest = digest[:-1] + bytes([digest[-1] ^ 1])
@@ -74,14 +78,6 @@ def altered(primary: str, message: Message) -> Message:
     path = STRUCTS[primary].altered
     other = _OTHERS.get(path)
     return replaced(message, path, str(int(str(leaf(message, path))) * 2 + 1) if other is None else other)
-
-
-def _renamed(types: Types, primary: str, message: Message) -> tuple[Types, Message]:
-    last = types[primary][-1]
-    name = last["name"] + _RENAMED
-    members = [*types[primary][:-1], {"name": name, "type": last["type"]}]
-    message = {name if key == last["name"] else key: value for key, value in message.items()}
-    return types | {primary: members}, message
 
 
 def transaction_of(draft: TransactionDraft, faults: Faults) -> dict[str, object]:

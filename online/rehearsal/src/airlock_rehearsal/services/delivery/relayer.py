@@ -28,22 +28,9 @@ from airlock_rehearsal.services.venue.submission import (
     nonce_of,
     verified,
 )
-from airlock_rehearsal.services.venue.venue_state import VenueState
 
 RELAYED = ("DelegateReq", "RegisterCodeReq", "SetTraderReferralCodeByUserReq")
 """The structs that the relayer takes."""
-
-
-def _read_intent(state: VenueState, body: Read) -> SignedIntent:
-    """Validate a body of ``POST /intents``. Raises ``Refused``."""
-    exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
-    primary = body["primaryType"]
-    if primary not in RELAYED:
-        raise Refused(f"the relayer does not take {str(primary)[:80]}; it takes {', '.join(RELAYED)}")
-    message = decoded(primary, body["userIntent"])
-    if primary == "DelegateReq" and not state.now_s < int(message["expiry"]) < SECONDS_AT_MOST:
-        raise Refused("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
-    return verified(state, primary, message, body["userSignature"])
 
 
 def _nonce_in(fields: Read) -> str:
@@ -64,7 +51,15 @@ def routes(runtime: Runtime) -> list[Route]:
         record.update(status=status, transactionHash=receipt.hash, blockNumber=receipt.block_number)
 
     async def submit(request: Request) -> Response:
-        signed = _read_intent(state, await request_fields(request))
+        body = await request_fields(request)
+        exact_object(body, "body", {"primaryType", "userIntent", "userSignature"})
+        primary = body["primaryType"]
+        if primary not in RELAYED:
+            raise Refused(f"the relayer does not take {str(primary)[:80]}; it takes {', '.join(RELAYED)}")
+        message = decoded(primary, body["userIntent"])
+        if primary == "DelegateReq" and not state.now_s < int(message["expiry"]) < SECONDS_AT_MOST:
+            raise Refused("the delegate's expiry, in unix seconds, is over or looks like milliseconds")
+        signed = verified(state, primary, message, body["userSignature"])
         state.reserved_nonces.add(signed.spends)
         told = {"id": state.draw_id("intent"), "status": "pending"}
         record = intents[told["id"]] = told | {"transactionHash": None, "blockNumber": None}

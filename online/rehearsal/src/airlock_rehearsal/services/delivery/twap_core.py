@@ -53,16 +53,6 @@ def read_trigger(state: VenueState, body: Read) -> SignedIntent:
         text = str(body[name])
         sign = "-" if name == "percentage" and text.startswith("-") else ""
         message[name] = sign + _uint(name, text.removeprefix(sign))
-    _check_trigger(state, message)
-    signed = verified(state, "TpSlReq", message, body["signedMessage"])
-    try:
-        check(state, signed)
-    except Reverted as error:
-        raise Refused(error.name) from error
-    return signed
-
-
-def _check_trigger(state: VenueState, message: Message) -> None:
     number = {name: int(message[name]) for name in (*_TRIGGER_NUMBERS, *_TRIGGER_TEXTS)}
     by_price, price, percentage = number["triggerType"] == 0, number["price"], number["percentage"]
     if number["orderType"] not in (4, 5) or number["triggerType"] not in (0, 1):
@@ -78,6 +68,12 @@ def _check_trigger(state: VenueState, message: Message) -> None:
         raise Refused("PositionMismatch")
     if not 0 < number["coinSize"] <= position.coins:
         raise Refused("coinSize is zero, or more than the position")
+    signed = verified(state, "TpSlReq", message, body["signedMessage"])
+    try:
+        check(state, signed)
+    except Reverted as error:
+        raise Refused(error.name) from error
+    return signed
 
 
 def _accounted(body: Read) -> Message:
