@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +12,8 @@ import pytest
 
 from airlock_rehearsal.scenarios import PATH, TRADER
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import ONLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.led import Screen
 
 HEIR, HEIR_PATH = "0x463e4e114AA57F54f2Fd2C3ec03572C6f75d84C2", "m/44'/60'/1'/0/0"  # of the software Ledger's seed
 PLAN = f"""\
@@ -103,7 +105,7 @@ def transcript(desk: BothMachines, event: str) -> list[dict[str, Any]]:
     return [entry["data"] for entry in map(json.loads, lines) if entry["event"] == event]
 
 
-def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table) -> None:
+def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table, desk: BothMachines) -> None:
     assert table.code() == {"owner": TRADER, "pending": "", "private": False}
 
     early = table.prepare("heir")
@@ -112,6 +114,13 @@ def test_a_code_is_handed_over_by_one_plan_on_two_machines(table: Table) -> None
     assert "step 1 (offer," in early.err
     assert "NotPendingOwner" in early.err
     assert not table.requests("heir").exists()
+    words = ("prepare", table.plan, "--signer", "heir", "-o", table.requests("heir"))
+    home = shutil.copytree(desk.path("online-home"), desk.path("led-home"))
+    led = Screen(ONLINE, "--home", home, *words, AIRLOCK_LED="1", TERM="xterm")
+    while "Prepare all the same?" not in led.shown:
+        assert led.more(), led.shown
+    led.press("no\n")
+    assert led.end() == 6
 
     offered = table.prepare("owner")
     assert offered.code == 0, offered.err

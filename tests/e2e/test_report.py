@@ -317,9 +317,9 @@ def test_a_declined_item_without_people_and_seal_is_incomplete_on_the_first_page
     assert ended.code == 0, ended.err
     told = ended.json()
     assert told["complete"] is False
-    assert "offline machine: no ceremony was begun with this plan on this machine" in told["missing"]
+    assert "air-gapped machine: no ceremony was begun with this plan on this machine" in told["missing"]
     assert any(sentence.startswith("step referral-code: declined") for sentence in told["missing"])
-    assert "the offline machine's transcript is not sealed by a signer of the plan" in told["missing"]
+    assert "the air-gapped machine's transcript is not sealed by a signer of the plan" in told["missing"]
     html = (desk.path("evidence") / "report.html").read_text()
     assert html.index("<strong>INCOMPLETE</strong>") < html.index("Fingerprints")
     assert "referral-code, REHEARSAL, INCOMPLETE" in html

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from commands import FinishedCommand
-from e2e.conftest import BothMachines, Ledger
+from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
 
 PEOPLE = (
     "--role", "signer=Ada Lovelace", "--role", "facilitator=Grace Hopper", "--role", "witness=Mary Somerville",
@@ -51,6 +51,24 @@ def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n") -> Fin
 def _begin(desk: BothMachines, plan: Path) -> None:
     for run in (desk.online, desk.offline):
         assert _ceremony(run, "begin", *PEOPLE, plan=plan).code == 0
+
+
+def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachines, ledger: Ledger) -> None:
+    plan, again, urls, refusing = (
+        _write_plan(desk),
+        desk.path("again.json"),
+        desk.services,
+        start_ledger("--fault", "refuse"),
+    )
+    _begin(desk, plan)
+    words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url)  # fewer services: another deployment
+    assert desk.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", again).code == 0
+    assert desk.offline("trust", again, "--plan", plan, typed="n\n").code == 6
+    assert desk.offline("address", "--plan", plan, "--confirm", "--emulator", refusing.port).code == 6
+    stop_ledger(refusing)
+    assert desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="n\n").code == 6
+    shown = _ceremony(desk.offline, "show", plan=plan).out
+    assert re.findall(r"station (\w+), by signer", shown) == ["deployment", "address", "seal"]
 
 
 def _work(desk: BothMachines, ledger: Ledger) -> tuple[Path, Path]:

@@ -91,6 +91,16 @@ def test_what_the_transcript_knows_as_sent_is_not_sent_by_a_journal_that_forgot_
     assert again(home, path) == (OrderState.UNKNOWN, 0)
 
 
+def test_a_refusal_that_a_terminal_tells_late_takes_no_mark_from_another_ones_later_sending(home: OnlineHome) -> None:
+    home.folder.mkdir()
+    marks, told = home.marks("j"), []
+    facts = {"digest": DIGEST, "state": "REJECTED", "code": ""}
+    for event in ("sending", "sending", "outcome", "outcome", "outcome", "sending"):
+        home.transcript.record(event, facts, NOW)
+        told.append(marks.begun())
+    assert told == [{DIGEST: 1}, {DIGEST: 2}, {DIGEST: 2}, {}, {}, {DIGEST: 3}]
+
+
 @pytest.mark.parametrize("outcome", ["UNKNOWN", None])
 def test_a_journal_that_was_restored_in_place_sends_nothing_twice(
     home: OnlineHome, path: Path, outcome: str | None

@@ -16,6 +16,7 @@ import pytest
 from eth_account import Account
 from sqlalchemy import text
 
+from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
 from airlock_online.wallets.requests import WalletAnswers
@@ -35,6 +36,7 @@ from airlock_shared.host.files import TranscriptFile
 from airlock_shared.text.words import grouped, spoken_rows
 from airlock_shared.wire.strict_json import parse_json
 from online.delivering_machine import TRADER_KEY
+from online.loopback import Wire, reply
 from online.online_command import APPROVAL, CLOSE, CODE, OPEN, TRIGGER, TWAP, OnlineCommand
 
 PART = CLOSE.replace("500", "200")
@@ -381,6 +383,22 @@ def test_talk_that_cannot_be_written_keeps_no_order_from_being_sent_or_followed(
     monkeypatch.setattr(sys, "stderr", Full("step code"))
     assert machine(*words).code == 0
     assert machine.states() == {"code": "CONFIRMED", "stop": "CONFIRMED"}
+
+
+def test_a_relayer_that_names_another_s_transaction_is_found_out_by_the_nonce(
+    machine: OnlineCommand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delivery_context, "POLL_S", 0)
+    machine("submit", machine.signatures(allow=APPROVAL))
+    with machine.journal() as journal:
+        [known] = journal.submissions()
+    said = {"id": "r-1", "status": "confirmed", "transactionHash": known.record.transaction_hash}
+    with Wire({"POST /intents": [reply(200, said)], "GET /intents/r-1": [reply(200, said)]}) as wire:
+        words = ("--builder", machine.services.builder_url, "--relayer", wire.url, "-o", machine.folder / "other.json")
+        assert machine("deployment", "fetch", "--name", "rehearsal", *words).code == 0
+        ended = machine("submit", machine.signatures("code.json", code=CODE))
+    assert (ended.code, machine.states()["code"]) == (11, "CONFIRMED"), ended.err
+    assert "read back: its nonce, by the chain" in ended.out
 
 
 def test_a_damaged_transcript_is_told_and_what_the_journal_knows_is_still_read(machine: OnlineCommand) -> None:

@@ -151,3 +151,9 @@ def test_an_unknown_code_is_shown_escaped(capsys: pytest.CaptureFixture[str]) ->
     code, _, err = outcome(capsys, "\x1b[31mred")
     assert code == 2
     assert "\x1b" not in err
+
+
+def test_every_end_of_an_order_says_that_its_signature_stays_valid() -> None:
+    for each in ERROR_CODES.values():
+        if each.terminal and each.where != "relay":
+            assert each.do.endswith("The old one is valid until its deadline: wait for it if two fills would do harm.")

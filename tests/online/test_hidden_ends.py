@@ -270,6 +270,20 @@ def test_a_gap_in_the_history_is_named(desk: DeliveringMachine) -> None:
     assert json.dumps(EXECUTED)
 
 
+def test_an_id_that_another_order_has_ends_no_second_one(desk: DeliveringMachine) -> None:
+    """Two orders of one content, one id for both: by its history the one fill would be told twice."""
+    history = [ACCEPTED, INITIATED, EXECUTED]
+    with Market(*streamed(ACCEPTED, INITIATED, EXECUTED), history=history) as market:
+        first = unsent(market.wire.url, signed=SIGNED)
+        second = first._replace(digest="0x" + "cd" * 32, step="second", nonce="6")
+        assert submit_delivery(first, desk.world).state is OrderState.FILLED
+        outcome = submit_delivery(second, desk.world)
+        assert (outcome.resumable, outcome.tracking_id) == (True, "")
+        assert f"trackingId is that of {first.digest}" in outcome.reason
+        with pytest.raises(UsageError, match=f"the tracking id of {first.digest}"):
+            follow_submission(second.digest, desk.world, "t-1")
+
+
 # ---- an id that a person gives -------------------------------------------------------------------------------------
 
 

@@ -292,7 +292,7 @@ def test_a_tracking_id_that_cannot_be_asked_for_is_none(odd: object) -> None:
 
 
 def on_stream(data: str, kind: str = "Error", own_id: str | None = "1") -> sse.SseEvent:
-    return sse.SseEvent(kind, data, own_id, own_id or "")
+    return sse.SseEvent(kind, data, own_id)
 
 
 def test_both_wires_give_the_same_event() -> None:

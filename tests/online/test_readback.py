@@ -59,6 +59,7 @@ def judged(
     structs: Mapping[str, Intent] = CATALOGUE,
     delegation_on_chain: DelegationRead | None = None,
     of_others: Callable[[], Iterable[OrderEvent]] = tuple,
+    prepared_ms: int = 0,
     **reads: Answer | object,
 ) -> list[Expectation]:
     """Return the promises of a request whose reads answer with these data, or with these very replies.
@@ -77,7 +78,7 @@ def judged(
         asked = request(action, fields, message or {})._replace(replaces=replaces)
         builder = BuilderClient(wire.url, client)
         scene = Scene(asked, events, builder, OnlineConfig(), NOW, chain, structs, delegation_on_chain)
-        return read_back(scene._replace(of_others=of_others))
+        return read_back(scene._replace(of_others=of_others, prepared_ms=prepared_ms))
 
 
 def kept(promises: list[Expectation]) -> list[bool | None]:
@@ -293,6 +294,15 @@ def test_an_open_is_judged_by_the_slot_that_the_event_tells(
     action: str, events: tuple[OrderEvent, ...], found: object, verdict: bool | None
 ) -> None:
     assert kept(judged(action, OPEN, OPENING, events, positions=found)) == [verdict]
+
+
+@pytest.mark.parametrize(
+    ("prepared_s", "verdict"), [(OPENED_S - 9, True), (OPENED_S + 60, True), (OPENED_S + 61, None)]
+)
+def test_a_position_that_is_older_than_the_order_is_not_what_it_opened(prepared_s: int, verdict: bool | None) -> None:
+    """A market that tells of a position that was there before fills nothing by that."""
+    found = judged("open", OPEN, OPENING, ended(EXECUTED), prepared_ms=prepared_s * 1000, positions=holding(trade()))
+    assert (kept(found), "older than the order" in found[0].found) == ([verdict], verdict is None)
 
 
 TRIGGER = {"trader": TRADER, "pairIndex": "1", "tradeIndex": "2", "kind": "take_profit"}

@@ -433,6 +433,18 @@ def test_a_relay_s_refusal_is_none_where_it_or_the_operator_s_node_has_the_trans
     assert outcome.state is state, outcome.reason
 
 
+@pytest.mark.parametrize(("way", "taken"), [("core-api-post", {"entityId": "e-7"}), ("relayer", {"id": "r-7"})])
+def test_an_id_that_another_one_has_is_none(desk: DeliveringMachine, way: str, taken: dict[str, str]) -> None:
+    desk.world = desk.world._replace(patience_s=0)
+    script = {STORE: [reply(201, taken)], "POST /intents": [reply(201, taken)]}
+    with Wire(script) as wire:
+        first = order(way, wire.url)
+        second = first._replace(digest="0x" + "cd" * 32, step="second", nonce="6")
+        assert submit_delivery(first, desk.world).state is not OrderState.UNKNOWN
+        outcome = submit_delivery(second, desk.world)
+    assert (outcome.state, f"gave the id of {first.digest}" in outcome.reason) == (OrderState.UNKNOWN, True)
+
+
 @pytest.mark.parametrize("way", ["twap", "core-api-post"])
 def test_a_refusal_of_an_intent_whose_nonce_is_used_leaves_it_open(desk: DeliveringMachine, way: str) -> None:
     used = iter([False, *[True] * 9])  # it is executed between the look before the sending and the answer

@@ -333,6 +333,7 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
     monkeypatch.setattr(crossing_module, "typed_line", lambda: f"{typed}\n")
     monkeypatch.setattr(crossing_module, "sleep", lambda _s: None)
+    monkeypatch.setattr(crossing_module, "ask", answering([], "Yes"))
     monkeypatch.setattr(crossing_module, "take", lambda *told: ran.append(f"take {told[2].brings[0]}"))
 
     def child(_lead: Lead, words: tuple[str, ...]) -> int:

@@ -135,6 +135,6 @@ def test_it_is_not_begun_without_a_name_for_the_signer_and_the_witness(role: str
 @pytest.mark.parametrize("alike", ["Ada Lovelace", "ADA LOVELACE", "AdaLovelace", "Аda Lovelace", "A da Love lace"])
 def test_one_person_who_signs_here_and_witnesses_there_is_told(alike: str) -> None:
     told = differences(NAMES, NAMES | {"signer": "Mary Somerville", "witness": alike})
-    assert f"the signer is Ada Lovelace on the offline machine, and {NAMES['witness']} on the online machine" in told
-    assert any(line.startswith("Ada Lovelace is signer on the offline machine, and witness on") for line in told)
-    assert any(line.startswith("Mary Somerville is witness on the offline machine, and signer on") for line in told)
+    assert f"the signer is Ada Lovelace on the air-gapped machine, and {NAMES['witness']} on the online machine" in told
+    assert any(line.startswith("Ada Lovelace is signer on the air-gapped machine, and witness on") for line in told)
+    assert any(line.startswith("Mary Somerville is witness on the air-gapped machine, and signer on") for line in told)

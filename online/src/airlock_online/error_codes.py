@@ -40,10 +40,9 @@ class ErrorCode(NamedTuple):
     source: str = SPEC
 
 
-NEW_INTENT = (
-    "To try again, prepare it anew here, and sign that. The old one is valid until its deadline: wait for it if two "
-    "fills would do harm."
-)
+_AGAIN = "To try again, prepare it anew here, and sign that."
+_STILL_VALID = "The old one is valid until its deadline: wait for it if two fills would do harm."
+NEW_INTENT = f"{_AGAIN} {_STILL_VALID}"
 _READ_FIRST = "Read the positions. If the order is still wanted, prepare it anew here, and sign that."
 _READY = "Ask `airlock-online ready`, wait, then run it again."
 _NODE = "Ask the node's operator, or set another node in the section [rpc] of config.toml."
@@ -54,6 +53,8 @@ def _builder(code: str, http: str, meaning: str, do: str, source: str = SPEC) ->
 
 
 def _failed(where: str, code: str, meaning: str, do: str, source: str = SPEC) -> ErrorCode:
+    """Return the code of an end; what an order's end says proves nothing of its signature."""
+    do = do if where == "relay" else f"{do} {_STILL_VALID}"
     return ErrorCode(code, where, "", meaning, do, ExitCode.EXECUTION_FAILED, True, source)
 
 
@@ -93,26 +94,27 @@ _RELAY = (
           ExitCode.SERVICE, False, VENUES),
     _failed("relay", "REVERTED", "The transaction is on the chain, but it reverted: it changed nothing, and it cost "
                                  "gas.",
-            "Read the transaction in a block explorer, correct the cause, then prepare and sign again.", OWN),
+            "Read the transaction in a block explorer, correct the cause, then prepare and sign again. The old signature of "
+            "an intent is valid until its deadline.", OWN),
     _failed("relay", "REPLACED", "Another transaction of the account used this nonce: this one can never be executed.",
             "Find out which transaction that was. Then prepare and sign again if you still want this one.", OWN),
 )  # fmt: skip
 
 _BATCHED = (
     _failed("batched", "NO_PRICE", "There was no fresh price for the pair.",
-            "Check that the pair's market is open. " + NEW_INTENT),
+            "Check that the pair's market is open. " + _AGAIN),
     _failed("batched", "SPREAD_BLOCKED", "The service does not execute at the present spread.",
-            "Wait until the market is calmer, or ask for a smaller size. " + NEW_INTENT),
-    _failed("batched", "SPREAD_UNAVAILABLE", "The spread could not be priced.", "Wait a minute. " + NEW_INTENT),
-    _failed("batched", "SUBMISSION_FAILED", "The service could not send its transaction.", "Wait a minute. " + NEW_INTENT),
+            "Wait until the market is calmer, or ask for a smaller size. " + _AGAIN),
+    _failed("batched", "SPREAD_UNAVAILABLE", "The spread could not be priced.", "Wait a minute. " + _AGAIN),
+    _failed("batched", "SUBMISSION_FAILED", "The service could not send its transaction.", "Wait a minute. " + _AGAIN),
     _failed("batched", "ATTEMPTS_EXHAUSTED", "Every attempt failed; the AttemptFailed events before it say why.",
-            "Read the codes of the attempts, and remove that cause. " + NEW_INTENT),
+            "Read the codes of the attempts, and remove that cause. " + _AGAIN),
     _failed("batched", "TX_NOT_EXECUTED", "The transaction was sent and the order was not executed.", _READ_FIRST),
     ErrorCode("STREAM_TIMEOUT", "batched", "",
           "The stream's time limit is reached. That is not an outcome: the order may still execute. The status "
           "endpoint knows.",
           "Run `airlock-online follow`. It is never sent again.", ExitCode.UNKNOWN, False),
-    _failed("batched", "ENQUEUE_FAILED", "The request never reached the execution queue.", "Wait a minute. " + NEW_INTENT),
+    _failed("batched", "ENQUEUE_FAILED", "The request never reached the execution queue.", "Wait a minute. " + _AGAIN),
     _failed("batched", "RELAY_FAILED", "EIP-7702 mode: the pre-signed transaction could not be relayed.",
             "Check the fields of the EIP-7702 transaction, then sign a new one and a new intent."),
     _failed("batched", "TX_REVERTED", "EIP-7702 mode: the relayed transaction was reverted.",

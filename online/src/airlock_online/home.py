@@ -52,16 +52,20 @@ class TranscriptMarks:
         self._services = {"services": services} if services else {}
 
     def begun(self) -> dict[str, int]:
-        """Return how many sendings and exports of each digest were begun; none whose last is known as refused or unsent."""
-        count, perhaps = Counter[str](), set[str]()
+        """Return how many sendings and exports of each digest were begun; none of which each is known as refused or unsent.
+
+        One terminal may tell that its sending was refused while another one's has begun.
+        """
+        count, perhaps = Counter[str](), Counter[str]()
         for entry in self._transcript.entries():
             if entry.event in _BEGUN:
                 digests = entry.data.get("digests", [entry.data.get("digest")])
                 count.update(digests)
                 perhaps.update(digests)
-            elif entry.event == OUTCOME and entry.data.get("state") is not None:
-                (perhaps.discard if entry.data["state"] in _UNSENT else perhaps.add)(entry.data["digest"])
-        return {digest: max(count[digest], 1) for digest in perhaps}
+            elif entry.event == OUTCOME and (state := entry.data.get("state")) is not None:
+                digest = entry.data["digest"]
+                perhaps[digest] = max(perhaps[digest] - 1, 0) if state in _UNSENT else max(perhaps[digest], 1)
+        return {digest: max(count[digest], 1) for digest, left in perhaps.items() if left}
 
     def begin(self, record: Record, claims: int) -> None:
         """Write down, durably, that the sending with this number begins. Raises ``UsageError``, ``DocumentError``."""

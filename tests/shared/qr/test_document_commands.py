@@ -211,12 +211,15 @@ def test_an_incomplete_document_is_refused_and_the_same_command_goes_on(
     home: Path, tmp_path: Path, answer: Callable[[str], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     first, others = halves(to_json(whole()), tmp_path)
+    Image.new("L", (99, 99), 200).save(first / "blurred.png")
     with pytest.raises(DocumentError) as caught:
         scan_to_file(home, (str(first),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert (caught.value.check, caught.value.got) == ("QR-INCOMPLETE", "2 parts")
     scan_to_file(home, (str(others),), tmp_path / "back", known=rehearsals, restart=False, as_json=False)
     assert json.loads((tmp_path / "back").read_bytes()) == whole()
-    assert "Continuing an interrupted scan" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "Continuing an interrupted scan" in told
+    assert "no code is read in 1 of 3 pictures: blurred.png" in told
 
 
 def test_after_ctrl_c_the_same_command_goes_on(

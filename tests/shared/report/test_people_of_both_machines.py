@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import UNWITNESSED, headline
 from airlock_shared.report.verify import report_of_artefacts
@@ -16,6 +17,7 @@ from shared.report.day import (
     offline_files,
     online_events,
     online_files,
+    played,
     requests_fingerprint,
     signatures_bytes,
     signed,
@@ -44,8 +46,8 @@ ADA, MARY = "Ada Lovelace", "Mary Somerville"
 
 def test_one_person_in_two_roles_on_two_machines_is_not_complete() -> None:
     told = missing({"signer": ADA, "witness": MARY}, {"signer": MARY, "witness": ADA})
-    assert f"{ADA} is signer on the offline machine, and witness on the online machine" in told
-    assert f"{MARY} is witness on the offline machine, and signer on the online machine" in told
+    assert f"{ADA} is signer on the air-gapped machine, and witness on the online machine" in told
+    assert f"{MARY} is witness on the air-gapped machine, and signer on the online machine" in told
 
 
 @pytest.mark.parametrize("station", ["deployment", "address", "requests", "review", "signatures"])
@@ -67,7 +69,9 @@ def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(station:
         value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
         [row] = [each for row in value["people"] for each in row["stations"]]
         assert row["holds"] is holds
-        told = f"offline machine: station {station} is not confirmed by signer and witness, because something else was"
+        told = (
+            f"air-gapped machine: station {station} is not confirmed by signer and witness, because something else was"
+        )
         assert (f"{told} confirmed" in value["missing"]) is (not holds and station != "signatures")
 
 
@@ -79,9 +83,25 @@ def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() ->
     no: Event = ("exception", {"ceremony": plan().id, "station": "review", "by": "signer", "reason": "not so"})
     events = [at(1), other, no, *offline_events(), at(2)]
     value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
-    told = [line for line in value["look"] if line.startswith("begun before on the offline machine, 20")]
+    told = [line for line in value["look"] if line.startswith("begun before on the air-gapped machine, 20")]
     assert len(told) == 1
     assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "begun before" in line]
+
+
+def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_it() -> None:
+    """Whoever gets a sealed transcript can add entries behind the seal, and no key is needed for that."""
+    files = played()
+    assert report_of_artefacts(files, judge).value["look"] == []
+    entries = read_entries(files[OFFLINE].splitlines())
+    [review] = [entry for entry in entries if entry.data.get("station") == "review"]
+    at = [entry.event for entry in entries].index("sealed") + 1
+    made = entries[:at]
+    for entry in (review, *entries[at:]):
+        made.append(next_entry(made[-1], entry.at_ms, entry.event, entry.data))
+    added = b"".join(entry.line() + b"\n" for entry in made)
+    value = report_of_artefacts(files | {OFFLINE: added}, judge).value
+    told = "station review on the offline machine: confirmed after the seal, which does not cover it"
+    assert (value["complete"], value["look"]) == (True, [told])
 
 
 def test_wrong_words_are_told_on_the_first_page() -> None:
@@ -97,7 +117,7 @@ def test_wrong_words_are_told_on_the_first_page() -> None:
         return [*events[:at], ("words-wrong", wrong), ("words-wrong", wrong), *events[at:]]
 
     told = report_of_artefacts(online_files() | {OFFLINE: chain(with_wrong(offline_events()))}, judge).value["look"]
-    assert "station plan on the offline machine: wrong words typed by the witness: 2" in told
+    assert "station plan on the air-gapped machine: wrong words typed by the witness: 2" in told
     assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "wrong words" in line]
 
 
@@ -107,7 +127,7 @@ def test_a_time_that_the_clock_contradicted_and_its_correction_are_told_on_the_f
     stated = {"stated_ms": 1_790_000_000_000, "uncertainty_s": 60}
     events: list[Event] = [("clock-contradicted", stated), ("clock-stated", stated)]
     look = report_of_artefacts(online_files() | {OFFLINE: chain([*day[:at], *events, *day[at:]])}, judge).value["look"]
-    told = [line.partition(" the offline machine's")[0] for line in look if "on a watch" in line]
+    told = [line.partition(" the air-gapped machine's")[0] for line in look if "on a watch" in line]
     assert told == [f"2026-09-21 14:13:20 UTC on a watch {said}" for said in ("DIFFERS from", "agrees with")]
 
 
@@ -120,7 +140,7 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
     at = 1 + [event for event, _ in events].index("ceremony-begun")
     answers = [confirmed("signer", {"how": "no-paper"}), confirmed("witness", {"how": "paper", "positions": [6, 23]})]
     made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge)
-    told = "station plan on the offline machine: not compared with paper by the signer"
+    told = "station plan on the air-gapped machine: not compared with paper by the signer"
     assert [line for line in made.value["look"] if "paper" in line] == [told]
     stations = next(row["stations"] for row in made.value["people"] if row["machine"] == "offline")
     assert [each["how"] for each in stations if "how" in each] == ["no-paper", "paper"]
@@ -145,7 +165,7 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
     ]  # fmt: skip
     assert [line for line in made.value["look"] if line.startswith(f"step {step.step}: declined at its review")]
     html = made.html.decode()
-    assert html.count("Reviewed on the offline machine, and which sections were opened there") == 1
+    assert html.count("Reviewed on the air-gapped machine, and which sections were opened there") == 1
     assert '<span class="bad">declined</span>' in html
     assert HOSTILE not in html
 

@@ -72,12 +72,12 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
     given = report_of_artefacts(files, judge).value["missing"]
     assert "step open-pnl: its outcome is not known yet (UNKNOWN)" in given
     assert "step close: signed, and not submitted from this machine" in given
-    assert "the offline machine's transcript is not sealed by a signer of the plan" in given
+    assert "the air-gapped machine's transcript is not sealed by a signer of the plan" in given
     events = offline_events()
     for event, sentence in (
         ("preflight", "no preflight is on record before the signing"),
         ("delegate-proved", "step desk-key: no proof is on record that anybody holds the delegate key"),
-        ("ceremony-begun", "offline machine: no ceremony was begun with this plan on this machine"),
+        ("ceremony-begun", "air-gapped machine: no ceremony was begun with this plan on this machine"),
     ):
         assert sentence not in given
         without = chain([(name, data) for name, data in events if name != event])
@@ -209,7 +209,7 @@ def test_the_offline_transcript_is_needed_unless_nobody_had_a_role_and_another_w
     online = chain([("prepared", facts), ("timeline-exported", {**facts, "sha256": hashlib.sha256().hexdigest()})])
     report = report_of_artefacts(files | {ONLINE: online, "timeline.jsonl": b""}, judge).value
     needed = roles or not elsewhere
-    assert ("the offline machine's transcript was not given" in report["missing"]) is needed
+    assert ("the air-gapped machine's transcript was not given" in report["missing"]) is needed
 
 
 def test_documents_that_were_not_given_are_named_and_not_hidden() -> None:
@@ -285,7 +285,7 @@ def test_a_seal_before_the_signatures_does_not_cover_them() -> None:
     marks = next(data for event, data in offline_events() if event == "signatures-written")
     later = lines + next_entry(last, last.at_ms, "signatures-written", marks).line() + b"\n"
     found = report_of_artefacts(offline_files() | {OFFLINE: later}, judge).value["missing"]
-    assert "the offline machine's transcript was sealed before these signatures were written" in found
+    assert "the air-gapped machine's transcript was sealed before these signatures were written" in found
 
 
 def test_a_head_that_no_transcript_has_is_refused() -> None:

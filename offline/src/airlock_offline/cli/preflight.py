@@ -251,9 +251,9 @@ def preflight(
     clock = _ask_time(state, uncertainty) if watch else _state_time(state, stated, uncertainty)
     valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
     device = _device(emulator_port, ledger_path, record)
-    with working("Looking at every installed file"):
+    with working("Looking at every installed file", renewed=True):
         installation = examine_installation()
-    with working("Looking at every file of the kit"):
+    with working("Looking at every file of the kit", renewed=True):
         examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
     software = emulator_port is not None
     told = PreflightInputs(

@@ -29,6 +29,8 @@ _OFFLINE = click.option(
 )
 _CEREMONY = click.option("--ceremony", type=click.Choice(LED), default=LED[0], show_default=True,
                          help="Which one people lead.")  # fmt: skip
+_CHANNEL = click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
+                        help="How documents cross the gap: as files, or by QR codes on pictures.")  # fmt: skip
 
 
 @click.group("rehearse", invoke_without_command=True)
@@ -38,8 +40,7 @@ _CEREMONY = click.option("--ceremony", type=click.Choice(LED), default=LED[0], s
 )
 @_CEREMONY
 @_MODEL
-@click.option("--channel", type=click.Choice(("file", "qr")), default="file", show_default=True,
-              help="How documents cross the gap unattended: as files, or by QR codes on pictures.")  # fmt: skip
+@_CHANNEL
 @_OFFLINE
 @click.pass_context
 def rehearse(
@@ -67,11 +68,6 @@ def rehearse(
     from airlock_rehearsal.services.venue.venue_state import ChainRecord
 
     unattended = yes or not sys.stdin.isatty()
-    if channel == "qr" and not unattended:
-        raise UsageError(
-            "people are led by the stick here: nothing photographs the pages for them",
-            do="give --yes (make: YES=1): it runs unattended; led, by pictures: docs/reference/by-hand.md",
-        )
     folder = (folder or Path("rehearsals") / datetime.now(UTC).strftime("%Y%m%d-%H%M%S")).absolute()
     if (folder / SECOND).exists():
         raise UsageError(f"{folder} has a rehearsal: it cannot be resumed, for its services ended with its terminal",
@@ -83,7 +79,7 @@ def rehearse(
     say("SIMULATOR: services, Ledger and funds of this rehearsal are not real.")
     with RehearsalServices(trader=TRADER) as services:
         if not unattended:
-            begin(Day(folder, online, offline, model, ceremony), services.urls)
+            begin(Day(folder, online, offline, model, ceremony, channel), services.urls)
             return
         with (
             software_ledger(offline, ["--model", model]) as port,
@@ -104,8 +100,9 @@ def rehearse(
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @_CEREMONY
 @_MODEL
+@_CHANNEL
 @_OFFLINE
-def air_gapped(folder: Path, ceremony: str, model: str, offline_command: Path | None) -> None:
+def air_gapped(folder: Path, ceremony: str, model: str, channel: str, offline_command: Path | None) -> None:
     r"""Be the air-gapped machine of the rehearsal in FOLDER, and its Ledger; the rehearsal writes a script that does this.
 
     \b
@@ -113,7 +110,7 @@ def air_gapped(folder: Path, ceremony: str, model: str, offline_command: Path | 
       airlock-online rehearse air-gapped rehearsals/20261126-101500
     """
     online, offline = find_command("airlock-online", None), find_command("airlock-offline", offline_command)
-    join(Day(folder, online, offline, model, ceremony))
+    join(Day(folder, online, offline, model, ceremony, channel))
 
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:

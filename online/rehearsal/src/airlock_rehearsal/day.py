@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import subprocess
@@ -9,6 +10,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Thread
+from time import sleep
 from typing import NamedTuple
 
 from airlock_rehearsal.machines import ANSWERS, MACHINES, RehearsalFailed, ceremonies_at, fetching
@@ -43,16 +46,21 @@ this command there:
 It is the online machine. The services run in it: when it is closed, or Ctrl-C
 pressed where it waits for Enter, this rehearsal is lost. Begin another.
 """
+_CAMERAS = """Documents cross by codes here. Nobody photographs them: the cameras are simulated, and
+the pictures of each page come into the other machine's folder by themselves."""
+_PICTURES = "pictures"
+_LOOKS_S = 0.5
 
 
 class Day(NamedTuple):
-    """A rehearsed day: a folder with one for each machine and the stick, both programs, the Ledger's model, what is led."""
+    """A rehearsed day: a folder with one for each machine, both programs, the model, what is led, and how it crosses."""
 
     folder: Path
     online: Path
     offline: Path
     model: str
     ceremony: str
+    channel: str
 
     def machine(self, half: str, *words: str) -> int:
         """Run a command of a machine in this terminal, and return its exit code; Ctrl-C is that command's alone."""
@@ -68,12 +76,13 @@ class Day(NamedTuple):
 
     def lead(self, half: str, *words: str) -> int:
         """Lead a machine's people through the ceremony, from where it stands; return the exit code."""
-        return self.machine(half, "ceremony", "run", self.plan, "--exchange", str(self.folder / "stick"), *words)
+        crossing = ("--qr", _PICTURES) if self.channel == "qr" else ("--exchange", str(self.folder / "stick"))
+        return self.machine(half, "ceremony", "run", self.plan, *crossing, *words)
 
 
 def begin(day: Day, urls: dict[str, str]) -> None:
     """Make both machines' folders and the plan, show the papers, and lead the people of the online machine to the end."""
-    for place in ("online", "offline", "stick"):
+    for place in (f"online/{_PICTURES}", f"offline/{_PICTURES}", "stick"):
         (day.folder / place).mkdir(parents=True)
     if code := day.machine("online", *fetching(urls, "deployment.json")):
         raise RehearsalFailed("the deployment was not fetched", code)
@@ -81,7 +90,7 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     for half in MACHINES:
         write_new(day.folder / half / day.plan, next(each.plan for each in known if each.id == day.ceremony).encode())
     words = [Path(sys.argv[0]).absolute(), "rehearse", "air-gapped", day.folder, "--model", day.model,
-             "--ceremony", day.ceremony, "--offline-command", day.offline]  # fmt: skip
+             "--ceremony", day.ceremony, "--channel", day.channel, "--offline-command", day.offline]  # fmt: skip
     second = day.folder / SECOND
     write_new(second, f"#!/bin/sh\nexec {shlex.join(map(str, words))}\n".encode())
     if day.ceremony == "delegate-key":
@@ -93,6 +102,9 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     show_all(word_lines("deployment", parse_deployment(deployment).fingerprint))
     ask("Press Enter when both papers are written: ", piped=True)
     show(_WORDS.format(second=second))
+    if day.channel == "qr":
+        show(_CAMERAS)
+        Thread(target=_photograph, args=(day,), daemon=True).start()
     try:
         _to_the_end(lambda: day.lead("online"))
     except BaseException as error:
@@ -115,6 +127,23 @@ def join(day: Day) -> None:
             return day.lead("offline", "--emulator", str(port), "--model", day.model)
 
     _to_the_end(go_on)
+
+
+def _photograph(day: Day) -> None:
+    """Play both cameras: photograph each page of codes that is new, and put the pictures before the other machine."""
+    done: set[Path] = set()
+    while True:
+        sleep(_LOOKS_S)
+        for page in set(day.folder.glob("*/*.ceremony/codes/hand-over-*.html")) - done:
+            document, taken = page.with_suffix(".json"), day.folder / "camera" / page.stem
+            words = ("--home", day.folder / "camera" / "home", "show", document, "--as", "png", "-o", taken)
+            if subprocess.run([day.online, *words], capture_output=True, check=False).returncode:  # noqa: S603 (ours)
+                continue  # it is still being written
+            done.add(page)
+            other = "offline" if page.is_relative_to(day.folder / "online") else "online"
+            place = day.folder / other / _PICTURES / min(json.loads(document.read_text())["files"]).partition(".")[0]
+            if not place.exists():
+                taken.rename(place)
 
 
 def _bring_proof(day: Day) -> None:

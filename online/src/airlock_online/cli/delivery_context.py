@@ -24,7 +24,12 @@ from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
-from airlock_online.delivery.chain_evidence import deployed_contracts, nonce_reader
+from airlock_online.delivery.chain_evidence import (
+    deployed_contracts,
+    nonce_reader,
+    nonce_used_in,
+    require_recorded_chain,
+)
 from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
@@ -37,9 +42,10 @@ from airlock_online.journal.journal import Journal, journal_at
 from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
-from airlock_online.readback.expectations import Expectation, Scene, expectation_lines, not_known
+from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
+from airlock_online.routes import OF_TRANSACTIONS
 from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
@@ -55,12 +61,13 @@ from airlock_shared.errors import (
     ExecutionFailed,
     ExitCode,
     OutcomeUnknown,
+    ServiceError,
     UsageError,
 )
 from airlock_shared.host.files import read_input
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
-from airlock_shared.venue.services import TWAP
+from airlock_shared.venue.services import CORE_API, TWAP
 
 # ---- tally ----------------------------------------------------------------------------------------------------------
 # What is left for a person when several orders were followed: the end of a long run, which nobody read line by line.
@@ -224,13 +231,13 @@ class Desk:
     def show_last(self) -> None:
         """Show the last event of each order in full, a screen at a time, where a ceremony is led.
 
-        Of many orders it is in the report alone.
+        Of one order its first row stands there already. Of many orders it is in the report alone.
         """
         if not 0 < len(self._last) <= _LAST_AT_MOST:
             return
         heading = len(self._last) > 1
         lines = [
-            row for step, rows_ in self._last.items() for row in (*([f"  {safe(step)}"] if heading else []), *rows_)
+            row for step, rows_ in self._last.items() for row in ((f"  {safe(step)}", *rows_) if heading else rows_[1:])
         ]
         with suppress(Declined, OSError):  # nobody reads on; what was sent is sent
             turn_page()
@@ -334,15 +341,27 @@ class Desk:
     def _read_back(self, digest: str) -> list[Expectation]:
         for left in reversed(range(READS_AT_MOST)):
             with self._context.others:
-                expectations = self.expectations(digest)
+                expectations = self.expectations(digest) + self._nonce_unused(digest)
             if _broken(expectations) is None or not left:
                 break
             self._sleep(POLL_S)
         return expectations
 
+    def _nonce_unused(self, digest: str) -> list[Expectation]:
+        """Return a broken expectation where the operator's node has the nonce of an intent that was executed as unused."""
+        record = self.journal.get(digest).record
+        if self.node is None or record.route in (*OF_TRANSACTIONS, CORE_API):
+            return []
+        with suppress(ServiceError):
+            require_recorded_chain(self.node, record)
+            if nonce_used_in(self.node, record, self.node.block_number()) is False:
+                return [Expectation("its nonce" + BY_THE_CHAIN, "used by its execution", "unused", kept=False)]
+        return []
+
     def expectations(self, digest: str) -> list[Expectation]:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
-        record = self.journal.get(digest).record
+        known = self.journal.get(digest)
+        record = known.record
         try:
             request = self._requests_of(record).get(record.step)
         except AirlockError:  # prepared on another machine, or fetched again since
@@ -361,7 +380,20 @@ class Desk:
         contradiction = self.journal.contradiction(digest)
         doubt = [not_known("what the services told", "the signed order", contradiction)] if contradiction else []
         return doubt + read_back(
-            Scene(request, events, builder, self.config, now_ms(), chain, structs, delegate, allowance, twap, others)
+            Scene(
+                request,
+                events,
+                builder,
+                self.config,
+                now_ms(),
+                chain,
+                structs,
+                delegate,
+                allowance,
+                twap,
+                others,
+                self.prepared_ms(known),
+            )
         )
 
     def _of_others(self, record: Record) -> Iterator[OrderEvent]:

@@ -216,8 +216,8 @@ def keep(
         say(line)
     for line in () if led() else unjudged.lines():  # the signing machine judges them next
         say(line)
-    say(f"Wrote {safe(file.name if led() else str(file))}")
-    if not led():
+    if not led():  # there the words come next
+        say(f"Wrote {safe(str(file))}")
         say("Carry it to the air-gapped machine, and compare the requests fingerprint there:")
         say(f"  airlock-offline verify {safe(file.name)} --plan PLAN")
     if qr:

@@ -7,13 +7,11 @@ show that the line is alive. Everything is capped: the peer may be hostile.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from airlock_shared.errors import ServiceError
 
 _BOM = b"\xef\xbb\xbf"
-_DIGITS = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 
 class Caps(NamedTuple):
@@ -30,7 +28,6 @@ class SseEvent(NamedTuple):
     type: str
     data: str
     id: str | None
-    last_id: str
 
 
 class Comment(NamedTuple):
@@ -55,8 +52,6 @@ class SseDecoder:
         self._data: list[str] = []
         self._data_size = 0
         self._own_id: str | None = None
-        self._last_id = ""
-        self.retry_ms: int | None = None
 
     def feed(self, chunk: bytes) -> list[Item]:
         """Return what the next bytes complete. Raises ``ServiceError`` when a cap is passed."""
@@ -96,7 +91,7 @@ class SseDecoder:
     def _take(self, line: str, items: list[Item]) -> None:
         if not line:
             if self._data:
-                items.append(SseEvent(self._type or "message", "\n".join(self._data), self._own_id, self._last_id))
+                items.append(SseEvent(self._type or "message", "\n".join(self._data), self._own_id))
             self._type, self._data, self._data_size, self._own_id = "", [], 0, None
             return
         name, _, value = line.partition(":")
@@ -114,9 +109,7 @@ class SseDecoder:
         elif name == "event":
             self._type = value
         elif name == "id" and "\0" not in value:
-            self._own_id = self._last_id = value
-        elif name == "retry" and _DIGITS.fullmatch(value):
-            self.retry_ms = int(value)
+            self._own_id = value
 
 
 def _too_large(what: str, cap: int) -> ServiceError:

@@ -49,9 +49,9 @@ def outcome_error(outcome: OrderOutcome) -> AirlockError | None:
         case OrderState.MARKET_DECLINED:
             return MarketDeclined(
                 f"the market declined the fill{told}",
-                do="nothing was filled, and this signature can no longer fill. If you still want the order, agree on "
-                "a plan with another id and today's bounds, or prepare this plan again when this signature's "
-                "deadline is past",
+                do="read the positions first: a market that is wrong can still fill this signature until its deadline. "
+                "If you still want the order, agree on a plan with another id and today's bounds, or prepare this plan "
+                "again when this signature's deadline is past",
             )
         case OrderState.FAILED:
             named = f" with {safe(outcome.code, limit=64)}" if outcome.code else ""

@@ -18,9 +18,10 @@ from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.resolution import EXPIRY_MARGIN_MS, ONLY_WHEN_ENDED, is_waiting, resolve_submission
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
 from airlock_online.delivery.routes.registry import ROUTE_MODULES, RouteModule
+from airlock_online.delivery.routes.relayer import require_tracking_id
 from airlock_online.delivery.routes.rpc import chain_hash
 from airlock_online.journal.engine import JournalError
-from airlock_online.journal.order_states import MAX_TRACKING_ID, OPEN, Anomaly, OrderEvent, OrderState
+from airlock_online.journal.order_states import OPEN, Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import RESTORED, Record, Submission, before, is_forgotten, let_go, shown_holder
 from airlock_online.routes import OF_TRANSACTIONS
 from airlock_online.secrets import keep_secret
@@ -150,7 +151,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
     """
     known = context.journal.get(digest)
     if given_id:
-        _require_id_wanted(known, given_id)
+        _require_id_wanted(known, given_id, context)
     if known.state is OrderState.SENDING:
         context.journal.presume(digest)
         known = context.journal.get(digest)
@@ -167,7 +168,7 @@ def follow_submission(digest: str, context: DeliveryContext, given_id: str = "")
     return _outcome(digest, context, reason)
 
 
-def _require_id_wanted(known: Submission, given_id: str) -> None:
+def _require_id_wanted(known: Submission, given_id: str, context: DeliveryContext) -> None:
     if known.record.route != BATCHED_MARKET:
         raise UsageError(
             "only the batched market tells what can be compared with what was signed",
@@ -176,8 +177,9 @@ def _require_id_wanted(known: Submission, given_id: str) -> None:
     if known.state not in OPEN or known.tracking_id:
         has = f"has the tracking id {safe(known.tracking_id)}" if known.tracking_id else f"is {known.state.value}"
         raise UsageError(f"{known.record.digest} {has} already", do="follow it without an id")
-    if not 0 < len(given_id) <= MAX_TRACKING_ID or not given_id.isprintable():
-        raise UsageError("that is no tracking id", do="give it as the service told it")
+    require_tracking_id(given_id)
+    if other := context.journal.namesake(known.record.digest, "tracking_id", given_id):
+        raise UsageError(f"that is the tracking id of {other}", do="give the id of this order alone")
 
 
 def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:

@@ -380,6 +380,13 @@ class Journal:
         with self._reading() as connection:
             return [submission_of(row) for row in connection.execute(query).mappings()]
 
+    def namesake(self, digest: str, name: str, value: str) -> str:
+        """Return the other submission to the same service that has this ``tracking_id`` or ``entity_id``; empty for none."""
+        of, record = SUBMISSIONS.c, self.get(digest).record
+        same = (of.route == record.route) & (of.url == record.url) & (of[name] == value) & (of.digest != digest)
+        with self._reading() as connection:
+            return connection.scalar(select(of.digest).where(same).limit(1)) or ""
+
     def rivals(self, record: Record) -> list[Submission]:
         """Return the submissions over other digests for the same step of the ceremony, or with the signer's same nonce."""
         with self._reading() as connection:

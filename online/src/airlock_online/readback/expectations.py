@@ -64,7 +64,7 @@ class Scene(NamedTuple):
     ``now_ms`` is our clock, unix ms. ``chain`` reads a referral code by the operator's node, ``delegation_on_chain`` a
     delegate, and ``allowance_on_chain`` what a spender may take; None without a node. ``twap_status`` reads a TWAP where
     the venue has such a read. ``structs`` are the venue's. ``of_others`` gives the events of the trader's other orders in
-    the journal.
+    the journal. Before ``prepared_ms``, unix ms, there was no signature.
     """
 
     request: Request
@@ -78,6 +78,7 @@ class Scene(NamedTuple):
     allowance_on_chain: AllowanceRead | None = None
     twap_status: Callable[[str], StatusRead] | None = None
     of_others: Callable[[], Iterable[OrderEvent]] = tuple
+    prepared_ms: int = 0
 
     def signed(self, kind: str) -> Any:
         """Return what was signed as the leaf of this kind, as the payload has it; None where there is none."""
@@ -179,9 +180,14 @@ def same_moment(one: int, other: int) -> bool:
     return one == other or (looks_like_seconds(one) != looks_like_seconds(other) and len(seconds) == 1)
 
 
+def moment_ms(time: int) -> int:
+    """Return a unix time in ms; whether a venue tells seconds or milliseconds shows by the magnitude."""
+    return time * 1000 if looks_like_seconds(time) else time
+
+
 def moment_text(time: int) -> str:
-    """Return a unix time for a person; whether a venue tells seconds or milliseconds shows by the magnitude."""
-    return utc_text(time * 1000 if looks_like_seconds(time) else time)
+    """Return a unix time for a person."""
+    return utc_text(moment_ms(time))
 
 
 def is_about(read: dict[str, Any], trader: str) -> bool | None:

@@ -350,14 +350,16 @@ def differences(offline: Mapping[str, str], online: Mapping[str, str]) -> list[s
     if not offline or not online:
         return []
     lines = [
-        f"the {role} is {safe(offline.get(role, '')) or 'nobody'} on the offline machine, "
+        f"the {role} is {safe(offline.get(role, '')) or 'nobody'} on the air-gapped machine, "
         f"and {safe(online.get(role, '')) or 'nobody'} on the online machine"
         for role in dict.fromkeys((*offline, *online))
         if _folded(offline.get(role, "")) != _folded(online.get(role, ""))
     ]
     for here, there in (APART, APART[::-1]):
         if _folded(offline.get(here, "")) and _folded(offline.get(here, "")) == _folded(online.get(there, "")):
-            lines.append(f"{safe(offline[here])} is {here} on the offline machine, and {there} on the online machine")
+            lines.append(
+                f"{safe(offline[here])} is {here} on the air-gapped machine, and {there} on the online machine"
+            )
     return lines
 
 

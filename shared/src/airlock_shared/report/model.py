@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
-from airlock_shared.ceremony.seals import check_seals, signer_of
-from airlock_shared.ceremony.sections import CEREMONY_BEGUN, PAGE_CONFIRMED, section_of
+from airlock_shared.ceremony.seals import SEALED, check_seals, signer_of
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, PAGE_CONFIRMED, section_of
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.checks.times import CONTRADICTED, STATED
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -28,6 +28,7 @@ from airlock_shared.report.rows import (
     Judged,
     Row,
     limit_rows,
+    machine_name,
     moment,
     named_rows,
     plain_text,
@@ -73,12 +74,19 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
         for entry in entries[: section[0].seq if section else 0]
         if entry.event == CEREMONY_BEGUN and entry.data["ceremony"] == plan.id
     ]
+    sealed = [entry.seq for entry in section if entry.event == SEALED]
+    unsealed = [
+        entry.data["station"]
+        for entry in section
+        if sealed and entry.seq > sealed[-1] and entry.event == CHECKPOINT_CONFIRMED and entry.data["station"] != "seal"
+    ]
     times = [
         {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"]), "taken": entry.event == STATED}
         for entry in section
         if entry.event in (STATED, CONTRADICTED)
     ]
     row |= {"begun_before": list(map(moment, earlier))} if earlier else {}
+    row |= {"unsealed": list(dict.fromkeys(unsealed))} if unsealed else {}
     row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
     return row if all(each["taken"] for each in times) else row | {"times": times}
 
@@ -229,7 +237,7 @@ def _missing(evidence: Evidence, report: Row) -> Iterator[str]:
         yield UNWITNESSED
     for row in people:
         for sentence in row["missing"]:
-            yield f"{row['machine']} machine: {sentence}"
+            yield f"{machine_name(row['machine'])} machine: {sentence}"
     names = {row["machine"]: {each["name"]: each["value"] for each in row["names"]} for row in people}
     yield from differences(names.get("offline", {}), names.get("online", {}))
     if evidence.requests is None:
@@ -243,7 +251,7 @@ def _missing(evidence: Evidence, report: Row) -> Iterator[str]:
         yield from _unsealed(evidence, report["transcripts"])
         yield from _unready(evidence.plan, report)
     elif evidence.half == "online" and (evidence.plan.roles or not signed_elsewhere(evidence)):
-        yield "the offline machine's transcript was not given"
+        yield "the air-gapped machine's transcript was not given"
 
 
 def _not_signed(evidence: Evidence) -> Iterator[str]:
@@ -290,9 +298,9 @@ def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
     seals = next(row["seals"] for row in transcripts if row["machine"] == "offline")
     written = evidence.events("offline", "signatures-written", signatures=evidence.marks()["signatures"])
     if not seals:
-        yield "the offline machine's transcript is not sealed by a signer of the plan"
+        yield "the air-gapped machine's transcript is not sealed by a signer of the plan"
     elif written and seals[-1]["entries"] <= written[-1].seq:
-        yield "the offline machine's transcript was sealed before these signatures were written"
+        yield "the air-gapped machine's transcript was sealed before these signatures were written"
 
 
 _IN_A_SIGNING = (SIGN_BEGUN, "reviewed", PAGE_CONFIRMED, SIGNING, NOT_SIGNED, SIGNED, SIGNED_LATE, "sign-stopped")
@@ -319,24 +327,27 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
         asked = f", while the Ledger was asked for step {each['step']}" if each["step"] else ""
         yield f"a signing that began at {each['begun']['utc']} was interrupted{asked}"
     for row in report["people"]:
+        here = machine_name(row["machine"])
         for each in row.get("begun_before", ()):
-            yield f"begun before on the {row['machine']} machine, {each['utc']}: what was said then counts no more"
+            yield f"begun before on the {here} machine, {each['utc']}: what was said then counts no more"
+        for station in row.get("unsealed", ()):
+            yield f"station {station} on the {here} machine: confirmed after the seal, which does not cover it"
         without: dict[str, list[str]] = {}
         for each in row["stations"]:
             if each["holds"] and each.get("how") == NO_PAPER:
                 without.setdefault(each["station"], []).extend(each["by"])
         for station, roles in without.items():
             by = " and the ".join(dict.fromkeys(roles))
-            yield f"station {station} on the {row['machine']} machine: {HOW[NO_PAPER]} by the {by}"
+            yield f"station {station} on the {here} machine: {HOW[NO_PAPER]} by the {by}"
         for station, role, count in row.get("wrong_words", ()):
-            yield f"station {station} on the {row['machine']} machine: wrong words typed by the {role}: {count}"
+            yield f"station {station} on the {here} machine: wrong words typed by the {role}: {count}"
         for each in row.get("times", ()):
             said = "agrees with" if each["taken"] else "DIFFERS from"
-            yield f"{each['watch']['utc']} on a watch {said} the {row['machine']} machine's clock: {each['at']['utc']}"
+            yield f"{each['watch']['utc']} on a watch {said} the {here} machine's clock: {each['at']['utc']}"
         for each in row["exceptions"]:
             station = f" at station {each['station']}" if each["station"] else ""
             said = f"{station}, said by the {each['by']} at {each['at']['utc']}"
-            yield f"exception on the {row['machine']} machine{said}: {each['reason']}"
+            yield f"exception on the {here} machine{said}: {each['reason']}"
     sealed_ms = max(
         (row["seals"][-1]["at"]["ms"] for row in report["transcripts"] if row["given"] and row["seals"]), default=0
     )

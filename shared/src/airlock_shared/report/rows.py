@@ -27,6 +27,11 @@ def report_text(value: Row) -> bytes:
     return json.dumps(value, indent=1).encode() + b"\n"
 
 
+def machine_name(half: str) -> str:
+    """Return what people call a machine, by the name of its half."""
+    return "air-gapped" if half == "offline" else half
+
+
 def headline(report: Row) -> str:
     """Return the first word of a report: Complete, INCOMPLETE, or that nobody watched and nothing else is missing."""
     if report["complete"]:

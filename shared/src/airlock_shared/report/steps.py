@@ -37,7 +37,7 @@ _FACTS = ("owner", "pending", "private")
 
 
 def proofs_of(evidence: Evidence, step: str) -> list[Row]:
-    """Return the proofs that a delegate has its key, as the offline machine checked them for this ceremony."""
+    """Return the proofs that a delegate has its key, as the air-gapped machine checked them for this ceremony."""
     return [
         {
             "at": moment(entry.at_ms),
@@ -48,7 +48,7 @@ def proofs_of(evidence: Evidence, step: str) -> list[Row]:
 
 
 def reviews_of(evidence: Evidence, digest: str) -> list[Row]:
-    """Return when what has this digest was reviewed on the offline machine: the sections opened, or that it was declined."""
+    """Return when what has this digest was reviewed on that machine: the sections opened, or that it was declined."""
     return [
         {
             "at": moment(entry.at_ms),

@@ -212,7 +212,7 @@ def _open(evidence: Evidence, screens_of: ScreensOf | None) -> list[str]:
     if evidence.screens is None:
         return told
     if screens_of is None:
-        told.append("the Ledger's pages are those that the offline machine computed: verify them there")
+        told.append("the Ledger's pages are those that the air-gapped machine computed: verify them there")
     else:
         again = write_screens(screens_of(evidence, evidence.screens.model))
         if again != evidence.files[SCREENS]:

@@ -154,6 +154,10 @@ class Tracker:
 
     def take(self, event: OrderEvent) -> None:
         """Merge an event of the batched market: write what is new, name what is odd, then show it."""
+        if other := self._namesake(event):
+            self.order = self.order._replace(contradicted=True)
+            self.odd(Anomaly("other-tracking-id", event, f"trackingId is that of {other}"))
+            return
         merged = merge(self.order, event)
         self.order = merged.order
         if not event.tracking_id and event.payload.get("trackingId") is not None:
@@ -185,10 +189,16 @@ class Tracker:
 
     def adopt(self, event: OrderEvent) -> None:
         """Keep the tracking id that an event carries which is not taken, where none is known yet."""
-        if event.tracking_id and not self.tracking_id:
+        if event.tracking_id and not self.tracking_id and not self._namesake(event):
             self.tracking_id, self._is_named = event.tracking_id, True
             self.order = self.order._replace(tracking_id=event.tracking_id)
             self._context.journal.name(self.digest, event.tracking_id)
+
+    def _namesake(self, event: OrderEvent) -> str:
+        """Return the other order that has the id which an event gives to this one, empty for none: one of them is lost."""
+        if self._is_named or not event.tracking_id:
+            return ""
+        return self._context.journal.namesake(self.digest, "tracking_id", event.tracking_id)
 
     @property
     def accepted(self) -> bool:

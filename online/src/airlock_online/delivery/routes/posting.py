@@ -254,9 +254,16 @@ class Posted(NamedTuple):
     def send(self, delivery: Delivery, parcel: Parcel, tracker: Tracker, context: DeliveryContext) -> str:
         """POST once, then poll. Return why it stopped, empty when the submission is final."""
         busy = context.speech.replies[self.route].get("busy", "")
-        taken = post_once(
-            parcel, lambda reply: self.taken(delivery, reply, parcel.url, context), tracker, context, busy=busy
-        )
+
+        def read(reply: Reply) -> PostTaken:
+            taken = self.taken(delivery, reply, parcel.url, context)
+            for name in ("tracking_id", "entity_id"):
+                given = getattr(taken, name)
+                if given and (other := context.journal.namesake(delivery.digest, name, given)):
+                    raise UnusableId(f"{self.who} gave the id of {other}", name, given)
+            return taken
+
+        taken = post_once(parcel, read, tracker, context, busy=busy)
         if taken is None:
             return ""
         taken.write(tracker)

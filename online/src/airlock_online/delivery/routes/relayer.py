@@ -117,12 +117,17 @@ def transaction_on_chain(record: Record, tracking_id: str, context: DeliveryCont
     """
     if record.route not in (BATCHED_MARKET, RELAYER):
         raise UsageError("this route has no tracking ids", do="give the transaction: --transaction HASH")
-    if not 0 < len(tracking_id) <= MAX_TRACKING_ID or not tracking_id.isprintable():
-        raise UsageError("that is no tracking id", do="give it as the service told it")
+    require_tracking_id(tracking_id)
     told = (_of_order if record.route == BATCHED_MARKET else _of_relay)(record, tracking_id, context)
     if not is_hash(told):
         raise ServiceError("the service tells no transaction for this id, by which it could be verified")
     return told.lower()
+
+
+def require_tracking_id(given: str) -> None:
+    """Raise ``UsageError`` for a text that no service can have told as an id."""
+    if not 0 < len(given) <= MAX_TRACKING_ID or not given.isprintable():
+        raise UsageError("that is no tracking id", do="give it as the service told it")
 
 
 def _of_order(record: Record, tracking_id: str, context: DeliveryContext) -> object:

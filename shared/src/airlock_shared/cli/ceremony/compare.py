@@ -335,7 +335,7 @@ def _are_these(names: Mapping[str, str]) -> bool:
     for line in people_lines(names):
         say(line)
     while (answer := ask(_AGREED, piped=False).strip()) != _BACK:
-        if answer in ("", "Yes"):
+        if answer.casefold() in ("", "yes"):
             return True
         say(f"Nothing was changed. Enter, or {_BACK}.")
     return False

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from airlock_shared.ceremony.workflow import (
     GIVEN,
+    PROOFS,
     Task,
     carrying,
     command_of,
@@ -126,7 +127,8 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
         if crossing is None:
             place = short(Path(*awaited[0].parts[-2:]))
             if lead.pictures:
-                return _elsewhere(state, awaited[0]) or f"photograph the other screen into {place}"
+                what = "put the proof here, or photos into" if task.of == PROOFS else "photograph the other screen into"
+                return _elsewhere(state, awaited[0]) or f"{what} {place}"
             return f"bring {place} here"
         return cannot_cross(crossing.parent, None) or other_machine(crossing, state.half, asked)
 
@@ -220,8 +222,11 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     """
     crossing, new = lead.crossing(state), _new_requests(state, task)
 
+    def came() -> bool:
+        return any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new))))
+
     def sees() -> str:
-        if any(map(_has_come, (*_awaited(lead, state, new), *_here(lead, new)))):
+        if came():
             return "new requests are there; was it too late? Then type n"
         if lead.pictures:  # sealing puts other pages in the place of the signatures
             return "keep codes/now.html open (signatures) until the outcome"
@@ -230,7 +235,7 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
         past = _part_of_online(crossing) == "record"
         return other_machine(crossing, state.half, "the online machine has its outcome" if past else "")
 
-    while (typed := _wait(sees, enter="Enter seals")) not in ("", "n"):
+    while (typed := _wait(sees, enter="Enter seals")) not in ("", "n") or (typed and not came() and not _is_too_late()):
         say("Enter seals. Was it too late there, type n: the new requests are signed.")
     if not typed:
         if crossing is not None and _part_of_online(crossing) not in ("", "record"):
@@ -240,6 +245,12 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     if next_task(lead.state().tasks) == task:
         take(lead, state, new, _ASKED)
     return False
+
+
+def _is_too_late() -> bool:
+    """Ask whether the other machine prepares again where nothing new came from it: nothing else ends the wait for that."""
+    question = "No new requests came. Was it too late on the online machine? Type Yes: "
+    return ask(question, piped=False).strip() == "Yes"
 
 
 _NO_OUTCOME_YET = (

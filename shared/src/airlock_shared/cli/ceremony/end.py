@@ -97,7 +97,7 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
         error = {} if stands.complete else {"error": incomplete.as_json() | {"do": advice(incomplete)}}
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)
     else:
-        told = ["COMPLETE"] if short and stands.complete else standing_lines(stands, plan, place.half)
+        told = () if short and stands.complete else standing_lines(stands, plan, place.half)  # the report says so next
         for line in told:
             show(line)
         if place.half == "offline":

@@ -74,7 +74,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
         untold = transfer._replace(
             fingerprint="", kind=f"{', '.join(files)}{secret}"
         )  # nobody types its words: those of each document stand on the terminal
-        with working("Drawing the codes"):
+        with working("Drawing the codes", renewed=True):
             write_new(path, qr_page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
     put(path.with_suffix(".json"), document)
     for name, data in window(path.name).items():
@@ -154,8 +154,8 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     if not unexpected:
         return None
     return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
-                         do="show the page of what is expected, which ceremony run shows there, also given again; "
-                            "take pictures of other pages away")  # fmt: skip
+                         do="remove these pictures; photograph the page that ceremony run shows on the other machine, "
+                            "where it may be started again")  # fmt: skip
 
 
 BY_QR = (codes, scan_hand_over)

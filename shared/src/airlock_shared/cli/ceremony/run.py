@@ -258,7 +258,7 @@ def _show_window(lead: Lead, shown: set[str]) -> None:
     if str(page) in shown:
         return
     shown.add(str(page))
-    say(f"Keep {safe('/'.join(page.parts[-3:]))} open on this screen: the other machine reads it.")
+    say(f"Open {safe('/'.join(page.parts[-3:]))} for the other machine; leave it open.")
     opener = shutil.which("xdg-open") if os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") else None
     if opener:
         quiet = subprocess.DEVNULL

@@ -51,6 +51,7 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
 
 def _remark(text: str) -> None:
     if not (led() and text.startswith(_SECOND_DECODER)):
+        paint("\r\x1b[K" if sys.stderr.isatty() else "", err=True, end="")  # the row of progress
         say(safe_again(text))
 
 

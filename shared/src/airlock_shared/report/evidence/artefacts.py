@@ -29,8 +29,8 @@ FILES = {
     DEPLOYMENT_FILE: "the pinned deployment",
     REQUESTS_FILE: "what was asked to be signed",
     SIGNATURES_FILE: "what was answered",
-    SCREENS: "the Ledger's pages, as the offline machine computed them",
-    TRANSCRIPTS["offline"]: "the offline machine's transcript",
+    SCREENS: "the Ledger's pages, as the air-gapped machine computed them",
+    TRANSCRIPTS["offline"]: "the air-gapped machine's transcript",
     TRANSCRIPTS["online"]: "the online machine's transcript",
     TIMELINE: "the journal of what was submitted",
 }

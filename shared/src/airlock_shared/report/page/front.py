@@ -26,7 +26,7 @@ from airlock_shared.report.page.html import (
     words,
 )
 from airlock_shared.report.page.labels import label, leaf_label
-from airlock_shared.report.rows import Row, headline, report_text
+from airlock_shared.report.rows import Row, headline, machine_name, report_text
 from airlock_shared.text.words import spoken
 from airlock_shared.units import utc_text
 
@@ -83,7 +83,7 @@ def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
 def _ticks(name: str, role: str, people: Sequence[Row]) -> Html:
     """Return the answers of a role at a station, each once: with what it was compared, or that it was not, and where."""
     found: dict[Html, list[str]] = {}
-    answers = [(each, row["machine"]) for row in people for each in row["stations"]
+    answers = [(each, machine_name(row["machine"])) for row in people for each in row["stations"]
                if each["station"] == name and role in each["by"]]  # fmt: skip
     again = {machine for each, machine in answers if each["holds"]}
     for station, machine in answers:
@@ -107,10 +107,14 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
     said: dict[tuple[str, str, bool], list[str]] = {}
     for row in people:
         begun, ended = (row[name]["utc"] if row[name] else "never" for name in ("begun", "ended"))
-        yield element("p", f"On the {row['machine']} machine the ceremony began: {begun}; ended: {ended}.")
+        yield element(
+            "p", f"On the {machine_name(row['machine'])} machine the ceremony began: {begun}; ended: {ended}."
+        )
         for each in row["stations"]:
             key = each["station"], each["compared"], each["holds"]
-            said.setdefault(key, []).append(f"{each['at']['utc']} {row['machine']}: {', '.join(each['by'])}")
+            said.setdefault(key, []).append(
+                f"{each['at']['utc']} {machine_name(row['machine'])}: {', '.join(each['by'])}"
+            )
     rows = [
         (joined(element("strong", f"{station}: "), CHECKPOINTS[station].compares, listed(lines, css="dense")),
          _compared(compared, holds=holds))
@@ -310,7 +314,7 @@ def _ended(step: Row, half: str) -> Iterator[Fact]:
     outcome = step["outcome"]
     if half == "offline":
         yield "outcome", "not known here: the online machine's report has it"
-        yield "the chain says", "not read: the offline machine reads no chain"
+        yield "the chain says", "not read: the air-gapped machine reads no chain"
     elif outcome is None:
         yield "outcome", bad("not submitted from this machine")
         yield "the chain says", "not read"
@@ -372,10 +376,10 @@ def _mark_of(report: Row) -> Html:
 
 
 def _seal(transcripts: Sequence[Row]) -> Html:
-    """Return the last seal of the plan's ceremony over the offline machine's transcript, and no other."""
+    """Return the last seal of the plan's ceremony over the air-gapped machine's transcript, and no other."""
     offline = next(row for row in transcripts if row["machine"] == "offline")
     if not offline["given"]:
-        return bad("not known: the offline machine's transcript was not given")
+        return bad("not known: the air-gapped machine's transcript was not given")
     if not offline["seals"]:
         return bad("nobody")
     seal = offline["seals"][-1]

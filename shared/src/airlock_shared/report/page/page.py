@@ -31,7 +31,7 @@ from airlock_shared.report.page.html import (
 )
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.steps import labelled, step_section
-from airlock_shared.report.rows import Row, headline
+from airlock_shared.report.rows import Row, headline, machine_name
 from airlock_shared.text.words import spoken
 from airlock_shared.units import CODE, utc_text
 from airlock_shared.venue.referral_code import code_flags, code_rows
@@ -106,7 +106,7 @@ def plan_tables(plan: Row, deployment: Row | None) -> Iterator[Html]:
 
 def _preflight(report: Row) -> Html:
     found, heads = report["preflight"], ("group", "what", "found", "verdict")
-    parts = [element("h2", "The offline machine before the signing")]
+    parts = [element("h2", "The air-gapped machine before the signing")]
     if found is None:
         parts.append(bad("No preflight is on record here.", "p"))
     else:
@@ -147,7 +147,7 @@ def _alive(alive: Row) -> Html:
 def _transcripts(report: Row) -> Iterator[Html]:
     yield element("h2", "Transcripts")
     for row in report["transcripts"]:
-        name = f"Transcript of the {row['machine']} machine"
+        name = f"Transcript of the {machine_name(row['machine'])} machine"
         if not row["given"]:
             yield pair_table(name, [("given", bad("not given"))])
             continue

@@ -43,7 +43,7 @@ def step_section(step: Row, number: int, count: int) -> Html:
     parts = [*_before(step)]
     parts += _request(step["request"], step["device"]) if step["request"] else [bad("Nothing came back.", "p")]
     if step["reviews"]:
-        parts.append(pair_table("Reviewed on the offline machine, and which sections were opened there", [
+        parts.append(pair_table("Reviewed on the air-gapped machine, and which sections were opened there", [
             (row["at"]["utc"], bad("declined") if row["declined"] else row["opened"]) for row in step["reviews"]
         ]))  # fmt: skip
     parts += _signature(step["signature"]) if step["signature"] and step["signature"]["result"] == "signed" else []
@@ -134,7 +134,7 @@ def _of_device(device: Row | None) -> str:
         return f"signed {device['shown']}"
     how = f"signed {device['shown']}, app {device['app']}"
     if not device["pages"]:
-        return f"{how}; the Ledger's pages are in the report of the offline machine"
+        return f"{how}; the Ledger's pages are in the report of the air-gapped machine"
     return f"{how}; as a Ledger {device['model']} shows it up to the page that signs, without its buttons"
 
 
