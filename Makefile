@@ -44,8 +44,9 @@ rehearse-unattended:
 	@tail -n 24 .tools/rehearsal.log
 
 # The pure tests: no process, picture, page or service.
-PURE := tests/shared tests/workspace --ignore=tests/shared/qr --ignore=tests/shared/report --ignore=tests/shared/ur/test_peers.py \
+PURE := tests/shared --ignore=tests/shared/qr --ignore=tests/shared/report --ignore=tests/shared/ur/test_peers.py \
         --ignore=tests/shared/ur/test_hostile.py
+LOADING := $(addprefix tests/workspace/,test_house.py test_configuration.py test_mistyped.py test_endpoints.py)
 
 # Of them, those that draw random data take half of the time: not for the daily loop, and not again on every newer Python that is here.
 RANDOM := tests/shared/test_nothing_escapes.py tests/shared/test_altered_transactions.py tests/shared/test_properties.py
@@ -55,7 +56,7 @@ quick: ## Lint and the pure tests but those of random data, for the daily loop (
 
 .PHONY: test-pure
 test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
-	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) $(RANDOM:%=--ignore=%)
+	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) tests/workspace $(RANDOM:%=--ignore=%)
 
 # The longest first: with two at a time they end together.
 test: test-together test-online test-offline test-installed ## Run all tests (with make -j2 two parts of them at a time)
@@ -80,8 +81,9 @@ test-installed: $(VENVS)/dev/.done $(VENVS)/offline/.done $(VENVS)/kit/.done
 		$(VENVS)/dev/bin/python -m pytest -q tests/kit
 
 # In CI alone: newer Pythons than the one that all of this runs on, each that is here, in an environment of its own, from the same pins.
+# Of the tests of the tree itself those that load the whole product: the others read the same files whatever Python runs them.
 test-newer: $(VENVS)/dev/.done $(VENVS)/offline/.done
-	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE) $(RANDOM:%=--ignore=%)
+	@sh .ci/newer-pythons "$(VENVS)" "$(LEFT)" '$(PINNED)' '$(MEMBERS)' $(PURE) $(LOADING) $(RANDOM:%=--ignore=%)
 
 # The tests that try a part of their cases with every run (tests/draws.py). AIRLOCK_ALTERED_SEED gives another draw.
 .PHONY: test-signing

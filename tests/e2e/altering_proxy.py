@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from urllib.request import Request, urlopen
+
+from serving import QuietHandler, serving
 
 
 class AlteringProxy(ThreadingHTTPServer):
@@ -24,37 +25,18 @@ class AlteringProxy(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: AlteringProxy
 
-    def do_GET(self) -> None:
-        self._forward(None)
-
-    def do_POST(self) -> None:
-        self._forward(self.rfile.read(int(self.headers["content-length"])))
-
-    def _forward(self, body: bytes | None) -> None:
+    def answer(self) -> None:
+        body = self.body() if self.command == "POST" else None
         asked = Request(self.server.to + self.path, data=body, headers={"content-type": "application/json"})
         with urlopen(asked) as answer:
-            data = self.server.alter(answer.read())
-            self.send_response(answer.status)
-            self.send_header("content-type", answer.headers["content-type"])
-        self.send_header("content-length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_words: object) -> None:
-        """Say nothing."""
+            self.reply(answer.status, answer.headers["content-type"], self.server.alter(answer.read()))
 
 
 @contextmanager
 def altering(to: str) -> Iterator[AlteringProxy]:
     proxy = AlteringProxy(to)
-    thread = threading.Thread(target=proxy.serve_forever, args=(0.01,))
-    thread.start()
-    try:
+    with serving(proxy):
         yield proxy
-    finally:
-        proxy.shutdown()
-        thread.join()
-        proxy.server_close()

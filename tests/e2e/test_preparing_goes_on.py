@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -23,6 +23,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.requests import parse_requests
 from e2e.conftest import ONLINE, BothMachines
 from e2e.terminal import Terminal
+from serving import QuietHandler, serving
 
 PLAN = f"""\
 format = "airlock/plan@1"
@@ -81,36 +82,26 @@ class LimitedBuilder(ThreadingHTTPServer):
         return None
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     server: LimitedBuilder
 
-    def do_GET(self) -> None:
-        self._forward(None)
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["content-length"]))
+    def answer(self) -> None:
+        if self.command == "GET":
+            self._forward(None)
+            return
+        body = self.body()
         refused = self.server.refusal()
         if refused is None:
             self.server.answered[json.loads(body)["twapId"]] += 1
             self._forward(body)
             return
         status, kind, text, retry_after_s = refused
-        self._answer(status, kind, text, {"retry-after": str(retry_after_s)} if retry_after_s else {})
+        self.reply(status, kind, text, {"retry-after": str(retry_after_s)} if retry_after_s else {})
 
     def _forward(self, body: bytes | None) -> None:
         asked = Request(self.server.to + self.path, data=body, headers={"content-type": "application/json"})
         with urlopen(asked) as answer:
-            self._answer(answer.status, answer.headers["content-type"], answer.read(), {})
-
-    def _answer(self, status: int, kind: str, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for name, value in {"content-type": kind, "content-length": str(len(body)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_words: object) -> None:
-        """Say nothing."""
+            self.reply(answer.status, answer.headers["content-type"], answer.read())
 
 
 @pytest.fixture
@@ -118,14 +109,8 @@ def builder() -> Iterator[LimitedBuilder]:
     settings = RehearsalSettings(pacing_s=0.0)
     with RehearsalServices(trader=TRADER, settings=settings) as services:
         server = LimitedBuilder(services.builder_url, 60, 2.0)
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
+        with serving(server):
             yield server
-        finally:
-            server.shutdown()
-            thread.join()
-            server.server_close()
 
 
 class PreparingDesk(BothMachines):

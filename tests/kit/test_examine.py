@@ -13,13 +13,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline import installation as bytecode
-from airlock_offline.installation import (
-    PAPERS,
-    KitFinding,
-    environment,
-    examine_installation,
-    examine_kit,
-)
+from airlock_offline.installation import PAPERS, KitFinding, environment, examine_installation, examine_kit
 from airlock_offline.preflight.page import system_libraries
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -66,6 +60,9 @@ def root(tmp_path: Path) -> Path:
     (folder / "pyvenv.cfg").write_text(environment(PYTHON))
     assert bytecode.write_all(folder / SITE) == 1
     _seal(folder, FILES)
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755)
     return folder
 
 
@@ -109,6 +106,14 @@ def test_a_file_that_is_not_listed_is_found(name: str, root: Path) -> None:
     assert _findings(root) == {("KIT-INSTALLED", name)}
 
 
+@pytest.mark.parametrize("name", [MODULE, COMPILED, "bin", ".", "pyvenv.cfg"])
+def test_what_others_may_write_is_found(name: str, root: Path) -> None:
+    (root / name).chmod((root / name).stat().st_mode | 0o002)
+    assert _findings(root) == {("KIT-INSTALLED", name)}
+    (root / name).chmod((root / name).stat().st_mode & ~0o002 | 0o020)
+    assert _findings(root) == {("KIT-INSTALLED", name)}
+
+
 @pytest.mark.parametrize("name", [MODULE, COMPILED, "pyvenv.cfg", "bin/airlock-offline", f"{SITE}/other/native.so"])
 def test_a_link_in_place_of_a_file_is_found(name: str, root: Path) -> None:
     elsewhere = root.parent / "elsewhere"
@@ -136,8 +141,7 @@ def test_packages_of_the_system_cannot_be_let_in(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "check"),
-    [("MANIFEST", "KIT-MANIFEST"), ("INSTALLED", "KIT-MANIFEST"), ("FINGERPRINT", "KIT-MANIFEST")],
+    ("name", "check"), [("MANIFEST", "KIT-MANIFEST"), ("INSTALLED", "KIT-MANIFEST"), ("FINGERPRINT", "KIT-MANIFEST")]
 )
 def test_a_changed_or_missing_list_is_found(name: str, check: str, root: Path) -> None:
     path = root / PAPERS / name

@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from serving import serving
+
 
 class Answer(NamedTuple):
     """The bytes of a reply, and whether the connection then ends with a reset, or is held open without a word."""
@@ -101,7 +103,7 @@ class Wire:
 
     def __init__(self, script: Mapping[str, Sequence[Answer]], watch: Callable[[Seen], None] = lambda _: None) -> None:
         self._server = _Server(script, watch)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
+        self._serving = serving(self._server)
         self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
 
     @property
@@ -112,15 +114,13 @@ class Wire:
         return sum(seen.method == method and seen.target.partition("?")[0] == path for seen in self.seen)
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._serving.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._serving.__exit__(kind, error, trace)
 
 
 def closed_port() -> int:

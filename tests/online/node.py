@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, NamedTuple, Self
+
+from serving import QuietHandler, serving
 
 CHAIN_ID = 84532
 GWEI = 10**9
@@ -45,38 +46,28 @@ class Node:
         self.asked: list[tuple[str, list[Any]]] = []
         node = self
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        class Handler(QuietHandler):
+            def answer(self) -> None:
+                body = json.loads(self.body())
                 node.asked.append((body["method"], body["params"]))
-                answer = node.answers[body["method"]]
-                answer = answer(*body["params"]) if callable(answer) else answer
-                told = {"error": answer.as_json()} if isinstance(answer, Failure) else {"result": answer}
-                data = json.dumps({"jsonrpc": "2.0", "id": body["id"], **told}).encode()
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                said = node.answers[body["method"]]
+                said = said(*body["params"]) if callable(said) else said
+                told = {"error": said.as_json()} if isinstance(said, Failure) else {"result": said}
+                self.reply_json({"jsonrpc": "2.0", "id": body["id"], **told})
 
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                return
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{server.server_port}"
+        self._serving = serving(server)
 
     @property
     def methods(self) -> list[str]:
         return [method for method, _ in self.asked]
 
     def __enter__(self) -> Self:
-        self._thread.start()
+        self._serving.__enter__()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self._serving.__exit__(kind, error, trace)

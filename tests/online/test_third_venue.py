@@ -8,11 +8,10 @@ from __future__ import annotations
 import copy
 import json
 import random
-import threading
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +35,7 @@ from online.delivering_machine import delivering_machine
 from online.loopback import Answer, Wire, http, reply
 from online.node import CHAIN_ID, Node
 from second_venue.other_speech import SERVICES as SECOND
+from serving import QuietHandler, serving
 from shared.world import plan, situation
 from third_venue.venue import BUSY_WORD, SERVICES
 
@@ -282,33 +282,16 @@ def _stub(draw: random.Random) -> Iterator[tuple[str, list[tuple[str, str, bytes
     words = {"status": draw.choice(WORDS), "state": draw.choice(WORDS), "outcome": {"state": draw.choice(WORDS)}}
     told = {"requestId": "r-1", "id": "r-1", "queued": True, **words, "receipt": {"status": 0, "state": "failed"}}
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         def answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("content-length", 0)))
+            body = self.body()
             seen.append((self.command, str(self.headers["host"]), body))
             document = {} if self.command in ("POST", "PUT") and b"coinSize" in body else told
             named = {"hash": chain_hash(order("relay", "https://venue.example"))} if b"rawTransaction" in body else {}
-            data = json.dumps(document | named).encode()
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.reply_json(document | named)
 
-        do_GET = do_POST = do_PUT = answer  # noqa: N815 (the standard library's names)
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}", seen
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Handler)) as url:
+        yield url, seen
 
 
 def _nothing_else_is_signed(speech: Speech) -> None:

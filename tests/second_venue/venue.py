@@ -35,12 +35,11 @@ from __future__ import annotations
 import json
 import re
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -52,6 +51,7 @@ from eth_utils.crypto import keccak
 
 from second_venue.calls import BUILT, Built, kinds_of
 from second_venue.intents import USUAL, Types, as_told, digest, encoded, signed
+from serving import QuietHandler, serving
 
 CHAIN_ID = 1337
 ROUTER, STORAGE, USDC, REFERRAL = (to_checksum_address(bytes([0xC0 + n]) * 20) for n in range(4))
@@ -447,13 +447,13 @@ class SecondVenue:
         }  # fmt: skip
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     venue: SecondVenue
 
-    def _answer(self) -> None:
+    def answer(self) -> None:
         parts = urlsplit(self.path)
         _, service, _, *rest = parts.path.split("/")
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = self.body()
         fields = json.loads(body) if body else dict(parse_qsl(parts.query))
         headers = {name.lower(): value for name, value in self.headers.items()}
         asked = Asked(self.command, "/" + "/".join(rest), fields, headers)
@@ -477,24 +477,12 @@ class _Handler(BaseHTTPRequestHandler):
             wrapped = {"ok": True, "data": document, "error": None, "requestId": secrets.token_hex(4)}
             self._send(status, document if service in self.venue.bare else wrapped)
 
-    do_GET = do_POST = do_PUT = _answer  # noqa: N815 (the standard library's names)
-
     def _send(self, status: int, document: Any) -> None:
-        self._head(status, "application/json; charset=utf-8", json.dumps(document).encode())
-
-    def _head(self, status: int, kind: str, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.reply(status, "application/json; charset=utf-8", json.dumps(document).encode())
 
     def _stream(self, events: list[dict[str, Any]]) -> None:
         lines = [f"event: {e['type']}\nid: {e['seq']}\ndata: {json.dumps(e['payload'])}\n\n" for e in events]
-        self._head(200, "text/event-stream", "".join([": keep-alive\n\n", *lines]).encode())
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
+        self.reply(200, "text/event-stream", "".join([": keep-alive\n\n", *lines]).encode())
 
 
 @contextmanager
@@ -505,12 +493,5 @@ def second_venue(
     venue = speaking(trader, key, types)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"venue": venue}))
     server.daemon_threads = True
-    venue.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(server) as venue.url:
         yield venue
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

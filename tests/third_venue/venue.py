@@ -22,12 +22,11 @@ from __future__ import annotations
 
 import json
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -36,6 +35,8 @@ from eth_account import Account
 from eth_account.messages import encode_typed_data
 from eth_utils.address import to_checksum_address
 from eth_utils.crypto import keccak
+
+from serving import QuietHandler, serving
 
 SERVICES = """\
 format = "airlock/venue-services@1"
@@ -546,13 +547,13 @@ class ThirdVenue:
         return self.orders[name]
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(QuietHandler):
     venue: ThirdVenue
 
-    def _answer(self) -> None:
+    def answer(self) -> None:
         parts = urlsplit(self.path)
         _, service, *rest = parts.path.split("/")
-        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        body = self.body()
         asked = Asked(self.command, "/" + "/".join(rest), json.loads(body) if body else dict(parse_qsl(parts.query)))
         if service != "node":
             self.venue.asked.append(asked)
@@ -574,7 +575,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(*told)
         elif service == "market" and self.command == "POST":
             lines = [f"event: {e['type']}\nid: {e['seq']}\ndata: {json.dumps(e['payload'])}\n\n" for e in told]
-            self._head(200, "text/event-stream", "".join(lines).encode())
+            self.reply(200, "text/event-stream", "".join(lines).encode())
         elif service == "builder":
             self._send(200, {"ok": True, "data": told})
         elif service == "node":
@@ -582,25 +583,11 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._send(200, told)
 
-    do_GET = do_POST = do_PUT = _answer  # noqa: N815 (the standard library's names)
-
     def _send(self, status: int, document: Any, location: str = "") -> None:
-        kind = "text/html" if isinstance(document, str) else "application/json"
-        self._head(
-            status, kind, document.encode() if isinstance(document, str) else json.dumps(document).encode(), location
-        )
-
-    def _head(self, status: int, kind: str, body: bytes, location: str = "") -> None:
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        if location:
-            self.send_header("Location", location)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-        pass
+        page = isinstance(document, str)
+        data = document.encode() if isinstance(document, str) else json.dumps(document).encode()
+        headers = {"location": location} if location else {}
+        self.reply(status, "text/html" if page else "application/json", data, headers)
 
 
 @contextmanager
@@ -609,12 +596,5 @@ def third_venue(trader: str) -> Iterator[ThirdVenue]:
     venue = ThirdVenue(trader)
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"venue": venue}))
     server.daemon_threads = True
-    venue.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
+    with serving(server) as venue.url:
         yield venue
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -21,16 +21,7 @@ from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped, spoken
 from airlock_shared.venue.kinds import LEAF_KINDS
 from shared.make_payloads import KEYS
-from shared.report.day import (
-    chain,
-    digests,
-    offline_files,
-    online_events,
-    online_files,
-    played,
-    sealed,
-    timeline_bytes,
-)
+from shared.report.day import chain, digests, offline_files, online_events, online_files, played, sealed, timeline_bytes
 from shared.world import whole
 
 STEPS = len(whole()["requests"])
