@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[2]
 BEFORE: dict[str, Any] = json.loads((ROOT / "tests/workspace/commands.json").read_text())
 SOURCES = [ROOT / half for half in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
 SINCE: dict[str, set[str]] = {  # what was added since then, and nothing that was there before
-    "commands": set(),
+    "commands": {"airlock-online rehearse air-gapped --channel"},
     "checks": set(),
     "exit_codes": set(),
     "formats": set(),
