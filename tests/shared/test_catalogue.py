@@ -14,16 +14,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.venue.structs import CATALOGUE, abi_type_of, types_of
 from shared.make_payloads import ABI_ORDER, ENCODE_TYPES, TYPES
-from shared.world import (
-    DEPLOYMENT_TEXT,
-    PLAN_TEXT,
-    STEPS,
-    case_of,
-    deployment,
-    good,
-    plan,
-    replaced,
-)
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, STEPS, case_of, deployment, good, plan, replaced
 
 
 def test_the_structs_are_the_published_ones() -> None:
@@ -62,6 +53,7 @@ def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
     assert isinstance(case, IntentCase)
     decisions = decide(case.fields, case.message, case.step, plan(), deployment())
     assert [decision.field for decision in decisions] == list(case.intent.fields)
+    assert all("(number " in each.expected for each in decisions if each.field.kind == "pairIndex"), "by its name too"
     for decision in decisions:
         assert decision.ok
         assert decision.decided_by in {"plan", "fixed", "builder"}

@@ -22,6 +22,7 @@ from airlock_offline.signing.rows import (
     NOT_KEPT,
     delegate_lines,
     delegate_warnings,
+    goes_to,
     mark_of,
     marked,
     name_of,
@@ -180,17 +181,17 @@ def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
 def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
     refused, failed = verdicts.blocks_signing(), {verdict.check for verdict in verdicts.blocking()}
     known = failed.isdisjoint(_READ_BY)
-    action, route = case.step.action, route_of(case.request)
+    action = case.step.action
     about = under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case, failed)
     if refused:
         why = chain(*(labelled_rows("  ", sentence) for sentence in _why(case, verdicts, known=known)))
         title = f"REFUSED: it is not signed. The step is {action.name} ({action.result})"
         signer = chain(marked(NOT_KEPT, why), row("came", case.title), signer_rows(case, "the plan's signer"))
-        rows = chain(signer, about, row("route as received", route))
+        rows = chain(signer, about, row("route as received", route_of(case.request)))
     else:
         title = f"{case.title} ({action.name}, {action.result})"
         about = marked(KEPT, about) if isinstance(case, IntentCase) else about  # a call's rows have marks of their own
-        rows = chain(marked(KEPT, signer_rows(case, "signer")), about, marked(KEPT, row("goes to", route)))
+        rows = chain(marked(KEPT, signer_rows(case, "signer")), about, goes_to(case))
     yield [*head, title, "=" * WIDTH, *rows]
     if not known:
         values = list(chain(*map(_raw_value, case.decisions)))
