@@ -197,7 +197,13 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]
             place = bytecode_place(path)
             compiled.add(place)
             if not finding:
-                yield from _examine_bytecode(root, path, place, place in tree.files)
+                there = place in tree.files
+                name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
+                made = compile_module(_bytes(root / path), name)
+                if there != (made is not None):
+                    yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
+                elif made is not None and _bytes(root / place) != made:
+                    yield KitFinding("KIT-INSTALLED", place, "bytecode that was not made from its source")
     yield from tree.writable("KIT-INSTALLED", 0o022)  # a folder may hand its group on, where it was made
     papers = {f"{PAPERS}/{name}" for name in (MANIFEST, INSTALLED, FINGERPRINT)}
     yield from tree.unlisted({*listed, *compiled, *papers, _ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
@@ -211,15 +217,6 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]
 def environment(interpreter: str) -> str:
     """Return the contents of ``pyvenv.cfg`` for an interpreter's path: its own packages alone. Source: PEP 405."""
     return f"home = {PurePosixPath(interpreter).parent}\ninclude-system-site-packages = false\n"
-
-
-def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[KitFinding]:
-    name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
-    made = compile_module(_bytes(root / path), name)
-    if there != (made is not None):
-        yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
-    elif made is not None and _bytes(root / place) != made:
-        yield KitFinding("KIT-INSTALLED", place, "bytecode that was not made from its source")
 
 
 class _Tree:

@@ -100,7 +100,7 @@ def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_i
         made.append(next_entry(made[-1], entry.at_ms, entry.event, entry.data))
     added = b"".join(entry.line() + b"\n" for entry in made)
     value = report_of_artefacts(files | {OFFLINE: added}, judge).value
-    told = "station review on the offline machine: confirmed after the seal, which does not cover it"
+    told = "station review on the air-gapped machine: confirmed after the seal, which does not cover it"
     assert (value["complete"], value["look"]) == (True, [told])
 
 

@@ -20,7 +20,6 @@ from airlock_offline.signing.rows import (
     INDENT,
     KEPT,
     NOT_KEPT,
-    as_decided,
     delegate_lines,
     delegate_warnings,
     goes_to,
@@ -226,7 +225,8 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
     ok, expected, said = decision.ok, decision.expected, ""
     if decision.decided_by == "plan":
         of = f" {planned}" if (planned := planned_as(decision)) else ""
-        said = f"plan{of} {safe(expected)}: {as_decided(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
+        kept = "within" if decision.in_bounds else "equal"
+        said = f"plan{of} {safe(expected)}: {kept if ok else 'NOT WHAT THE PLAN SAYS'}"
     elif decision.decided_by == "builder":
         said = f"limit {expected}{': EXCEEDED' if not ok else '' if refused else ': kept'}"
     elif not ok:

@@ -119,11 +119,6 @@ def planned_as(decision: Decision) -> str:
     return parameter if is_other else ""
 
 
-def as_decided(decision: Decision) -> str:
-    """Return how a value that is kept stands to the plan's."""
-    return "within" if decision.in_bounds else "equal"
-
-
 def mark_of(decision: Decision) -> str:
     """Return the mark of a value in the margin."""
     return NOT_KEPT if not decision.ok else CHOSEN if decision.decided_by == "builder" else KEPT

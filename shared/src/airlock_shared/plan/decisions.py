@@ -92,19 +92,17 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
 def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Value | None:
     """Return what the plan wants of a parameter, in the raw values that are signed; None when the plan is silent."""
     wanted = step.values.get(parameter)
+    if wanted is None and parameter == "pairIndex" and "pair" in step.values:
+        name = step.values["pair"].text
+        pair = deployment.pair_named(name)
+        return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
     if wanted is None:
-        return _pair_by_name(step, deployment) if parameter == "pairIndex" and "pair" in step.values else None
+        return None
     if isinstance(wanted, Exact) and parameter == "pairIndex" and (pair := deployment.pair_at(wanted.raw)):
         return Exact(wanted.raw, f"{pair.name} (number {pair.number})")
     if type(wanted) is not AsSigned and (parameter in _CHOICES or parameter in _ENUMS):
         return Exact(choices_of(parameter, deployment).get(wanted.text), wanted.text)
     return wanted
-
-
-def _pair_by_name(step: Step, deployment: Deployment) -> Exact:
-    name = step.values["pair"].text
-    pair = deployment.pair_named(name)
-    return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
 
 
 MARKET_ORDERS = ("market", "market_pnl")
