@@ -17,7 +17,7 @@ umask 077
 say() { printf '%s\n' "$*" | tr -c '[:print:]\n' '?' >&2; }
 stop() { say "$1"; say "  do:       $2"; exit "${3-2}"; }
 clean() { [ -z "$part" ] || rm -rf -- "$part"; }
-run() { env -i PATH="$PATH" LC_ALL=C.UTF-8 "$interpreter" -I -B "$kit/program/packages.py" "$@"; }
+run() { env -i PATH="$PATH" LC_ALL=C.UTF-8 "$interpreter" -I -S -B "$kit/program/packages.py" "$@"; }
 
 # Copy the medium into $kit, and have the copy's own verify.sh look at it, once that is known to be the listed one.
 take_kit() {

@@ -93,7 +93,7 @@ verify() {
     say "The kit matches the fingerprint: $(wc -l <MANIFEST | tr -d ' ') files are as listed, and there are no others."
 
     [ $# -ge 2 ] || exit 0
-    exec env -i PATH="$PATH" LC_ALL=C.UTF-8 "$python" -I -B program/packages.py examine "$folder" "$fingerprint"
+    exec env -i PATH="$PATH" LC_ALL=C.UTF-8 "$python" -I -S -B program/packages.py examine "$folder" "$fingerprint"
 }
 
 # One line, and everything above it is functions: all is read before anything runs, and nothing is read afterwards.

@@ -90,9 +90,10 @@ install() {
     say "Copying the bundle ..."
     take_bundle "$medium"
     target=$prefix/lib/$(value name)
-    for there in "$target" $(cd "$bundle/share" && find . -type f | sed "s|^\.|$prefix/share|") "$prefix/bin/airlock-online"; do
-        if [ -e "$there" ] || [ -L "$there" ]; then
-            stop "$there exists already, and nothing is installed over anything" "take away the links of the earlier version, or name another folder"
+    { (cd -- "$bundle" && find share -type f) && printf '%s\n' "lib/$(value name)" bin/airlock-online; } | while read -r file; do
+        if [ -e "$prefix/$file" ] || [ -L "$prefix/$file" ]; then
+            stop "$prefix/$file exists already, and nothing is installed over anything" \
+                "take away the links of the earlier version, or name another folder"
         fi
     done
     interpreter=$(interpreter)

@@ -193,14 +193,15 @@ def test_what_is_not_as_listed_installs_nothing(name: str, small: Path, tmp_path
     assert not (tmp_path / "asked").exists()
 
 
+@pytest.mark.parametrize("name", ["to", "a b|&"])
 @pytest.mark.parametrize("place", ["bin/airlock-online", "share/man/man1/a.1", "lib/small"])
-def test_a_link_that_is_there_already_is_not_replaced(place: str, small: Path, tmp_path: Path) -> None:
-    there = tmp_path / "to" / place
+def test_a_link_that_is_there_already_is_not_replaced(place: str, name: str, small: Path, tmp_path: Path) -> None:
+    there = tmp_path / name / place
     there.parent.mkdir(parents=True)
     there.symlink_to("nowhere")
-    ended = _install(small, tmp_path / "to")
+    ended = _install(small, tmp_path / name)
     assert (ended.code, f"{there} exists already" in ended.err) == (2, True), ended.err
-    assert [path for path in (tmp_path / "to").rglob("*") if not path.is_dir()] == [there]
+    assert [path for path in (tmp_path / name).rglob("*") if not path.is_dir()] == [there]
 
 
 def test_another_fingerprint_installs_nothing(small: Path, tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ def root(tmp_path: Path) -> Path:
     (folder / "pyvenv.cfg").write_text(environment(PYTHON))
     assert bytecode.write_all(folder / SITE) == 1
     _seal(folder, FILES)
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            path.chmod(0o755)
     return folder
 
 
@@ -100,6 +103,14 @@ def test_a_changed_byte_in_any_file_is_found(name: str, root: Path) -> None:
 )  # fmt: skip
 def test_a_file_that_is_not_listed_is_found(name: str, root: Path) -> None:
     _write(root / name, b"")
+    assert _findings(root) == {("KIT-INSTALLED", name)}
+
+
+@pytest.mark.parametrize("name", [MODULE, COMPILED, "bin", ".", "pyvenv.cfg"])
+def test_what_others_may_write_is_found(name: str, root: Path) -> None:
+    (root / name).chmod((root / name).stat().st_mode | 0o002)
+    assert _findings(root) == {("KIT-INSTALLED", name)}
+    (root / name).chmod((root / name).stat().st_mode & ~0o002 | 0o020)
     assert _findings(root) == {("KIT-INSTALLED", name)}
 
 

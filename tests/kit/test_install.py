@@ -149,6 +149,19 @@ def test_an_installation_that_agrees_with_itself_is_refused_from_the_kits_medium
     assert (ended.code, "KIT-MANIFEST: share/airlock-offline/MANIFEST" in ended.err) == (3, True), ended.err
 
 
+def test_what_examines_an_installation_runs_nothing_that_is_installed_beside_its_python(
+    installed: Installed, kit: Kit, tmp_path: Path
+) -> None:
+    assert run_command(installed.python, "-m", "venv", "--without-pip", tmp_path / "around").code == 0
+    site = next((tmp_path / "around/lib").glob("*/site-packages"))
+    for name in ("evil.pth", "sitecustomize.py"):
+        (site / name).write_text("import sys; sys.stderr.write('EVIL')\n")
+    python = tmp_path / "around/bin/python3"
+    assert "EVIL" in run_command(python, "-I", "-c", "").err
+    ended = kit.verify(installed.folder, python)
+    assert (ended.code, "EVIL" in ended.err) == (0, False), ended.err
+
+
 def test_another_python_in_the_installation_is_refused(installed: Installed, kit: Kit) -> None:
     link = installed.folder / "bin/python3"
     target = link.readlink()

@@ -45,7 +45,7 @@ def python(folder: Path, first: str = "") -> Path:
     path = folder / "python"
     path.write_text(
         f"#!/bin/sh\ncase $* in\n*' interpreter') {first or ':'}; echo {path} ;;\n"
-        '*" name "*) for last; do :; done; shift 4; mv "$1" "$last" ;;\nesac\n'
+        '*" name "*) for last; do :; done; shift 5; mv "$1" "$last" ;;\nesac\n'
     )
     path.chmod(0o755)
     return path

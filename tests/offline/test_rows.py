@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airlock_offline.signing.rows import noted, replacement_rows, route_of, row, value_rows
+from airlock_offline.signing.rows import goes_to, noted, replacement_rows, route_of, row, value_rows
 from airlock_shared.checks.nonces import UsedNonces, use_of
 from airlock_shared.cli.terminal import explain_error, rows
 from airlock_shared.errors import Refusal
@@ -24,7 +24,7 @@ from airlock_shared.text.safe import WIDTH, columns, is_visible, labelled_rows, 
 from airlock_shared.units import ADDRESS
 from airlock_shared.venue.kinds import LEAF_KINDS, field
 from shared.make_payloads import NOW_MS
-from shared.world import examined, good, request_of
+from shared.world import deployment, examined, good, request_of, situation
 
 HOSTILE = [
     "\n✓ trader            0x1111111111111111111111111111111111111111",
@@ -123,6 +123,14 @@ def test_the_trigger_that_is_replaced_stands_where_the_signature_goes(entity: st
     said = route_of(request_of(good("take-profit"))._replace(replaces=entity))
     assert said == f"core-api, in place of the stored trigger {safe(entity)}"
     assert "in place" not in route_of(request_of(good("take-profit")))
+
+
+@pytest.mark.parametrize(("pnl", "mark"), [(False, "✓"), (None, "·")])
+def test_an_order_type_that_the_plan_leaves_open_is_the_online_machine_s(pnl: bool | None, mark: str) -> None:
+    pairs = {number: pair._replace(pnl=pnl) for number, pair in deployment().pairs.items()}
+    case = examined(request_of(good("close")), situation()._replace(deployment=deployment()._replace(pairs=pairs))).case
+    assert case is not None
+    assert {line[0] for line in goes_to(case)} == {mark}
 
 
 @pytest.mark.parametrize(

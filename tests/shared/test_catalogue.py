@@ -53,6 +53,7 @@ def test_every_leaf_is_decided_by_somebody_and_shown(step: str) -> None:
     assert isinstance(case, IntentCase)
     decisions = decide(case.fields, case.message, case.step, plan(), deployment())
     assert [decision.field for decision in decisions] == list(case.intent.fields)
+    assert all("(number " in each.expected for each in decisions if each.field.kind == "pairIndex"), "by its name too"
     for decision in decisions:
         assert decision.ok
         assert decision.decided_by in {"plan", "fixed", "builder"}

@@ -199,7 +199,7 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     here.record("signatures-written", requests=R, signatures=S)
     here.have("signatures.json", signatures=S, digests=("0x1",))
     assert here.next() == "compare review"
-    here.confirm("review", R)
+    here.confirm("review", S)
     assert here.next() == "hand signatures.json"
     here.hand("signatures.json")
     assert here.next() == "seal first"

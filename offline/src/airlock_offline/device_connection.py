@@ -133,7 +133,11 @@ class Device:
         Once it was looked at, it must be of the same model and version.
         """
         if self._app is None:
-            self._transport = self._logging(self._open())
+            self._transport = self._open()
+            if self._log is not None:
+                self._logged = self._logged or LoggedTransport(self._transport, self._log)
+                self._logged.goes_on_with(self._transport)
+                self._transport = self._logged
             app = open_app(self._around(self._transport), any_build=self._emulator_port is not None)
             if self._emulator_port is not None:
                 self._require_model(model_of_product(app.simulated_product()))
@@ -202,14 +206,6 @@ class Device:
         if found != self._seen if self.listed else named:
             raise wrong_model(found, self.model if self.listed else self._named_model, listed=bool(self.listed))
         self.model = found or self.model
-
-    def _logging(self, transport: Transport) -> Transport:
-        if self._log is None:
-            return transport
-        if self._logged is None:
-            self._logged = LoggedTransport(transport, self._log)
-        self._logged.goes_on_with(transport)
-        return self._logged
 
     def close(self) -> None:
         """Let go of the device; it is opened again when it is needed."""

@@ -158,9 +158,7 @@ def _examine_modes(tree: _Tree, listed: Mapping[str, str]) -> Iterator[KitFindin
             yield KitFinding("KIT-FILE", path, "a folder that is not in the list")
         if not is_folder and found.st_nlink > 1:
             yield KitFinding("KIT-FILE", path, "a hard link")
-        if found.st_mode & 0o7022:
-            what = "its mode lets others write, or changes who runs it"
-            yield KitFinding("KIT-FILE", path, what, f"{stat.S_IMODE(found.st_mode):04o}")
+    yield from tree.writable("KIT-FILE", 0o7022)
     runnable = {path for path in tree.files if path in tree.stats and tree.stats[path].st_mode & 0o111}
     if runnable and runnable != tree.files:
         for path in sorted(runnable ^ PROGRAMS):
@@ -199,7 +197,14 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]
             place = bytecode_place(path)
             compiled.add(place)
             if not finding:
-                yield from _examine_bytecode(root, path, place, place in tree.files)
+                there = place in tree.files
+                name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
+                made = compile_module(_bytes(root / path), name)
+                if there != (made is not None):
+                    yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
+                elif made is not None and _bytes(root / place) != made:
+                    yield KitFinding("KIT-INSTALLED", place, "bytecode that was not made from its source")
+    yield from tree.writable("KIT-INSTALLED", 0o022)  # a folder may hand its group on, where it was made
     papers = {f"{PAPERS}/{name}" for name in (MANIFEST, INSTALLED, FINGERPRINT)}
     yield from tree.unlisted({*listed, *compiled, *papers, _ENVIRONMENT}, "KIT-INSTALLED", links={INTERPRETER})
     interpreter = tree.links.get(INTERPRETER, "")
@@ -212,15 +217,6 @@ def _examine_tree(root: Path, listed: Mapping[str, str]) -> Iterator[KitFinding]
 def environment(interpreter: str) -> str:
     """Return the contents of ``pyvenv.cfg`` for an interpreter's path: its own packages alone. Source: PEP 405."""
     return f"home = {PurePosixPath(interpreter).parent}\ninclude-system-site-packages = false\n"
-
-
-def _examine_bytecode(root: Path, path: str, place: str, there: bool) -> Iterator[KitFinding]:
-    name = path.split("/", 3)[-1]  # lib/python3.N/site-packages/NAME
-    made = compile_module(_bytes(root / path), name)
-    if there != (made is not None):
-        yield KitFinding("KIT-INSTALLED", place, "unexpected" if there else "missing")
-    elif made is not None and _bytes(root / place) != made:
-        yield KitFinding("KIT-INSTALLED", place, "bytecode that was not made from its source")
 
 
 class _Tree:
@@ -258,6 +254,13 @@ class _Tree:
         wrong |= {path: "a symbolic link" for path in self.links if path not in links}
         for path, what in sorted((wrong | self.others).items()):
             yield KitFinding(check, path, what)
+
+    def writable(self, check: str, modes: int) -> Iterator[KitFinding]:
+        """Yield what has one of these modes: each gives others rights to a file or folder."""
+        for path, found in sorted(self.stats.items()):
+            if found.st_mode & modes:
+                what = "its mode lets others write, or changes who runs it"
+                yield KitFinding(check, path, what, f"{stat.S_IMODE(found.st_mode):04o}")
 
     def differences(self, listed: Mapping[str, str], check: str) -> Iterator[tuple[str, KitFinding | None]]:
         """Yield every listed path, with what is wrong with its contents."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airlock_shared.documents.signatures import parse_signatures
+from airlock_shared.documents.transcript import next_entry, read_entries
 from airlock_shared.report.reexamined import judge
 from airlock_shared.report.rows import UNWITNESSED, headline
 from airlock_shared.report.verify import report_of_artefacts
@@ -16,6 +17,7 @@ from shared.report.day import (
     offline_files,
     online_events,
     online_files,
+    played,
     requests_fingerprint,
     signatures_bytes,
     signed,
@@ -84,6 +86,22 @@ def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() ->
     told = [line for line in value["look"] if line.startswith("begun before on the air-gapped machine, 20")]
     assert len(told) == 1
     assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "begun before" in line]
+
+
+def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_it() -> None:
+    """Whoever gets a sealed transcript can add entries behind the seal, and no key is needed for that."""
+    files = played()
+    assert report_of_artefacts(files, judge).value["look"] == []
+    entries = read_entries(files[OFFLINE].splitlines())
+    [review] = [entry for entry in entries if entry.data.get("station") == "review"]
+    at = [entry.event for entry in entries].index("sealed") + 1
+    made = entries[:at]
+    for entry in (review, *entries[at:]):
+        made.append(next_entry(made[-1], entry.at_ms, entry.event, entry.data))
+    added = b"".join(entry.line() + b"\n" for entry in made)
+    value = report_of_artefacts(files | {OFFLINE: added}, judge).value
+    told = "station review on the air-gapped machine: confirmed after the seal, which does not cover it"
+    assert (value["complete"], value["look"]) == (True, [told])
 
 
 def test_wrong_words_are_told_on_the_first_page() -> None:

@@ -115,9 +115,6 @@ class SoftwareLedger:
         if "disconnect" in self._faults and ins in _SIGNING:
             self.close()
             raise DeviceLost("the software Ledger was unplugged", do="plug it in again and sign again")
-        return self._command(ins, p1, p2, data)
-
-    def _command(self, ins: int, p1: int, p2: int, data: bytes) -> bytes:
         answering: dict[int, Callable[[int, int, bytes], bytes]] = {
             Ins.ADDRESS: self._address,
             Ins.CONFIGURATION: self._configuration,

@@ -103,10 +103,20 @@ def draft_plan(header: Header, items: list[Request], deployment: Deployment) -> 
     ]
     signers = list(dict.fromkeys(keys))
     names = [header.signer] if header.signer and len(signers) == 1 else [f"signer-{n + 1}" for n in range(len(signers))]
+    deadlines_ms = _chosen(drafted, "deadline")
+    minutes = max([_DEADLINE_MINUTES, *(-((header.created_ms - at_ms) // 60_000) for at_ms in deadlines_ms)])
+    slippage = max([_SLIPPAGE_RAW, *_chosen(drafted, "slippage")])
+    lines = [
+        "[limits]",
+        f'deadline_at_most = "{minutes}m"',
+        f'slippage_percent_at_most = "{to_human(slippage, PERCENT)}"',
+    ]
+    fees_wei = [each.item.transaction.maxFeePerGas for each in drafted if each.item.transaction is not None]
+    lines += [f'max_fee_gwei_at_most = "{to_human(max(fees_wei), GWEI)}"'] if fees_wei else []
     parts = [
         f'{_HEADING}\nformat = "{PLAN_FORMAT}"\n',
         _CEREMONY.format(id=header.ceremony, deployment=deployment.name),
-        _limits(header, drafted),
+        "\n".join([*lines, 'remaining_at_least = "3m"', ""]),
     ]
     parts += [_signer(name, key) for name, key in zip(names, signers, strict=True)]
     parts += [_step(each, names[signers.index(key)], deployment) for each, key in zip(drafted, keys, strict=True)]
@@ -138,21 +148,6 @@ def _transaction(item: Request, deployment: Deployment) -> _Drafted:
     action = next(action for action in ACTIONS.values() if action.call == decoded.call.name)
     account = decoded.delegated_for or parse_address(item.signer)
     return _Drafted(item, action, decoded.call.fields, decoded.message, account)
-
-
-def _limits(header: Header, drafted: list[_Drafted]) -> str:
-    """Return the limits: the usual ones, or as wide as what the builder chose."""
-    deadlines_ms = _chosen(drafted, "deadline")
-    minutes = max([_DEADLINE_MINUTES, *(-((header.created_ms - at_ms) // 60_000) for at_ms in deadlines_ms)])
-    slippage = max([_SLIPPAGE_RAW, *_chosen(drafted, "slippage")])
-    lines = [
-        "[limits]",
-        f'deadline_at_most = "{minutes}m"',
-        f'slippage_percent_at_most = "{to_human(slippage, PERCENT)}"',
-    ]
-    fees_wei = [each.item.transaction.maxFeePerGas for each in drafted if each.item.transaction is not None]
-    lines += [f'max_fee_gwei_at_most = "{to_human(max(fees_wei), GWEI)}"'] if fees_wei else []
-    return "\n".join([*lines, 'remaining_at_least = "3m"']) + "\n"
 
 
 def _chosen(drafted: list[_Drafted], limit: str) -> list[int]:

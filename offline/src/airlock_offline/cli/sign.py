@@ -23,13 +23,13 @@ from airlock_offline.signing.guards import account_lock
 from airlock_offline.signing.review_groups import groups_of
 from airlock_offline.signing.rows import proof_lines, replacement_rows
 from airlock_offline.signing.sign_item import (
+    ItemFault,
     ItemResult,
     SigningDesk,
     first_to_sign,
     judged,
     left_behind,
     sign_item,
-    signing_error,
     to_sign,
 )
 from airlock_shared.ceremony.sections import (
@@ -275,7 +275,12 @@ def _desk(
             decides = deciding_rows(case)
             mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
             read[:] = [mark | {"decides": decides}]
-            five = list(deciding_lines(decides, _before(state, case)))
+            before = [  # of the reviews of this kind of step, of this document too
+                entry.data["decides"]
+                for entry in state.transcript.entries()
+                if entry.event == REVIEWED and entry.data["action"] == case.step.action.name
+            ]
+            five = list(deciding_lines(decides, before[-1] if before else None))
         if on_screen:
             listed = review.screen_lines(pages, device.listed, device.version, notes, each=False) if pages else ()
             on_screen.show(sections, five, list(listed))
@@ -294,13 +299,6 @@ def _desk(
     return SigningDesk(
         state, used, look, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, list_pages=list_pages
     )
-
-
-def _before(state: OfflineHome, case: Case) -> dict[str, str] | None:
-    """Return the five lines of the last review of this kind of step, of this document too; None where there was none."""
-    entries = (entry.data for entry in state.transcript.entries() if entry.event == REVIEWED)
-    read = [data for data in entries if data["action"] == case.step.action.name]
-    return read[-1]["decides"] if read else None
 
 
 def _sign_all(
@@ -327,7 +325,7 @@ def _sign_all(
             with suppress(AirlockError):  # when nothing can be written, what happened says it
                 desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
             say(f"\nStopped at step {item.step}; {len(results)} of {len(examined)} steps are done and kept.")
-            return results, signing_error(error, item.step)
+            return results, error if isinstance(error, AirlockError) else ItemFault(error, item.step)
         answer = results[-1].answer
         if answer.result != "signed":
             continue

@@ -244,7 +244,13 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
     networks = [ScreenField("Network", network(shown.chain_id))] if shown.chain_id != 1 else []
     fees = ScreenField("Max fees", amount(shown.fee_wei, shown.chain_id))
     if call := shown.token_call:
-        clear = _token_fields(call, shown)
+        clear = []  # of a token of which the device was not told, it shows neither amount nor address
+        if shown.token is not None and not shown.blind:
+            address, raw = shown.data[16:36], int.from_bytes(shown.data[36:68], "big")
+            clear = [
+                ScreenField(call.amount, token_amount(raw, shown.token)),
+                ScreenField(call.address, checksum_address(address)),
+            ]
         return token_review(call, blind=shown.blind), [ScreenField("From", shown.sender), *clear, *networks, fees]
     amounts = [ScreenField("Amount", amount(shown.value_wei, shown.chain_id))]
     fields = [
@@ -258,17 +264,6 @@ def transaction_review(shown: ShownTransaction, model: str) -> tuple[Review, lis
         return _PLAIN, fields
     title = screen_of(model).wording.transaction_hash
     return BLIND, [*fields, ScreenField(title, "0x" + shown.digest.hex())]
-
-
-def _token_fields(call: TokenCall, shown: ShownTransaction) -> list[ScreenField]:
-    """Return amount and address of a call of a token that the device was told of; nothing of another one."""
-    if shown.token is None or shown.blind:
-        return []
-    address, raw = shown.data[16:36], int.from_bytes(shown.data[36:68], "big")
-    return [
-        ScreenField(call.amount, token_amount(raw, shown.token)),
-        ScreenField(call.address, checksum_address(address)),
-    ]
 
 
 def token_amount(raw: int, token: TokenMetadata | None) -> str:

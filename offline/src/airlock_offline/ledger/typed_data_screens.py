@@ -257,13 +257,10 @@ def notes_of(leaf: Leaf, model: str, name: str) -> Iterator[str]:
         if 2 + 2 * len(value) > SHOWN_CHARACTERS:
             yield f"The Ledger shows {SHOWN_CHARACTERS} characters of {name} at most ({len(value)} bytes of data)."
     else:
-        if isinstance(layout, Buttons) and type(value) is int and _repeats(str(value), layout):
-            yield f"A Nano repeats digits of {name} on its second page: compare page by page, do not join them."
+        if isinstance(layout, Buttons) and type(value) is int:
+            pages = text_pages(str(value), layout.face, layout.line_px, layout.lines)
+            if "".join(line for page in pages for line in page) != str(value):
+                yield f"A Nano repeats digits of {name} on its second page: compare page by page, do not join them."
         return
     if isinstance(layout, Touch) and counted_lines(shown, layout.values, layout.line_px) > layout.lines:
         yield from notes_behind_more(name, shown, layout)
-
-
-def _repeats(text: str, layout: Buttons) -> bool:
-    pages = text_pages(text, layout.face, layout.line_px, layout.lines)
-    return "".join(line for page in pages for line in page) != text

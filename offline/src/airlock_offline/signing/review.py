@@ -20,9 +20,9 @@ from airlock_offline.signing.rows import (
     INDENT,
     KEPT,
     NOT_KEPT,
-    as_decided,
     delegate_lines,
     delegate_warnings,
+    goes_to,
     mark_of,
     marked,
     name_of,
@@ -181,17 +181,17 @@ def section_lines(sections: Iterable[list[str]]) -> Iterator[str]:
 def _case_sections(head: list[str], case: Case, verdicts: Verdicts) -> Iterator[list[str]]:
     refused, failed = verdicts.blocks_signing(), {verdict.check for verdict in verdicts.blocking()}
     known = failed.isdisjoint(_READ_BY)
-    action, route = case.step.action, route_of(case.request)
+    action = case.step.action
     about = under_domain(case) if isinstance(case, IntentCase) else transaction_rows(case, failed)
     if refused:
         why = chain(*(labelled_rows("  ", sentence) for sentence in _why(case, verdicts, known=known)))
         title = f"REFUSED: it is not signed. The step is {action.name} ({action.result})"
         signer = chain(marked(NOT_KEPT, why), row("came", case.title), signer_rows(case, "the plan's signer"))
-        rows = chain(signer, about, row("route as received", route))
+        rows = chain(signer, about, row("route as received", route_of(case.request)))
     else:
         title = f"{case.title} ({action.name}, {action.result})"
         about = marked(KEPT, about) if isinstance(case, IntentCase) else about  # a call's rows have marks of their own
-        rows = chain(marked(KEPT, signer_rows(case, "signer")), about, marked(KEPT, row("goes to", route)))
+        rows = chain(marked(KEPT, signer_rows(case, "signer")), about, goes_to(case))
     yield [*head, title, "=" * WIDTH, *rows]
     if not known:
         values = list(chain(*map(_raw_value, case.decisions)))
@@ -225,7 +225,8 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
     ok, expected, said = decision.ok, decision.expected, ""
     if decision.decided_by == "plan":
         of = f" {planned}" if (planned := planned_as(decision)) else ""
-        said = f"plan{of} {safe(expected)}: {as_decided(decision) if ok else 'NOT WHAT THE PLAN SAYS'}"
+        kept = "within" if decision.in_bounds else "equal"
+        said = f"plan{of} {safe(expected)}: {kept if ok else 'NOT WHAT THE PLAN SAYS'}"
     elif decision.decided_by == "builder":
         said = f"limit {expected}{': EXCEEDED' if not ok else '' if refused else ': kept'}"
     elif not ok:

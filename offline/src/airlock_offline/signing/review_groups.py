@@ -69,7 +69,12 @@ def _grouped(run: Sequence[_Item], notes: Notes) -> Iterator[Group]:
             yield from _grouped(stretch, notes)
         return
     ((form, _),) = stretches
-    claims = _claims([examined for examined, _ in run])
+    said = [list(builder_lines(examined.received.request)) for examined, _ in run]
+    alike = set(said[0]).intersection(*said[1:])
+    lines = [line for line in said[0] if line in alike]
+    if any(set(each) - alike for each in said):
+        lines.append(f"{BUILDER_MARK}… what else it says differs from step to step, and is not shown")
+    claims = [["THE BUILDER SAYS (not signed, decides nothing)", *lines]] if lines else []
     heading, *rows = _table([case for _, case in run], differing)
     if max(map(len, rows)) <= _LINES_AT_MOST:
         yield Group(
@@ -131,16 +136,6 @@ def _differs(decision: Decision) -> Iterator[str]:
     said = "as the plan says, equal" if by_plan else f"chosen by the builder, limit {decision.expected}: kept"
     for line in row(name_of(decision), said):
         yield f"{KEPT if by_plan else CHOSEN}{line[1:]}"
-
-
-def _claims(run: Sequence[Examined]) -> list[list[str]]:
-    """Return what the builder says of every step alike, and that it says more where it does: it decides nothing."""
-    said = [list(builder_lines(examined.received.request)) for examined in run]
-    alike = set(said[0]).intersection(*said[1:])
-    lines = [line for line in said[0] if line in alike]
-    if any(set(each) - alike for each in said):
-        lines.append(f"{BUILDER_MARK}… what else it says differs from step to step, and is not shown")
-    return [["THE BUILDER SAYS (not signed, decides nothing)", *lines]] if lines else []
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------

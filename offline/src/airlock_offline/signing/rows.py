@@ -13,7 +13,7 @@ from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import value_wei
-from airlock_shared.plan.decisions import Decision, shown_value
+from airlock_shared.plan.decisions import Decision, market_orders, shown_value
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe, wrapped
@@ -21,7 +21,7 @@ from airlock_shared.text.words import grouped
 from airlock_shared.units import CODE, GWEI, NATIVE, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
 from airlock_shared.venue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL
 from airlock_shared.venue.calldata import LEDGER_CONTRACTS
-from airlock_shared.venue.kinds import EXPIRY, value_of
+from airlock_shared.venue.kinds import EXPIRY, PAIR, value_of
 from airlock_shared.venue.referral_code import code_rows
 
 INDENT = 20
@@ -72,6 +72,15 @@ def route_of(request: Request) -> str:
     return f"{safe(request.route, limit=200)}{order}{replaced}"
 
 
+def goes_to(case: Case) -> Iterator[str]:
+    """Yield where a signature goes, and who chose the order type where plan and pins leave more than one."""
+    mark, route = KEPT, route_of(case.request)
+    pair = case.situation.deployment.pair_at(value_of(case.fields, case.message, PAIR))
+    if isinstance(case, IntentCase) and pair and len(types := market_orders(case.intent, pair, case.step)[0]) > 1:
+        mark, route = CHOSEN, f"{route}, of {types}: the online machine chose it"
+    yield from marked(mark, row("goes to", route))
+
+
 def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
     """Yield a value in people's units, and as it is signed; ``limit`` is in characters."""
     field, raw = decision.field, decision.raw
@@ -108,11 +117,6 @@ def planned_as(decision: Decision) -> str:
     parameter = decision.field.rule.parameter
     is_other = decision.decided_by == "plan" and parameter and parameter != name_of(decision).strip("_")
     return parameter if is_other else ""
-
-
-def as_decided(decision: Decision) -> str:
-    """Return how a value that is kept stands to the plan's."""
-    return "within" if decision.in_bounds else "equal"
 
 
 def mark_of(decision: Decision) -> str:

@@ -345,11 +345,6 @@ class ItemFault(AirlockError):
         )
 
 
-def signing_error(error: Exception, step: str) -> AirlockError:
-    """Return what stopped signing at a step as an error that can be explained."""
-    return error if isinstance(error, AirlockError) else ItemFault(error, step)
-
-
 def left_behind(items: Sequence[Request], stopped: AirlockError, state: OfflineHome) -> Iterator[ItemResult]:
     """Record and yield, as refused, the item that stopped signing and those after it: a document answers every item."""
     why = stopped.check if isinstance(stopped, Refusal) else type(stopped).__name__

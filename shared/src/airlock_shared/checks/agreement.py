@@ -217,7 +217,7 @@ def order_type_fits(case: ReadIntent) -> Finding | None:
     fitting, why = market_orders(intent, pair, case.step)
     if not fitting:
         return Finding(False, got, f"no increase exists on the PnL pair {pair.name}")
-    return Finding(got in fitting, got, got if got in fitting else f"{' or '.join(map(str, fitting))}: {why}")
+    return Finding(got in fitting, got, f"{' or '.join(map(str, fitting))}: {why}")
 
 
 @check("ORDER-OPEN", READ, "the market order type does not fit this pair", "A limit order sent to the market.", PLAN)

@@ -114,14 +114,9 @@ def require_none(verdicts: Sequence[Verdict], limit: int | None = None) -> None:
         raise refusal
 
 
-def only_time(verdicts: Sequence[Verdict]) -> bool:
-    """Tell whether nothing but time stands in the way."""
-    return all(verdict.check.startswith("TIME-") for verdict in verdicts)
-
-
 def exit_code_of(verdicts: Sequence[Verdict]) -> ExitCode:
     """Return the exit code of what stands in the way: 7 where only time does, 3 for everything else."""
-    return ExitCode.EXPIRED if only_time(verdicts) else ExitCode.REFUSED
+    return ExitCode.EXPIRED if all(verdict.check.startswith("TIME-") for verdict in verdicts) else ExitCode.REFUSED
 
 
 # ---- judge ----------------------------------------------------------------------------------------------------------

@@ -210,24 +210,17 @@ def clock_of(entries: Sequence[Entry], now_ms: int, uptime: Uptime | None = None
     """Return what a transcript says of the clock at ``now_ms`` (unix ms), compared with the time since it started."""
     last = next((entry for entry in reversed(entries) if entry.event in (STATED, CONTRADICTED)), None)
     restarted = bool(last and uptime and last.data.get("boot_id") != uptime.boot_id)
-    clock = Clock(now_ms, last, None, None if restarted else _gap_ms(last, now_ms, uptime), restarted)
-    if clock.was_set or restarted:
+    if last is None or last.event != STATED or restarted:
+        return Clock(now_ms, last, None, None, restarted)
+    gap_ms = None
+    if uptime is not None:
+        gap_ms = (now_ms - int(last.data["machine_ms"])) - (uptime.boot_ms - int(last.data["boot_ms"]))
+    clock = Clock(now_ms, last, None, gap_ms, restarted)
+    if clock.was_set or not 0 <= now_ms - last.at_ms <= VALID_MS:
         return clock
-    return clock._replace(uncertainty_ms=_uncertainty_ms(entries, last, now_ms))
-
-
-def _gap_ms(last: Entry | None, now_ms: int, uptime: Uptime | None) -> int | None:
-    if last is None or last.event != STATED or uptime is None:
-        return None
-    return (now_ms - int(last.data["machine_ms"])) - (uptime.boot_ms - int(last.data["boot_ms"]))
-
-
-def _uncertainty_ms(entries: Sequence[Entry], last: Entry | None, now_ms: int) -> int | None:
-    if last is None or last.event != STATED or not 0 <= now_ms - last.at_ms <= VALID_MS:
-        return None
-    found = int(last.data["uncertainty_s"]) * 1000
-    set_back = any(entry.at_ms > now_ms + found for entry in entries[last.seq :])
-    return None if set_back else found
+    uncertainty_ms = int(last.data["uncertainty_s"]) * 1000
+    set_back = any(entry.at_ms > now_ms + uncertainty_ms for entry in entries[last.seq :])
+    return clock if set_back else clock._replace(uncertainty_ms=uncertainty_ms)
 
 
 @check(

@@ -118,7 +118,7 @@ def explain_command(text: str, everything: Callable[[], list[Explanation]]) -> c
                 do=f"the nearest names: {', '.join(near)}" if near else "`explain` without a name lists them all",
             )
         if as_json:
-            show_json([as_object(item) for item in found])
+            show_json([{**item._asdict(), "exit_code": int(item.exit_code)} for item in found])
         elif code is None:
             show_all(_listed(found))
         else:
@@ -126,11 +126,6 @@ def explain_command(text: str, everything: Callable[[], list[Explanation]]) -> c
                 show_all(explained(item))
 
     return explain
-
-
-def as_object(item: Explanation) -> dict[str, object]:
-    """Return an explanation as JSON holds it."""
-    return {**item._asdict(), "exit_code": int(item.exit_code)}
 
 
 def explained(item: Explanation) -> Iterator[str]:

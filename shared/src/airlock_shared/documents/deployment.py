@@ -198,9 +198,15 @@ def read_deployment(value: Any) -> Deployment:
         raise _contradiction("test_network", "a rehearsal is no test network", named, "one of the two")
     read_members(value["domains"], "domains", {"trading": dict, "referral": dict})
     domains = {name: _read_domain(domain, f"domains.{name}") for name, domain in value["domains"].items()}
-    contracts = {name: _read_contract(name, text) for name, text in value["contracts"].items()}
+    contracts = {
+        read_matching(name, "contracts", _LABEL, "a name"): _address(text, f"contracts.{name}")
+        for name, text in value["contracts"].items()
+    }
     _check_domains(domains, value["chain_id"], contracts)
-    _check_units(value["units"])
+    for name, scale in SCALES.items():  # of another scale, every amount on the screen would be wrong
+        if value["units"].get(name, scale) != scale:
+            got = repr(value["units"][name])[:80]
+            raise _contradiction(f"units.{name}", "another scale than Airlock's", got, scale)
     read_members(value["base_urls"], "base_urls", {}, dict.fromkeys(_URL_NAMES, _URL))
     read_members(
         value["defaults"],
@@ -208,7 +214,10 @@ def read_deployment(value: Any) -> Deployment:
         {"intentDeadlineMs": int},
         dict.fromkeys(("slippagePercent", "executionFeeWei"), str),
     )
-    token, filters = _device_metadata(value, contracts)
+    told, token = dict(value.get("device_metadata", {})), None
+    filters = read_message_filters(told.pop("messages")) if "messages" in told else {}
+    if "device_metadata" in value and (told or not filters):
+        token = read_pinned_token(told, value["chain_id"], contracts.get("usdc"))
     signed = to_json(value["signed"]).decode()
     deployment = Deployment(
         name=value["name"],
@@ -239,11 +248,6 @@ def _read_domain(value: Any, where: str) -> Domain:
     return Domain(value["name"], value["version"], value["chainId"], contract)
 
 
-def _read_contract(name: str, text: Any) -> bytes:
-    read_matching(name, "contracts", _LABEL, "a name")
-    return _address(text, f"contracts.{name}")
-
-
 def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[str, bytes]) -> None:
     """Refuse a deployment that contradicts itself: it would make two intents interchangeable."""
     if not 0 < chain_id <= MAX_INTEGER:
@@ -261,27 +265,9 @@ def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[st
         raise _contradiction("domains", "one contract twice", "two domains, or token and domain", "a contract for each")
 
 
-def _check_units(units: dict[str, Any]) -> None:
-    """Refuse a venue whose amounts have another scale than ours: every amount on the screen would be wrong."""
-    for name, expected in SCALES.items():
-        if units.get(name, expected) != expected:
-            raise _contradiction(f"units.{name}", "another scale than Airlock's", repr(units[name])[:80], expected)
-
-
 def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentError:
     do = "ask the venue, and fetch it again"
     return DocumentError("DOC-DEPLOYMENT", what, got=got, expected=expected, do=do, where=where)
-
-
-def _device_metadata(
-    value: dict[str, Any], contracts: dict[str, bytes]
-) -> tuple[TokenMetadata | None, Mapping[str, MessageFilters]]:
-    told, filters = dict(value.get("device_metadata", {})), {}
-    if "messages" in told:
-        filters = read_message_filters(told.pop("messages"))
-    if "device_metadata" not in value or (filters and not told):
-        return None, filters
-    return read_pinned_token(told, value["chain_id"], contracts.get("usdc")), filters
 
 
 def _address(text: Any, where: str) -> bytes:

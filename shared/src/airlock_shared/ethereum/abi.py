@@ -109,7 +109,14 @@ def _number(value: int) -> bytes:
 def _encode(of: AbiType, value: Any) -> bytes:
     name, kind, size, parts, dynamic, _ = of
     if kind == "tuple":
-        return _encode_parts(parts, value)
+        head, tail, head_size = b"", b"", sum(part.head_size for part in parts)
+        for part, each in zip(parts, value, strict=True):
+            encoded = _encode(part, each)
+            if part.dynamic:
+                head, tail = head + _number(head_size + len(tail)), tail + encoded
+            else:
+                head += encoded
+        return head + tail
     if dynamic:
         _require(type(value) is (str if kind == "string" else bytes), name, value)
         raw: bytes = value.encode() if kind == "string" else value
@@ -126,17 +133,6 @@ def _require(fits: bool, name: str, value: Any) -> None:
     """Raise ``ValueError`` for a value that its type cannot hold."""
     if not fits:
         raise ValueError(f"{name} cannot hold {value!r:.80}")
-
-
-def _encode_parts(parts: Sequence[AbiType], values: Sequence[Any]) -> bytes:
-    head, tail, head_size = b"", b"", sum(part.head_size for part in parts)
-    for part, value in zip(parts, values, strict=True):
-        encoded = _encode(part, value)
-        if part.dynamic:
-            head, tail = head + _number(head_size + len(tail)), tail + encoded
-        else:
-            head += encoded
-    return head + tail
 
 
 def _decode(of: AbiType, data: bytes, at: int) -> tuple[Any, int]:

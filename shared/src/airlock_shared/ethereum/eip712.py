@@ -92,22 +92,21 @@ class Definitions:
         self.structs = structs
         for name, members in structs.items():
             for member in members:
-                self._require_defined(member.type, f"{name}.{member.name}")
+                type_name = member.type
+                where = f"{name}.{member.name}"
+                depth = 0
+                while array := split_array(type_name):
+                    type_name, depth = array[0], depth + 1
+                if depth > _MAX_DEPTH:
+                    raise Refusal("TYPES-FORM", f"arrays nested more than {_MAX_DEPTH} deep").at(where)
+                if atomic_kind(type_name) is None and type_name not in self.structs:
+                    raise Refusal(
+                        "TYPES-UNDEFINED",
+                        "the type is neither an atomic type of EIP-712 nor defined in types",
+                        got=repr(type_name[:80]),
+                        expected="an atomic type or a defined struct",
+                    ).at(where)
         self.type_hashes = {name: keccak256(self.encode_type(name).encode()) for name in structs}
-
-    def _require_defined(self, type_name: str, where: str) -> None:
-        depth = 0
-        while array := split_array(type_name):
-            type_name, depth = array[0], depth + 1
-        if depth > _MAX_DEPTH:
-            raise Refusal("TYPES-FORM", f"arrays nested more than {_MAX_DEPTH} deep").at(where)
-        if atomic_kind(type_name) is None and type_name not in self.structs:
-            raise Refusal(
-                "TYPES-UNDEFINED",
-                "the type is neither an atomic type of EIP-712 nor defined in types",
-                got=repr(type_name[:80]),
-                expected="an atomic type or a defined struct",
-            ).at(where)
 
     def encode_type(self, primary: str) -> str:
         """Return EIP-712's ``encodeType``: the primary struct, then every referenced struct sorted by name."""
@@ -126,7 +125,19 @@ class Definitions:
         """Return the canonical value of a member; ``within`` are the structs around it, the outermost first."""
         if type_name in self.structs:
             types = dict(self.structs[type_name])
-            _require_members(type_name, value, types)
+            if type(value) is not dict:
+                raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {type_name}")
+            if value.keys() != types.keys():
+                extra, missing = sorted(value.keys() - types.keys()), sorted(types.keys() - value.keys())
+                said = [f"has {brief(extra)} too many"] if extra else []
+                said += [f"lacks {brief(missing)}"] if missing else []
+                raise Refusal(
+                    "MSG-FIELDS",
+                    f"{type_name} {' and '.join(said)}",
+                    got=brief(sorted(value)),
+                    expected=brief(sorted(types)),
+                    do="a field outside the type is not covered by the signature; ask who built this payload",
+                )
             if within.count(type_name) >= _MAX_DEPTH:
                 raise Refusal("MSG-STRUCT", f"structs nested more than {_MAX_DEPTH} deep")
             inner = (*within, type_name)
@@ -167,24 +178,6 @@ class Definitions:
         return int(value).to_bytes(32, "big", signed=kind == "int")
 
 
-def _require_members(struct: str, value: MessageValue, types: Mapping[str, str]) -> None:
-    """Refuse what is not an object with exactly a struct's members."""
-    if type(value) is not dict:
-        raise Refusal("MSG-STRUCT", "not an object", got=brief(value), expected=f"an object for {struct}")
-    if value.keys() == types.keys():
-        return
-    extra, missing = sorted(value.keys() - types.keys()), sorted(types.keys() - value.keys())
-    said = [f"has {brief(extra)} too many"] if extra else []
-    said += [f"lacks {brief(missing)}"] if missing else []
-    raise Refusal(
-        "MSG-FIELDS",
-        f"{struct} {' and '.join(said)}",
-        got=brief(sorted(value)),
-        expected=brief(sorted(types)),
-        do="a field outside the type is not covered by the signature; ask who built this payload",
-    )
-
-
 def brief(value: MessageValue) -> str:
     """Return a value as a refusal quotes it: its repr, cut when it is long."""
     text = repr(value)
@@ -195,7 +188,12 @@ def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
     """Return the canonical value of an atomic type."""
     kind, size = atomic_kind(type_name) or ("", 0)
     if kind in ("uint", "int"):
-        return _read_number(type_name, value, *integer_range(kind, size))
+        number, (lowest, highest) = read_integer(value), integer_range(kind, size)
+        if not lowest <= number <= highest:
+            raise Refusal(
+                "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"
+            )
+        return number
     if kind in ("bytes", "bytesN"):
         expected = f"0x and {2 * size} hex digits" if size else "0x and an even number of hex digits"
         if type(value) is not str or not _HEX.fullmatch(value) or (size and len(value) != 2 + 2 * size):
@@ -216,15 +214,6 @@ def _read_atomic(type_name: str, value: MessageValue) -> MessageValue:
     except UnicodeEncodeError as error:
         raise Refusal("MSG-STRING", "the text has no UTF-8 form (a lone surrogate)", got=ascii(value[:80])) from error
     return value
-
-
-def _read_number(type_name: str, value: MessageValue, lowest: int, highest: int) -> int:
-    number = read_integer(value)
-    if not lowest <= number <= highest:
-        raise Refusal(
-            "MSG-RANGE", f"outside the range of {type_name}", got=str(number), expected=f"{lowest} to {highest}"
-        )
-    return number
 
 
 def read_integer(value: MessageValue) -> int:

@@ -73,7 +73,19 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
         with open_input(path, max_bytes=MAX_PICTURE_BYTES) as source:
             yield from _pictures(source, str(path), _Budget())
     elif suffix == ".pdf":
-        yield from _sheets(path)
+        data = read_input(path, max_bytes=MAX_PICTURE_BYTES)
+        found, budget = 0, _Budget()
+        for match in _JPEG.finditer(data):
+            end = data.find(b"endstream", match.end())
+            found += 1
+            if found > MAX_SHEETS:
+                raise _too_many(str(path), f"<= {MAX_SHEETS} pages")
+            if end < 0:
+                break
+            yield from _pictures(BytesIO(data[match.end() : end]), str(path), budget)
+        if not found:
+            do = "show its pages as pictures, or photograph them, and give the pictures"
+            raise damaged("QR-IMAGE", f"{path} holds no pages that are JPEG pictures", do=do)
     elif suffix in VIDEOS:
         cv2 = _opencv()
         with open_input(path, max_bytes=MAX_VIDEO_BYTES):
@@ -167,23 +179,6 @@ def _too_large(name: str, got: str = "") -> DocumentError:
 def _too_many(name: str, expected: str) -> DocumentError:
     do = "give a shorter animation or fewer pages, or the pictures one by one"
     return damaged("QR-LIMIT", f"{name} holds too many pictures", expected=expected, do=do)
-
-
-def _sheets(path: Path) -> Iterator[Image.Image]:
-    """Yield the pages of a PDF that holds each as a JPEG picture: our own sheets, and what scanners make."""
-    data = read_input(path, max_bytes=MAX_PICTURE_BYTES)
-    found, budget = 0, _Budget()
-    for match in _JPEG.finditer(data):
-        end = data.find(b"endstream", match.end())
-        found += 1
-        if found > MAX_SHEETS:
-            raise _too_many(str(path), f"<= {MAX_SHEETS} pages")
-        if end < 0:
-            break
-        yield from _pictures(BytesIO(data[match.end() : end]), str(path), budget)
-    if not found:
-        do = "show its pages as pictures, or photograph them, and give the pictures"
-        raise damaged("QR-IMAGE", f"{path} holds no pages that are JPEG pictures", do=do)
 
 
 # ---- OpenCV ---------------------------------------------------------------------------------------------------------

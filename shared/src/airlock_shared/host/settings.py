@@ -30,7 +30,20 @@ def read_settings(path: Path, defaults: C) -> C:
     for name, values in read_table(path).items():
         if name not in sections:
             raise UsageError(f"{path} has an unknown section [{name}]", do=_instead(name, sections))
-        sections[name] = _replaced(sections[name], values, f"{path} [{name}]")
+        section = sections[name]
+        where = f"{path} [{name}]"
+        if type(values) is not dict:
+            raise UsageError(f"{where} is not a table", do="correct the file")
+        for each, value in values.items():
+            if each not in section._fields:
+                raise UsageError(f"{where} has an unknown name {each!r}", do=_instead(each, section._fields))
+            wanted = type(getattr(section, each))
+            if type(value) is not wanted:
+                raise UsageError(
+                    f"{where} {each!r} is mistyped: {type(value).__name__}",
+                    do=f"give a value of the type {wanted.__name__}",
+                )
+        sections[name] = section._replace(**values)
     return type(defaults)(**sections)
 
 
@@ -42,21 +55,6 @@ def read_table(path: Path) -> dict[str, Any]:
         return parse_toml(read_input(path, max_bytes=_MAX_BYTES))
     except ValueError as error:
         raise UsageError(f"{path} is not TOML: {error}", do="correct the file") from error
-
-
-def _replaced(defaults: Any, values: Any, where: str) -> Any:
-    if type(values) is not dict:
-        raise UsageError(f"{where} is not a table", do="correct the file")
-    for name, value in values.items():
-        if name not in defaults._fields:
-            raise UsageError(f"{where} has an unknown name {name!r}", do=_instead(name, defaults._fields))
-        wanted = type(getattr(defaults, name))
-        if type(value) is not wanted:
-            raise UsageError(
-                f"{where} {name!r} is mistyped: {type(value).__name__}",
-                do=f"give a value of the type {wanted.__name__}",
-            )
-    return defaults._replace(**values)
 
 
 def _instead(name: str, known: Iterable[str]) -> str:

@@ -82,7 +82,7 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
             field, raw, "plan", wanted.text if ok else expected, ok and wanted.holds(found), type(wanted) is Bounds
         )
     if kind in ("zero", "plan-or-zero"):
-        return Decision(field, raw, "fixed", "0", type(raw) is int and raw == 0)
+        return Decision(field, raw, "fixed", "0", raw == 0)
     if kind == "builder":
         expected, ok = _within_limit(limit, raw, plan)
         return Decision(field, raw, "builder", expected, ok)
@@ -92,17 +92,17 @@ def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Pla
 def wanted_value(parameter: str, step: Step, deployment: Deployment) -> Value | None:
     """Return what the plan wants of a parameter, in the raw values that are signed; None when the plan is silent."""
     wanted = step.values.get(parameter)
+    if wanted is None and parameter == "pairIndex" and "pair" in step.values:
+        name = step.values["pair"].text
+        pair = deployment.pair_named(name)
+        return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
     if wanted is None:
-        return _pair_by_name(step, deployment) if parameter == "pairIndex" and "pair" in step.values else None
+        return None
+    if isinstance(wanted, Exact) and parameter == "pairIndex" and (pair := deployment.pair_at(wanted.raw)):
+        return Exact(wanted.raw, f"{pair.name} (number {pair.number})")
     if type(wanted) is not AsSigned and (parameter in _CHOICES or parameter in _ENUMS):
         return Exact(choices_of(parameter, deployment).get(wanted.text), wanted.text)
     return wanted
-
-
-def _pair_by_name(step: Step, deployment: Deployment) -> Exact:
-    name = step.values["pair"].text
-    pair = deployment.pair_named(name)
-    return Exact(pair.number if pair else None, f"{name} (number {pair.number if pair else 'unknown'})")
 
 
 MARKET_ORDERS = ("market", "market_pnl")
@@ -162,8 +162,6 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
 def shown_value(field: Field, raw: object) -> str:
     """Return a leaf's value in human terms, exact; untrusted text in it is not yet escaped."""
     unit = field.unit
-    if unit is ADDRESS and type(raw) is bytes:
-        return checksum_address(raw)
     if unit is CODE and type(raw) is bytes:
         from airlock_shared.venue.referral_code import code_text
 
@@ -208,9 +206,8 @@ def request_fields(step: Step, deployment: Deployment) -> dict[str, str]:
             fields[sent] = str(wanted.raw)
         else:
             fields[sent] = wanted.text
-    for_another = step.signer.delegate_of is not None and step.raw("trader", "caller") == step.signer.delegate_of
     call = deployment.calls.by_name.get(step.action.call)
-    if for_another and call and call.delegable:
+    if call and call.delegable and step.signer.delegate_of == step.raw("trader", "caller"):
         fields["delegate"] = checksum_address(step.signer.address)
     return fields
 

@@ -197,17 +197,16 @@ def read_limits(table: Any, telling: Telling = AT_ONCE) -> Limits:
     for position, (name, unit) in enumerate(_LIMITS.items()):
         if name in table:
             with telling:
-                raw[position] = read_amount(table[name], unit, f"limits.{name}") if unit else _span_ms(table, name)
+                if unit:
+                    raw[position] = read_amount(table[name], unit, f"limits.{name}")
+                else:
+                    span = read_text(table, "limits", name, _SPAN)
+                    raw[position] = int(span[:-1]) * _SPAN_SECONDS[span[-1]] * 1000
     limits = Limits(*raw)
     for fault in limit_faults(limits):
         with telling:
             raise fault
     return limits
-
-
-def _span_ms(table: dict[str, Any], name: str) -> int:
-    span = read_text(table, "limits", name, _SPAN)
-    return int(span[:-1]) * _SPAN_SECONDS[span[-1]] * 1000
 
 
 def read_signer(name: str, table: Any, telling: Telling = AT_ONCE) -> Signer:
@@ -251,7 +250,11 @@ def _read_step(
                 raise plan_error("PLAN-FORM", "two steps replace one signature", f"{where}.replaces",
                                  got=replaced, expected="a signature is replaced once")  # fmt: skip
     with telling:
-        signer = _signer_of(step, where, signers)
+        asked = step.get("signer")
+        if type(asked) is not str or asked not in signers:
+            raise plan_error("PLAN-SIGNER", "no such signer in the plan", f"{where}.signer", got=repr(asked)[:80],
+                             expected=f"one of {list(signers)}")  # fmt: skip
+        signer = signers[asked]
     name, fields, place = step.get("action"), step.get("fields"), f"{where}.fields"
     if name == CUSTOM:
         own, values = read_custom_fields(fields, place)
@@ -290,13 +293,3 @@ def read_custom_fields(fields: Any, where: str) -> tuple[Action, dict[str, Value
             raise plan_error("PLAN-FIELD", "not a raw value", f"{where}.{path}", expected="a text, number or flag")
         values[path] = AsSigned(str(value).lower() if type(value) is bool else str(value))
     return Action(CUSTOM, "Sign what people pinned for this venue alone", "", struct, (), call), values
-
-
-def _signer_of(step: dict[str, Any], where: str, signers: dict[str, Signer]) -> Signer:
-    """Return the signer that a step names. Raises ``PlanError("PLAN-SIGNER")``."""
-    name = step.get("signer")
-    signer = signers.get(name) if type(name) is str else None
-    if signer is None:
-        raise plan_error("PLAN-SIGNER", "no such signer in the plan", f"{where}.signer", got=repr(name)[:80],
-                         expected=f"one of {list(signers)}")  # fmt: skip
-    return signer

@@ -88,7 +88,19 @@ def read_values(action: Action, fields: dict[str, Any], where: str, telling: Tel
 
 def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
     if type(value) is dict:
-        return _read_bounds(parameter, value, where)
+        require_known_members(value, where, ("at_least", "at_most"))
+        if not parameter.unit.is_amount or not value:
+            raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least and at_most", where)
+        if parameter.name in TRIGGERS:
+            raise plan_error("PLAN-FIELD", "bounds would be kept by a trigger that never fires, or by none", where,
+                             expected="one value in quotes")  # fmt: skip
+        if len(value) < 2:
+            raise plan_error("PLAN-FIELD", "one bound alone leaves the other side open", where, got=str(value)[:80],
+                             expected="at_least and at_most")  # fmt: skip
+        low, high = (read_amount(value[name], parameter.unit, f"{where}.{name}") for name in ("at_least", "at_most"))
+        if low > high:
+            raise plan_error("PLAN-FIELD", "at_least is above at_most", where)
+        return Bounds(low, high, f"at least {value['at_least']}, at most {value['at_most']}")
     text = value if type(value) is str else str(value)
     unit = parameter.unit
     if unit is ADDRESS:
@@ -100,7 +112,12 @@ def _read_value(parameter: Parameter, value: Any, where: str) -> Exact | Bounds:
     if unit is UNIX_S or unit is UNIX_MS:
         return _read_time(unit, value, where)
     if unit is CODE and type(value) is str:
-        return Exact(_read_code(value, where), text)
+        from airlock_shared.venue.referral_code import code_bytes
+
+        try:
+            return Exact(code_bytes(value), text)
+        except Refusal as refusal:
+            raise plan_error("PLAN-CODE", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
     if unit is CHOICE:
         if value not in parameter.choices:
             raise plan_error(
@@ -136,31 +153,6 @@ def read_amount(value: Any, unit: Unit, where: str) -> int:
         return to_raw(str(value), unit)
     except Refusal as refusal:
         raise plan_error("PLAN-AMOUNT", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
-
-
-def _read_code(value: str, where: str) -> bytes:
-    from airlock_shared.venue.referral_code import code_bytes
-
-    try:
-        return code_bytes(value)
-    except Refusal as refusal:
-        raise plan_error("PLAN-CODE", refusal.what, where, got=refusal.got, expected=refusal.expected) from None
-
-
-def _read_bounds(parameter: Parameter, value: dict[str, Any], where: str) -> Bounds:
-    require_known_members(value, where, ("at_least", "at_most"))
-    if not parameter.unit.is_amount or not value:
-        raise plan_error("PLAN-FIELD", "bounds are for amounts, and name at_least and at_most", where)
-    if parameter.name in TRIGGERS:
-        raise plan_error("PLAN-FIELD", "bounds would be kept by a trigger that never fires, or by none", where,
-                         expected="one value in quotes")  # fmt: skip
-    if len(value) < 2:
-        raise plan_error("PLAN-FIELD", "one bound alone leaves the other side open", where, got=str(value)[:80],
-                         expected="at_least and at_most")  # fmt: skip
-    low, high = (read_amount(value[name], parameter.unit, f"{where}.{name}") for name in ("at_least", "at_most"))
-    if low > high:
-        raise plan_error("PLAN-FIELD", "at_least is above at_most", where)
-    return Bounds(low, high, f"at least {value['at_least']}, at most {value['at_most']}")
 
 
 def _read_time(unit: Unit, value: Any, where: str) -> Exact:
@@ -226,8 +218,11 @@ def limit_faults(limits: Limits) -> Iterator[PlanError]:
 def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Iterator[PlanError]:
     """Yield which of a step's values break the plan's limits (``PLAN-OWN-LIMIT``) or mean nothing (``PLAN-FIELD``)."""
     for name, value in values.items():
-        ends = _ends(value)
-        if ends is None:  # no number, or of a venue's own leaf, of which we know nothing
+        if isinstance(value, Bounds):
+            ends = value.low, value.high
+        elif isinstance(value, Exact) and type(value.raw) is int:
+            ends = value.raw, value.raw
+        else:  # no number, or of a venue's own leaf, of which we know nothing
             continue
         if name in _NEVER_ZERO and ends[0] <= 0:
             yield plan_error("PLAN-FIELD", "zero has no meaning here", f"{where}.{name}", got=value.text,
@@ -240,11 +235,3 @@ def value_faults(values: Mapping[str, Value], limits: Limits, where: str) -> Ite
                 expected = f"at most {to_human(most, PERCENT)}, as slippage_percent_at_most says"
                 what = "the step breaks the plan's own limit"
                 yield plan_error("PLAN-OWN-LIMIT", what, place, got=value.text, expected=expected)
-
-
-def _ends(value: Value) -> tuple[int, int] | None:
-    """Return the lowest and the highest raw value that fits; None of what is no number."""
-    if isinstance(value, Bounds):
-        return value.low, value.high
-    raw = value.raw if isinstance(value, Exact) else None
-    return (raw, raw) if type(raw) is int else None

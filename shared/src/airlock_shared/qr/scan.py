@@ -222,7 +222,13 @@ def scan_pictures(
             resumed = resumed and taken not in (Taken.USEFUL, Taken.REPEATED)
             hint = said or hint
         decoder = seen.leader.decoder
-        on_progress(ScanReport(count, decoder.progress, hint or _hint(idle)))
+        on_progress(
+            ScanReport(
+                count,
+                decoder.progress,
+                hint or (HINTS[(idle // HINT_AFTER - 1) % len(HINTS)] if idle >= HINT_AFTER else ""),
+            )
+        )
         if decoder.result is not None:
             return decoder.result
     raise _incomplete(decoder, count)
@@ -250,11 +256,6 @@ def _take(text: str, seen: Candidates, kept: KeptFrames, *, may_replace: bool) -
     if taken is Taken.USEFUL:
         kept.add(text)
     return taken, said
-
-
-def _hint(idle: int) -> str:
-    """Return what to try after so many pictures without a code; another advice each time."""
-    return HINTS[(idle // HINT_AFTER - 1) % len(HINTS)] if idle >= HINT_AFTER else ""
 
 
 def _incomplete(decoder: Decoder, pictures: int) -> DocumentError:

@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
-from airlock_shared.ceremony.seals import check_seals, signer_of
-from airlock_shared.ceremony.sections import CEREMONY_BEGUN, PAGE_CONFIRMED, section_of
+from airlock_shared.ceremony.seals import SEALED, check_seals, signer_of
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, PAGE_CONFIRMED, section_of
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
 from airlock_shared.checks.times import CONTRADICTED, STATED
 from airlock_shared.documents.transcript import GENESIS, Entry
@@ -74,12 +74,19 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
         for entry in entries[: section[0].seq if section else 0]
         if entry.event == CEREMONY_BEGUN and entry.data["ceremony"] == plan.id
     ]
+    sealed = [entry.seq for entry in section if entry.event == SEALED]
+    unsealed = [
+        entry.data["station"]
+        for entry in section
+        if sealed and entry.seq > sealed[-1] and entry.event == CHECKPOINT_CONFIRMED and entry.data["station"] != "seal"
+    ]
     times = [
         {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"]), "taken": entry.event == STATED}
         for entry in section
         if entry.event in (STATED, CONTRADICTED)
     ]
     row |= {"begun_before": list(map(moment, earlier))} if earlier else {}
+    row |= {"unsealed": list(dict.fromkeys(unsealed))} if unsealed else {}
     row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
     return row if all(each["taken"] for each in times) else row | {"times": times}
 
@@ -323,6 +330,8 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
         here = machine_name(row["machine"])
         for each in row.get("begun_before", ()):
             yield f"begun before on the {here} machine, {each['utc']}: what was said then counts no more"
+        for station in row.get("unsealed", ()):
+            yield f"station {station} on the {here} machine: confirmed after the seal, which does not cover it"
         without: dict[str, list[str]] = {}
         for each in row["stations"]:
             if each["holds"] and each.get("how") == NO_PAPER:

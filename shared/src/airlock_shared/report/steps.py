@@ -158,12 +158,13 @@ def _event(event: Row) -> Row:
         "seq": event.get("seq"),
         "at": "" if at_ms is None else utc_text(at_ms),
         "type": event["type"],
-        "payload": named_rows({name: _text(value) for name, value in event["payload"].items()}),
+        "payload": named_rows(
+            {
+                name: (value if type(value) is str else json.dumps(value, ensure_ascii=False))
+                for name, value in event["payload"].items()
+            }
+        ),
     }
-
-
-def _text(value: object) -> str:
-    return value if type(value) is str else json.dumps(value, ensure_ascii=False)
 
 
 def _outcome_row(entry: Entry) -> Row:
@@ -219,6 +220,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
 def _request(judged: Judged) -> Row:
     examined = judged.examined
     request, case, verdicts = examined.received.request, examined.case, examined.verdicts
+    said = {name: request.payload.get(name) for name in ("description", "meta")}
     return {
         "endpoint": request.endpoint,
         "asked": named_rows(request.fields),
@@ -232,7 +234,7 @@ def _request(judged: Judged) -> Row:
         "until": moment(None if case is None else use_of(case).deadline_ms),
         "under": named_rows(_under(examined)),
         "decided": [] if case is None else list(map(decided_row, case.decisions)),
-        "claims": named_rows(_claims(request)),
+        "claims": named_rows({name: json.dumps(value, ensure_ascii=False) for name, value in said.items() if value}),
         "hashes": named_rows(_hashes(examined)),
         "judged_at": moment(judged.at_ms),
         "checks": {
@@ -308,11 +310,6 @@ def decided_row(decision: Decision) -> Row:
         "expected": decision.expected,
         "ok": decision.ok,
     }
-
-
-def _claims(request: Request) -> dict[str, str]:
-    said = {name: request.payload.get(name) for name in ("description", "meta")}
-    return {name: json.dumps(value, ensure_ascii=False) for name, value in said.items() if value}
 
 
 def _hashes(examined: Examined) -> dict[str, str]:

@@ -60,7 +60,15 @@ def first_difference(got: Any, expected: Any, where: str = "") -> Difference | N
     if type(got) is not type(expected):
         return Difference(where, _text(got), _text(expected))
     if type(expected) is dict:
-        return _of_members(got, expected, where)
+        for name in [*expected, *(name for name in got if name not in expected)]:
+            place = f"{where}.{name}" if where else name
+            if name not in got:
+                return Difference(place, "nothing", _text(expected[name]))
+            if name not in expected:
+                return Difference(place, _text(got[name]), "nothing")
+            if each := first_difference(got[name], expected[name], place):
+                return each
+        return None
     if type(expected) is list:
         for position, pair in enumerate(zip(got, expected, strict=False)):
             if found := first_difference(*pair, f"{where}[{position}]"):
@@ -70,18 +78,6 @@ def first_difference(got: Any, expected: Any, where: str = "") -> Difference | N
             None if got == expected else Difference(f"{where}[{min(counts)}]", *(f"{count} items" for count in counts))
         )
     return None if got == expected else Difference(where, _text(got), _text(expected))
-
-
-def _of_members(got: dict[str, Any], expected: dict[str, Any], where: str) -> Difference | None:
-    for name in [*expected, *(name for name in got if name not in expected)]:
-        place = f"{where}.{name}" if where else name
-        if name not in got:
-            return Difference(place, "nothing", _text(expected[name]))
-        if name not in expected:
-            return Difference(place, _text(got[name]), "nothing")
-        if found := first_difference(got[name], expected[name], place):
-            return found
-    return None
 
 
 def _text(value: Any) -> str:

@@ -203,13 +203,8 @@ def choose_fragments(seq_num: int, seq_len: int, checksum: int) -> list[int]:
     if seq_num <= seq_len:
         return [seq_num - 1]
     random = Xoshiro256(seq_num.to_bytes(4, "big") + checksum.to_bytes(4, "big"))
-    degree = choose_degree(seq_len, random)
+    degree = _degrees(seq_len).next(random) + 1
     return shuffled(range(seq_len), random, degree)
-
-
-def choose_degree(seq_len: int, random: Xoshiro256) -> int:
-    """Return how many fragments a part mixes: 1 to ``seq_len``, ``n`` with a weight of 1/n."""
-    return _degrees(seq_len).next(random) + 1
 
 
 @lru_cache(maxsize=8)  # a transfer has one length; a foreign frame may bring another

@@ -290,7 +290,17 @@ def read_batch(data: bytes, *, format_name: str, list_name: str) -> tuple[dict[s
         what = "header.count is not the number of items"
         raise damaged("DOC-COUNT", what, got=f"{len(items)} items", expected=f"{count} items")
     for position, item in enumerate(items, start=1):
-        _require_item(item, f"item {position}")
+        place = f"item {position}"
+        if type(item) is not dict:
+            raise damaged("DOC-JSON", f"{place} is not an object")
+        refuse_floats(item, place)
+        try:
+            size = len(to_cbor(item))
+        except DocumentError as error:
+            error.at(place)
+            raise
+        if size > MAX_ITEM_BYTES:
+            raise damaged("DOC-SIZE", f"{place} is too large", expected=f"<= {MAX_ITEM_BYTES} bytes")
     return header, items, fingerprint(document)
 
 
@@ -302,16 +312,3 @@ def _parsed(data: bytes) -> Any:
         if isinstance(wrong, JSONDecodeError) and (wrong.pos == len(wrong.doc) or "Unterminated" in wrong.msg):
             raise damaged("DOC-TRUNCATED", "the document ends too early") from error
         raise
-
-
-def _require_item(item: Any, what: str) -> None:
-    if type(item) is not dict:
-        raise damaged("DOC-JSON", f"{what} is not an object")
-    refuse_floats(item, what)
-    try:
-        size = len(to_cbor(item))
-    except DocumentError as error:
-        error.at(what)
-        raise
-    if size > MAX_ITEM_BYTES:
-        raise damaged("DOC-SIZE", f"{what} is too large", expected=f"<= {MAX_ITEM_BYTES} bytes")

@@ -28,11 +28,6 @@ def parse_toml(data: bytes) -> dict[str, Any]:
     if form := other_form(data):
         raise ValueError(f"it is saved as {form}: save it as {ONLY}")
     text = data.decode()
-    _require_bounded(text)
-    return tomllib.loads(text)
-
-
-def _require_bounded(text: str) -> None:
     parts = depth = 0
     for piece in _PIECE.finditer(text):
         kind = piece.lastgroup
@@ -46,3 +41,4 @@ def _require_bounded(text: str) -> None:
             raise ValueError(f"a key of more than {MAX_KEY_PARTS} parts (at line {line})")
         if depth > MAX_BRACKETS:
             raise ValueError(f"nested deeper than {MAX_BRACKETS} levels")
+    return tomllib.loads(text)

@@ -93,9 +93,11 @@ def workflow_command(
     if len(tasks) > TASKS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")
     if as_json:
+        begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
+        touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
                 "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
-                "unsent": _unsent(place, facts)}  # fmt: skip
+                "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
         show_json(told | {"stops": [task_as_json(task) for task in tasks]})
         return
     for line in task_lines(tasks, place.half):
@@ -162,13 +164,6 @@ def _sign_by_ms(folder: Path, plan: Plan, files: frozenset[str]) -> int:
             if intent is not None and (made := path_of(intent.fields, SIGNED_AT)):
                 found.append(int(str(leaf(payload["message"], made))) + SIGN_AGE_AT_MOST_MS)
     return max(0, min(found) - _WATCH_MS) if found else 0
-
-
-def _unsent(place: CeremonyMachine, facts: Facts) -> bool:
-    """Tell whether signatures are here of which none was sent from this machine, also not perhaps."""
-    begun = [entry.data for entry in place.transcript.entries() if entry.event in (SENDING, "exported")]
-    touched = {each.get(name) for each in begun for name in ("digest", "signatures")}
-    return bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures))
 
 
 def _people(folder: Path, plan: Plan, files: frozenset[str]) -> dict[str, str]:

@@ -169,7 +169,16 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
         say(f"{safe(str(path))} is there already")
     else:
         with working("Drawing the codes"):
-            _write(transfer, how, path, density)
+            from airlock_shared.qr import pictures
+
+            if how == "page":
+                write_new(path, pictures.qr_page(transfer, version=density, pause_ms=DEFAULT_PAUSE_MS))
+            elif how == "png":
+                pictures.write_sequence(transfer, path, density)
+            elif how == "gif":
+                pictures.write_gif(transfer, path, density, pause_ms=DEFAULT_PAUSE_MS)
+            else:
+                pictures.write_sheet(transfer, path, density)
         say(f"Wrote {safe(str(path))}")
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")
@@ -182,19 +191,6 @@ def _default_path(transfer: Transfer, how: How, folder: Path, version: int | Non
     name = file_name(transfer.kind, transfer.fingerprint or sha256(transfer.cbor).hexdigest())
     density = f"-{version}" if version else ""
     return make_folder(folder) / f"{name}{density}{_ENDINGS[how]}"
-
-
-def _write(transfer: Transfer, how: How, path: Path, version: int) -> None:
-    from airlock_shared.qr import pictures
-
-    if how == "page":
-        write_new(path, pictures.qr_page(transfer, version=version, pause_ms=DEFAULT_PAUSE_MS))
-    elif how == "png":
-        pictures.write_sequence(transfer, path, version)
-    elif how == "gif":
-        pictures.write_gif(transfer, path, version, pause_ms=DEFAULT_PAUSE_MS)
-    else:
-        pictures.write_sheet(transfer, path, version)
 
 
 _Command = Callable[..., None]

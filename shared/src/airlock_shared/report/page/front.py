@@ -257,7 +257,11 @@ def _asked(planned: Sequence[Row], request: Row | None) -> object:
     What the plan says is beside it where it has other words; what has another name there, or did not come back, as the plan
     has it.
     """
-    decided, apart = (request["decided"], _apart(request)) if request else ((), ())
+    decided, apart = (
+        (request["decided"], (request["account"], request["until"]["utc"] if request["until"] else ""))
+        if request
+        else ((), ())
+    )
     rows = [
         row
         for row in decided
@@ -268,11 +272,6 @@ def _asked(planned: Sequence[Row], request: Row | None) -> object:
     other = [f"{name}: {_readable(row)}" for name, row in named if (name, row["value"]) not in same]
     lines = [*other, *map(_value, rows)]
     return listed(lines, css="dense") if lines else "nothing beside its name"
-
-
-def _apart(request: Row) -> tuple[str, str]:
-    """Return the values that have a place of their own."""
-    return request["account"], request["until"]["utc"] if request["until"] else ""
 
 
 def _value(row: Row) -> str:
@@ -384,7 +383,8 @@ def _seal(transcripts: Sequence[Row]) -> Html:
         return bad("nobody")
     seal = offline["seals"][-1]
     return _side_by_side(
-        seal["head"], f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds"
+        seal["head"],
+        f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the air-gapped machine's transcript; it holds",
     )
 
 
