@@ -84,7 +84,7 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
         f"Read and put on record at {outcome['read_back_at']['utc']}; no later reading is on record.",
         f"transaction {outcome_transaction(outcome)}",
         "Signatures that could still execute, of this or another ceremony: 1.",
-        "Witness: required.", "plan \N{CHECK MARK} Yes, offline",
+        "Witness: required.", "plan \N{CHECK MARK} Yes, air-gapped",
     ]  # fmt: skip
     places = [told.find(each) for each in said]
     assert -1 not in places, said[places.index(-1)]
@@ -157,11 +157,11 @@ def test_a_confirmation_whose_record_changed_since_does_not_count() -> None:
     for station in value["people"][0]["stations"]:
         station["holds"] = station["station"] != "seal"
     told = answers(value)
-    assert told["seal, with the Ledger"][0] == "does not count, something else was confirmed: Yes, offline"
+    assert told["seal, with the Ledger"][0] == "does not count, something else was confirmed: Yes, air-gapped"
     assert told["plan"] == [
-        "\N{CHECK MARK} Yes, offline",
+        "\N{CHECK MARK} Yes, air-gapped",
         "\N{CHECK MARK} Yes, online",
-        "\N{CHECK MARK} Yes, offline, online",
+        "\N{CHECK MARK} Yes, air-gapped, online",
     ]
 
 
