@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, Literal, NamedTuple
 
 import pytest
 from eth_account import Account
@@ -176,10 +176,7 @@ def pinned() -> dict[str, Pinned]:
 
 @pytest.fixture
 def desk(
-    tmp_path: Path,
-    services: RehearsalServices,
-    pinned: dict[str, Pinned],
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path: Path, services: RehearsalServices, pinned: dict[str, Pinned], tmp_path_factory: pytest.TempPathFactory
 ) -> BothMachines:
     """A table where the deployment is pinned: a copy of one on which the commands did it minutes ago."""
     before = pinned.get(services.url)
@@ -191,16 +188,17 @@ def desk(
     return BothMachines(tmp_path, services)
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    started = start_ledger()
-    yield started
-    stop_ledger(started)
+def ledger_fixture(*words: str, scope: Literal["function", "module"] = "module") -> Any:
+    """Return a fixture: a software Ledger with these options, one for a whole module where nothing of it is left behind."""
+
+    @pytest.fixture(scope=scope)
+    def started() -> Iterator[Ledger]:
+        running = start_ledger(*words)
+        yield running
+        stop_ledger(running)
+
+    return started
 
 
-@pytest.fixture
-def blind() -> Iterator[Ledger]:
-    """Start a software Ledger that signs transactions with data."""
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture(scope="function")
+blind = ledger_fixture("--blind-signing", scope="function")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import FinishedCommand
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import Ledger, ledger_fixture
 from e2e.test_second_venue import PLAN, TRADER, Desk
 from second_venue.venue import CHAIN_ID, STORAGE, second_venue
 
@@ -40,11 +40,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Ledger]:
-    started = start_ledger("--smart-accounts")
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture("--smart-accounts")
 
 
 def plan(contract: str = KNOWN, nonce: int = 5, order: str = "step-1") -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import Ledger, ledger_fixture
 from e2e.test_second_venue import BY_HAND, PLAN, TRADER, TRANSACTIONS, Desk
 from second_venue.other_types import OTHER, PROFILE
 from second_venue.venue import second_venue
@@ -33,11 +33,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield made
 
 
-@pytest.fixture
-def ledger() -> Iterator[Ledger]:
-    running = start_ledger("--blind-signing")
-    yield running
-    stop_ledger(running)
+ledger = ledger_fixture("--blind-signing", scope="function")
 
 
 def test_people_read_the_fee_before_they_pin_and_before_they_sign_and_the_venue_gets_it(

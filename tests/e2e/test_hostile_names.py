@@ -30,10 +30,7 @@ HOSTILE = f"a\x1b[2J\x1b[H\r\n{LIE}\n\x1b]0;t\x07\u202e\x9b31m\u2028\x7f\x08"
 LONG = "b" * 75 + LIE.replace(" ", "_")  # where the terminal breaks it by itself, it begins a line
 NOT_SHOWN = re.compile(r"[^\n\x20-\x7e]")
 SHOWN_AGAIN = {"output", "sources", "source", "file", "folder", "plan_file"}
-SERVES = {
-    "airlock-online rehearse",
-    "airlock-online rehearse serve",
-}  # no file is named there
+SERVES = {"airlock-online rehearse", "airlock-online rehearse serve"}  # no file is named there
 WAITS = re.compile(rb"Ctrl-C stops|waiting: start ceremony run")
 OURS = re.compile(rb"\x1b\[38;5;16;48;5;231m|\x1b\[0m|\r\x1b\[K")  # QR codes, and a line that renews itself
 

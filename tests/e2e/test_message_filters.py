@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import Ledger, ledger_fixture
 from e2e.filtered_signing import SIGNER, FilteredDesk
 from shared.filtered_venues import LIMIT, PERMIT, VENUES, FilteredVenue
 from shared.make_payloads import digest_of
 
-
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Ledger]:
-    """A Ledger with Raw messages off, as filters need it."""
-    started = start_ledger("--no-raw-messages")
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture("--no-raw-messages")  # as filters need it
 
 
 def one_line(text: str) -> str:

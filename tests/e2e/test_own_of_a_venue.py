@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from commands import FinishedCommand
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import Ledger, ledger_fixture
 from e2e.test_second_venue import BY_HAND, PLAN, TRADER, Desk
 from second_venue.other_types import OTHER, PROFILE
 from second_venue.venue import STORAGE, second_venue
@@ -36,11 +36,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
         yield made
 
 
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture("--blind-signing")
 
 
 def _built(desk: Desk, fields: str, path: str, *sent: str, more: tuple[object, ...] = ()) -> FinishedCommand:
@@ -175,11 +171,7 @@ def test_prepare_builds_both_where_the_services_file_has_their_endpoints(desk: D
             ENDPOINTS,
             "the services file sends order to the builder, and the plan says",
         ),
-        (
-            CANCEL,
-            ENDPOINTS.replace('"/v2/intents/cancel-order"', '"/v2/relay"'),
-            "nothing is asked where signed",
-        ),
+        (CANCEL, ENDPOINTS.replace('"/v2/intents/cancel-order"', '"/v2/relay"'), "nothing is asked where signed"),
         (
             CANCEL,
             ENDPOINTS.replace("CancelReq", "approve"),

@@ -19,7 +19,7 @@ import httpx
 import pytest
 from eth_account import Account
 
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import Ledger, ledger_fixture
 from e2e.test_second_venue import Desk, outcome
 
 FILES = Path(__file__).parents[1] / "public_venue"
@@ -88,11 +88,7 @@ def venue() -> Iterator[Venue]:
     running.end()
 
 
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture("--blind-signing")
 
 
 @pytest.fixture(scope="module")

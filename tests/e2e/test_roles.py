@@ -73,11 +73,7 @@ def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachine
 
 def _work(desk: BothMachines, ledger: Ledger) -> tuple[Path, Path]:
     """Do a whole ceremony, begun on both machines, and return its plan and its signatures; nothing is confirmed."""
-    plan, requests, signatures = (
-        _write_plan(desk),
-        desk.path("requests.json"),
-        desk.path("signatures.json"),
-    )
+    plan, requests, signatures = (_write_plan(desk), desk.path("requests.json"), desk.path("signatures.json"))
     _begin(desk, plan)
     assert desk.online("prepare", plan, "-o", requests).code == 0
     emulator = ("--emulator", ledger.port)

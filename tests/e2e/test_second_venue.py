@@ -16,7 +16,7 @@ import pytest
 from airlock_shared.venue.actions import ACTIONS
 from commands import FinishedCommand, run_command
 from draws import every_nth
-from e2e.conftest import OFFLINE, ONLINE, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, ONLINE, Ledger, ledger_fixture
 from second_venue.intents import USUAL
 from second_venue.other_meta import META, OtherMeta
 from second_venue.other_speech import CLOSE_IN_COINS, SERVICES, TYPES, OtherSpeech
@@ -174,11 +174,7 @@ def desk(tmp_path: Path, venue: SecondVenue) -> Desk:
     return made
 
 
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture("--blind-signing")
 
 
 def outcome(ended: FinishedCommand) -> dict[str, object]:

@@ -170,10 +170,7 @@ def test_a_full_disk_behind_stdout_is_said(program: Path, words: str) -> None:
 
 
 @half
-@pytest.mark.parametrize(
-    ("words", "code"),
-    [("plan show PLAN", 2), ("plan show --json /nothing/here", 2)],
-)
+@pytest.mark.parametrize(("words", "code"), [("plan show PLAN", 2), ("plan show --json /nothing/here", 2)])
 def test_a_full_disk_behind_everything_that_is_said_changes_no_exit_code(program: Path, words: str, code: int) -> None:
     assert _shell(program, f"PROGRAM {words} > /dev/full 2> /dev/full").returncode == code
 

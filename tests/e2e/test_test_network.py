@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from commands import FinishedCommand
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import Ledger, ledger_fixture
 from e2e.test_second_venue import PLAN, outcome
 from e2e.test_third_venue import DELEGATE, DELEGATION, ThirdDesk
 from third_venue import venue as third
@@ -36,11 +36,7 @@ def venue(monkeypatch: pytest.MonkeyPatch) -> Iterator[ThirdVenue]:
         yield running
 
 
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Ledger]:
-    started = start_ledger()
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture()
 
 
 def test_a_test_network_is_rehearsed_to_its_end_under_its_own_name(

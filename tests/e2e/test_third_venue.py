@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from e2e.conftest import Ledger, start_ledger, stop_ledger
+from e2e.conftest import Ledger, ledger_fixture
 from e2e.test_second_venue import BY_HAND, Desk, outcome
 from third_venue.venue import BUSY_WORD, PROFILE, REFERRAL, ROUTER, SERVICES, STORAGE, ThirdVenue, third_venue
 
@@ -56,11 +56,7 @@ def desk(tmp_path: Path, venue: ThirdVenue) -> ThirdDesk:
     return made
 
 
-@pytest.fixture(scope="module")
-def ledger() -> Iterator[Ledger]:
-    started = start_ledger("--blind-signing")
-    yield started
-    stop_ledger(started)
+ledger = ledger_fixture("--blind-signing")
 
 
 # ---- the whole way ---------------------------------------------------------------------------------------------------

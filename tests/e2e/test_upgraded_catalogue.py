@@ -40,11 +40,7 @@ def test_what_an_older_release_pinned_is_told_and_nothing_else_is_signed_under_i
     assert refused.code == 6, said
     assert "DelegateReq: member expiry is uint64 (ships: uint256)" in said
     assert "DelegateReq: its type hash is 0x" in said
-    pinned = desk.offline(
-        "trust",
-        desk.path("older.json"),
-        typed="Yes\n",
-    )
+    pinned = desk.offline("trust", desk.path("older.json"), typed="Yes\n")
     assert pinned.code == 0, pinned.err
     verified = desk.offline("verify", requests, "--plan", plan)
     assert (verified.code, "PIN-DEPLOYMENT" in _shown(verified)) == (3, True)

@@ -13,13 +13,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline import installation as bytecode
-from airlock_offline.installation import (
-    PAPERS,
-    KitFinding,
-    environment,
-    examine_installation,
-    examine_kit,
-)
+from airlock_offline.installation import PAPERS, KitFinding, environment, examine_installation, examine_kit
 from airlock_offline.preflight.page import system_libraries
 
 SITE = f"lib/python{sys.version_info.major}.{sys.version_info.minor}/site-packages"
@@ -147,8 +141,7 @@ def test_packages_of_the_system_cannot_be_let_in(root: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "check"),
-    [("MANIFEST", "KIT-MANIFEST"), ("INSTALLED", "KIT-MANIFEST"), ("FINGERPRINT", "KIT-MANIFEST")],
+    ("name", "check"), [("MANIFEST", "KIT-MANIFEST"), ("INSTALLED", "KIT-MANIFEST"), ("FINGERPRINT", "KIT-MANIFEST")]
 )
 def test_a_changed_or_missing_list_is_found(name: str, check: str, root: Path) -> None:
     path = root / PAPERS / name

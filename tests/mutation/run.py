@@ -107,10 +107,7 @@ def forget_compiled(path: Path) -> None:
 def run_tests(copy: Path, tests: Sequence[str], *options: str, timeout_s: int = TIMEOUT_S) -> FinishedTests:
     """Run tests in a copy, whose sources stand before the installed ones."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "AIRLOCK_"))}
-    environment |= {
-        "PYTHONPATH": os.pathsep.join(str(copy / name) for name in SOURCES),
-        "PYTHONDONTWRITEBYTECODE": "1",
-    }
+    environment |= {"PYTHONPATH": os.pathsep.join(str(copy / name) for name in SOURCES), "PYTHONDONTWRITEBYTECODE": "1"}
     words = [sys.executable, "-m", "pytest", "-q", "--no-header", "-p", "no:cacheprovider", *options, *tests]
     try:
         ended = subprocess.run(

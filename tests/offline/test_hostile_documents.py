@@ -99,12 +99,7 @@ def _written(folder: Path, kind: str, document: Any) -> tuple[str | Path, ...]:
     return ("verify", file, "--plan", plan) if kind == "verify" else (kind, file)
 
 
-CUSTOM = {
-    "id": "note",
-    "action": "custom",
-    "signer": "treasury",
-    "fields": {"struct": "CancelReq", "note": "by hand"},
-}
+CUSTOM = {"id": "note", "action": "custom", "signer": "treasury", "fields": {"struct": "CancelReq", "note": "by hand"}}
 PLAN = tomllib.loads(PLAN_TEXT)
 PLAN["steps"].append(CUSTOM)
 DOCUMENTS: dict[str, Any] = {

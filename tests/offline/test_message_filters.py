@@ -314,10 +314,7 @@ def test_a_filter_that_is_left_out_is_missed_at_the_end() -> None:
 
 @pytest.mark.parametrize(
     ("order", "sw"),
-    [
-        ((Ins.EIP712_FILTER,), 0x6980),
-        ((Ins.EIP712_DEFINITION, Ins.EIP712_FILTER), 0x6980),
-    ],
+    [((Ins.EIP712_FILTER,), 0x6980), ((Ins.EIP712_DEFINITION, Ins.EIP712_FILTER), 0x6980)],
     ids=["before anything", "a member's before the message"],
 )
 def test_filters_out_of_their_order_are_refused(order: tuple[Ins, ...], sw: int) -> None:

@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 
 from airlock_offline.cli.ceremony import _place
-from airlock_offline.cli.preflight import (
-    Statement,
-    compare_clocks,
-    read_time,
-)
+from airlock_offline.cli.preflight import Statement, compare_clocks, read_time
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
 from airlock_offline.signing.guards import account_lock

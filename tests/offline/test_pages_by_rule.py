@@ -46,11 +46,7 @@ STAX = [
     ["Max fees", "0.0044001 ETH"],
     ["Transaction hash", "0x6814a1ccab5871d8", "d799d59215fdcf5cb9", "422e309f6461273fbc", "a50604aa4640"],
 ]
-APEX = [
-    WIDE[0],
-    ["To", "0x6B175474E89094C", "44Da98b954EedeAC4", "95271d0F"],
-    *WIDE[2:],
-]
+APEX = [WIDE[0], ["To", "0x6B175474E89094C", "44Da98b954EedeAC4", "95271d0F"], *WIDE[2:]]
 NANO = [
     ["From", "0xDad77910DbDFdE7", "64fC21FCD4E74D71b", "BACA6D8D"],
     ["To", "0x6B175474E89094C", "44Da98b954EedeAC", "495271d0F"],

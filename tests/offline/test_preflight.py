@@ -13,14 +13,7 @@ from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, installation_lines, kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
-from airlock_shared.host.files import (
-    LOOK,
-    OK,
-    REFUSED,
-    MachineProbes,
-    TranscriptFile,
-    current,
-)
+from airlock_shared.host.files import LOOK, OK, REFUSED, MachineProbes, TranscriptFile, current
 from airlock_shared.host.machine import page_lines
 from offline.machine_trees import interface, machine, radio, route, zbar_of
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface

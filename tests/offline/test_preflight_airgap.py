@@ -7,13 +7,7 @@ from pathlib import Path
 import pytest
 
 from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
-from airlock_shared.host.files import (
-    LOOK,
-    OK,
-    REFUSED,
-    MachineProbes,
-    Observed,
-)
+from airlock_shared.host.files import LOOK, OK, REFUSED, MachineProbes, Observed
 from offline.machine_trees import ROUTE_HEADING, interface, machine, radio, route, write
 
 

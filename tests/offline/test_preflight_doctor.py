@@ -15,13 +15,7 @@ from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
 from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_shared.errors import ExitCode
-from airlock_shared.host.files import (
-    FAULT,
-    OK,
-    REFUSED,
-    MachineProbes,
-    TranscriptFile,
-)
+from airlock_shared.host.files import FAULT, OK, REFUSED, MachineProbes, TranscriptFile
 from airlock_shared.host.machine import Library
 from offline.machine_trees import machine
 from offline.namespaces import program

@@ -19,12 +19,7 @@ from airlock_offline.preflight.isolation import Isolation, airgap_lines, is_prod
 from airlock_offline.preflight.page import as_notes
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, Refusal
-from airlock_shared.host.files import (
-    LOOK,
-    REFUSED,
-    MachineProbes,
-    Observed,
-)
+from airlock_shared.host.files import LOOK, REFUSED, MachineProbes, Observed
 from offline.machine_trees import interface, machine, radio, route
 from offline.namespaces import OWN_SYS, inside, program, require_namespaces, with_an_interface
 from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, VECTORS

@@ -8,12 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airlock_shared.host.files import (
-    FAULT,
-    LOOK,
-    OK,
-    MachineProbes,
-)
+from airlock_shared.host.files import FAULT, LOOK, OK, MachineProbes
 from airlock_shared.host.machine import (
     LIBRARIES,
     Library,

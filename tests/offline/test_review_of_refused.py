@@ -21,13 +21,7 @@ from offline.signing_world import FOLDERS, document
 from shared.make_payloads import seal
 from shared.world import STEPS, examined, good, good_challenges, plan, request_of, situation
 
-OURS = (
-    "DECIDED BY THE PLAN",
-    "CHECKS: 37 passed, 0 refused",
-    "Signed.",
-    "  signer              0x00",
-    "=" * WIDTH,
-)
+OURS = ("DECIDED BY THE PLAN", "CHECKS: 37 passed, 0 refused", "Signed.", "  signer              0x00", "=" * WIDTH)
 STRANGER = "0x" + "ab" * 20
 
 
@@ -234,8 +228,7 @@ def test_the_lines_of_a_value_that_is_not_the_plans_are_marked_and_no_others() -
 
 
 @pytest.mark.parametrize(
-    ("changed", "wrong"),
-    [({"to": STRANGER}, "contract"), ({"value": "0x1"}, "value"), ({"chainId": 1}, "calls")],
+    ("changed", "wrong"), [({"to": STRANGER}, "contract"), ({"value": "0x1"}, "value"), ({"chainId": 1}, "calls")]
 )
 def test_of_a_refused_transaction_nothing_is_marked_as_kept_but_what_was_compared(
     changed: dict[str, Any], wrong: str

@@ -67,10 +67,7 @@ class Closed:
 
 @pytest.mark.parametrize(
     ("permitted", "held_by", "error", "said"),
-    [
-        (True, ["browser (process 4711)"], HeldByAnother, "held by browser"),
-        (False, [], NotPermitted, "may not open"),
-    ],
+    [(True, ["browser (process 4711)"], HeldByAnother, "held by browser"), (False, [], NotPermitted, "may not open")],
 )
 def test_held_by_another_program_and_not_permitted_are_told_apart(
     monkeypatch: pytest.MonkeyPatch, permitted: bool, held_by: list[str], error: type[Exception], said: str

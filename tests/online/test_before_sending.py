@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import text
@@ -305,16 +306,22 @@ def test_a_nonce_that_is_unused_or_cannot_be_read_stops_nothing(path: Path, answ
         assert submit_delivery(unsent(wire.url), desk.reading(used)).state is OrderState.FILLED
 
 
-def test_a_transaction_whose_nonce_is_taken_is_not_sent(path: Path) -> None:
+@pytest.mark.parametrize(("chain", "claims"), [({}, 0), ({"eth_chainId": [hex(CHAIN_ID + 1)]}, 1)])
+def test_a_transaction_whose_nonce_is_taken_is_not_sent_and_a_count_of_another_chain_says_nothing(
+    path: Path, chain: dict[str, list[Any]], claims: int
+) -> None:
     delivery = order("relay", f"http://127.0.0.1:{closed_port()}")
-    taken = hex(int(delivery.nonce) + 1)
-    with (
-        Node(eth_getTransactionCount=[taken], eth_getTransactionReceipt=[None]) as node,
-        delivering_machine(path) as desk,
-    ):
+    delivery = delivery._replace(chain_id=CHAIN_ID) if chain else delivery
+    says: dict[str, list[Any]] = {
+        "eth_getTransactionCount": [hex(int(delivery.nonce) + 1)],
+        "eth_getTransactionReceipt": [None],
+        **chain,
+    }
+    with Node(**says) as node, delivering_machine(path) as desk:
         desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
-        submit_delivery(delivery, desk.world)
-        assert desk.world.journal.get(delivery.digest).claims == 0
+        outcome = submit_delivery(delivery, desk.world)
+        assert desk.world.journal.get(delivery.digest).claims == claims  # it was tried, and nobody listens there
+        assert claims == 0 or outcome.state is OrderState.PREPARED, outcome
 
 
 def test_what_the_contract_has_as_used_is_not_sent_whatever_the_service_says(path: Path) -> None:
@@ -324,21 +331,6 @@ def test_what_the_contract_has_as_used_is_not_sent_whatever_the_service_says(pat
         chain.spent[delivery.signer.lower(), int(delivery.nonce)] = 0
         world = desk.reading(lambda *_: False)._replace(node=RpcClient(node.url, desk.world.http))
         assert (submit_delivery(delivery, world).state, wire.seen) == (OrderState.UNKNOWN, [])
-
-
-def test_a_count_of_another_chain_says_nothing_of_a_transaction(path: Path) -> None:
-    delivery = order("relay", f"http://127.0.0.1:{closed_port()}")._replace(chain_id=CHAIN_ID)
-    taken = hex(int(delivery.nonce) + 1)
-    with (
-        Node(
-            eth_chainId=[hex(CHAIN_ID + 1)], eth_getTransactionCount=[taken], eth_getTransactionReceipt=[None]
-        ) as node,
-        delivering_machine(path) as desk,
-    ):
-        desk.world = desk.world._replace(node=RpcClient(node.wire.url + "/rpc", desk.world.http), patience_s=0)
-        outcome = submit_delivery(delivery, desk.world)
-        assert outcome.state is OrderState.PREPARED, outcome
-        assert desk.world.journal.get(delivery.digest).claims == 1  # it was tried, and nobody listens there
 
 
 # ---- a database that answers nothing -------------------------------------------------------------------------------

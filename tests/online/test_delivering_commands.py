@@ -277,9 +277,7 @@ def test_two_closes_of_a_position_that_are_followed_after_both_were_filled_are_n
     assert machine.states() == {"a": "FILLED", "b": "FILLED"}
 
 
-def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(
-    machine: OnlineCommand,
-) -> None:
+def test_without_a_node_a_used_nonce_by_the_service_s_word_leaves_a_lost_close_open(machine: OnlineCommand) -> None:
     signatures = machine.signatures(sell=PART)
     machine.services.faults = Faults.of("drop-before-accepted@batched")
     (machine.home / "config.toml").write_text("")

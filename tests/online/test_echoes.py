@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from airlock_online.cli.delivery_context import nonce_reader
 from airlock_online.clients.http import Http
 from airlock_online.clients.reply_values import reply_names
 from airlock_online.config import OnlineConfig
-from airlock_online.delivery.chain_evidence import nonce_reader
 from airlock_online.home import OnlineHome
 from airlock_online.journal.schema import Record
 from airlock_shared.documents.deployment import Deployment, parse_deployment, read_deployment

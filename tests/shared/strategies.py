@@ -145,9 +145,7 @@ def json_values(*, floats: bool = True, texts: SearchStrategy[str] = TEXTS) -> S
     if floats:
         scalars |= st.floats(allow_nan=False, allow_infinity=False)
     return st.recursive(
-        scalars,
-        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
-        max_leaves=12,
+        scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4), max_leaves=12
     )
 
 

@@ -14,16 +14,7 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.kinds import leaf
 from airlock_shared.venue.structs import CATALOGUE, abi_type_of, types_of
 from shared.make_payloads import ABI_ORDER, ENCODE_TYPES, TYPES
-from shared.world import (
-    DEPLOYMENT_TEXT,
-    PLAN_TEXT,
-    STEPS,
-    case_of,
-    deployment,
-    good,
-    plan,
-    replaced,
-)
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, STEPS, case_of, deployment, good, plan, replaced
 
 
 def test_the_structs_are_the_published_ones() -> None:

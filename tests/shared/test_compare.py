@@ -383,28 +383,28 @@ def _led_screen(monkeypatch: pytest.MonkeyPatch, pressed: list[str]) -> None:
     monkeypatch.setattr(by_screens, "SingleKeys", lambda: _Keys(pressed))
 
 
+@pytest.mark.parametrize(
+    ("pressed", "stays", "shown"),
+    [([FORWARD, NONE, FORWARD, BACK, FORWARD], 0, [20, 20, 10, 0]), ([FORWARD, FORWARD], 1, [20, 20, 10])],
+    ids=["every screen is turned", "what stays above a question is not"],
+)
 def test_where_it_is_led_no_line_scrolls_away_before_somebody_pressed_enter(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    pressed: list[str],
+    stays: int,
+    shown: list[int],
 ) -> None:
-    _led_screen(monkeypatch, [FORWARD, NONE, FORWARD, BACK, FORWARD])
-    by_screens.show_by_screens([f"line {number}" for number in range(50)])
+    _led_screen(monkeypatch, pressed)
+    by_screens.show_by_screens([f"line {number}" for number in range(50)], stays=stays)
     screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
-    assert [screen.count("line ") for screen in screens] == [20, 20, 10, 0]
+    assert [screen.count("line ") for screen in screens] == shown
 
 
 def test_a_text_whose_reader_has_gone_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     _led_screen(monkeypatch, [FORWARD])
     with pytest.raises(Declined, match="not read"):
         by_screens.show_by_screens([f"line {number}" for number in range(50)])
-
-
-def test_what_stays_above_a_question_is_not_turned(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _led_screen(monkeypatch, [FORWARD, FORWARD])
-    by_screens.show_by_screens([f"line {number}" for number in range(50)], stays=1)
-    screens = re.split(r"-- \d of 3 -- Enter: on --", capsys.readouterr().err)
-    assert [screen.count("line ") for screen in screens] == [20, 20, 10]
 
 
 def test_its_own_words_are_shown_after_the_last_answer_and_not_before(

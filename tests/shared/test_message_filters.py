@@ -11,15 +11,7 @@ import pytest
 from airlock_shared.cli.comparison_lines import deployment_lines
 from airlock_shared.documents.deployment import read_deployment
 from airlock_shared.errors import DocumentError
-from shared.filtered_venues import (
-    LIMIT,
-    PERMIT,
-    RFQ,
-    VENUES,
-    FilteredVenue,
-    deployed,
-    filtered_document,
-)
+from shared.filtered_venues import LIMIT, PERMIT, RFQ, VENUES, FilteredVenue, deployed, filtered_document
 
 
 @pytest.mark.parametrize("venue", VENUES.values(), ids=VENUES)

@@ -20,27 +20,8 @@ from airlock_shared.plan.reader import parse_plan
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import parse_json, read_batch
 from draws import draws, repeatable
-from shared.strategies import (
-    ANY_TEXT,
-    ODD,
-    READABLE,
-    READABLE_TEXT,
-    changed_inside,
-    digits_of,
-    mutated,
-    of_its_kind,
-)
-from shared.world import (
-    DEPLOYMENT_TEXT,
-    PLAN_TEXT,
-    RESULTS,
-    STEPS,
-    VECTORS,
-    examined,
-    good,
-    situation,
-    to_bytes,
-)
+from shared.strategies import ANY_TEXT, ODD, READABLE, READABLE_TEXT, changed_inside, digits_of, mutated, of_its_kind
+from shared.world import DEPLOYMENT_TEXT, PLAN_TEXT, RESULTS, STEPS, VECTORS, examined, good, situation, to_bytes
 
 SIGNED_TEXT = (VECTORS / "signatures/good/every-struct.json").read_text()
 MAIL = json.loads((VECTORS / "typed-data/good/mail.json").read_text())["document"]

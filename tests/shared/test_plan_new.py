@@ -346,19 +346,7 @@ def test_a_pair_is_asked_for_by_name_then_by_number_and_amounts_may_be_bounds() 
     ("kind", "asked", "not_asked"), [("fixed", "price", "percentage"), ("percentage", "percentage", "price")]
 )
 def test_a_trigger_asks_for_what_its_type_needs(kind: str, asked: str, not_asked: str) -> None:
-    head = [
-        *CEREMONY,
-        "tpsl-partial",
-        "",
-        *SIGNER,
-        "",
-        "",
-        "BTC/USD",
-        "0",
-        "take_profit",
-        "0.5",
-        next(iter(SIDES)),
-    ]
+    head = [*CEREMONY, "tpsl-partial", "", *SIGNER, "", "", "BTC/USD", "0", "take_profit", "0.5", next(iter(SIDES))]
     plan = Room([*head, kind, "70000" if kind == "fixed" else "25", "", "", "", ""]).plan()
     assert asked in plan.steps["tpsl-partial"].values
     assert not_asked not in plan.steps["tpsl-partial"].values

@@ -81,9 +81,7 @@ def test_encoding_and_decoding_are_those_of_eth_abi(case: tuple[list[str], tuple
 
 @repeatable
 @given(
-    abi_types().flatmap(lambda kind: st.tuples(st.just(kind), abi_values(kind))),
-    st.integers(0),
-    st.integers(1, 255),
+    abi_types().flatmap(lambda kind: st.tuples(st.just(kind), abi_values(kind))), st.integers(0), st.integers(1, 255)
 )
 def test_a_changed_byte_decodes_to_another_value_or_is_refused(case: tuple[str, Any], place: int, change: int) -> None:
     kind, value = case

@@ -20,12 +20,7 @@ from airlock_shared.ceremony.roles import (
     standing,
     stations_of,
 )
-from airlock_shared.ceremony.sections import (
-    CEREMONY_BEGUN,
-    CEREMONY_ENDED,
-    CHECKPOINT_CONFIRMED,
-    EXCEPTION,
-)
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, CHECKPOINT_CONFIRMED, EXCEPTION
 from airlock_shared.documents.transcript import Entry, next_entry
 from airlock_shared.errors import DocumentError, Refusal
 from airlock_shared.plan.model import Plan

@@ -10,11 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from airlock_shared.ceremony.roles import Half
-from airlock_shared.ceremony.sections import (
-    CEREMONY_BEGUN,
-    CEREMONY_ENDED,
-    CHECKPOINT_CONFIRMED,
-)
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, CHECKPOINT_CONFIRMED
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.errors import Declined, Refusal, UsageError
@@ -158,8 +154,7 @@ def test_people_that_cannot_be_are_refused(tmp_path: Path, words: tuple[str, ...
 
 
 @pytest.mark.parametrize(
-    "words",
-    [("--role", "signer=Ada"), (), ("--role", "signer"), (*PEOPLE, "--role", "signer=Eve")],
+    "words", [("--role", "signer=Ada"), (), ("--role", "signer"), (*PEOPLE, "--role", "signer=Eve")]
 )
 def test_without_a_terminal_every_role_is_given_once(tmp_path: Path, words: tuple[str, ...]) -> None:
     table = Table(tmp_path)

@@ -7,17 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from airlock_shared.errors import Refusal
-from airlock_shared.units import (
-    COIN,
-    LEVERAGE,
-    PERCENT,
-    PRICE,
-    USDC,
-    Unit,
-    looks_like_seconds,
-    span_text,
-    to_raw,
-)
+from airlock_shared.units import COIN, LEVERAGE, PERCENT, PRICE, USDC, Unit, looks_like_seconds, span_text, to_raw
 from airlock_shared.venue.referral_code import code_bytes, code_text
 from draws import repeatable
 

@@ -48,11 +48,7 @@ def plan(roles: str = ALL, witness: str = 'witness = "required"') -> Plan:
 
 
 def test_what_a_plan_says_of_a_witness_is_part_of_its_fingerprint() -> None:
-    silent, none, required = (
-        plan('"signer"', ""),
-        plan('"signer"', 'witness = "none"'),
-        plan('"signer", "witness"'),
-    )
+    silent, none, required = (plan('"signer"', ""), plan('"signer"', 'witness = "none"'), plan('"signer", "witness"'))
     assert [each.witness for each in (silent, none, required)] == ["", "none", "required"]
     assert [each.requires_witness for each in (silent, none, required)] == [False, False, True]
     assert len({each.fingerprint for each in (silent, none, required)}) == 3

@@ -165,11 +165,7 @@ def test_a_document_that_nobody_confirms_is_not_written_and_is_forgotten(
 
 
 @pytest.mark.parametrize(
-    ("value", "ceremony"),
-    [
-        ({"format": PLAN_TEXT, "text": TOML}, "another"),
-        (json.loads(DEPLOYMENT_TEXT), "another"),
-    ],
+    ("value", "ceremony"), [({"format": PLAN_TEXT, "text": TOML}, "another"), (json.loads(DEPLOYMENT_TEXT), "another")]
 )
 def test_a_document_under_another_ceremonys_id_is_refused(value: dict[str, Any], ceremony: str) -> None:
     with pytest.raises(DocumentError) as caught:

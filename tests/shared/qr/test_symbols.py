@@ -8,12 +8,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.qr.documents import Transfer, densities_of
 from airlock_shared.qr.pictures import picture
 from airlock_shared.qr.scan import texts_in
-from airlock_shared.qr.symbol import (
-    LARGEST_VERSION,
-    capacity,
-    matrix,
-    side,
-)
+from airlock_shared.qr.symbol import LARGEST_VERSION, capacity, matrix, side
 from airlock_shared.ur.decode import TransferLimits
 
 VERSIONS = range(1, LARGEST_VERSION + 1)

@@ -21,16 +21,7 @@ from airlock_shared.report.verify import report_of_artefacts
 from airlock_shared.text.words import grouped, spoken
 from airlock_shared.venue.kinds import LEAF_KINDS
 from shared.make_payloads import KEYS
-from shared.report.day import (
-    chain,
-    digests,
-    offline_files,
-    online_events,
-    online_files,
-    played,
-    sealed,
-    timeline_bytes,
-)
+from shared.report.day import chain, digests, offline_files, online_events, online_files, played, sealed, timeline_bytes
 from shared.world import whole
 
 STEPS = len(whole()["requests"])
@@ -150,7 +141,10 @@ def test_there_is_one_seal_on_it_which_is_the_last() -> None:
     (seal,) = value["transcripts"][0]["seals"]
     value["transcripts"][0]["seals"] = [seal | {"head": "e" * 64, "entries": 1}, seal]
     told = first_page(value)
-    assert f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds" in told
+    assert (
+        f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the air-gapped machine's transcript; it holds"
+        in told
+    )
     assert "eeee" not in told
     assert (
         report_page(value).decode().partition(EVIDENCE)[0].count('class="hex"') == 2

@@ -170,7 +170,7 @@ def test_the_pages_are_of_the_model_that_the_signing_recorded(told: Any, expecte
     if not expected:
         assert _refused(files).check == "REPORT-MATCH"
         return
-    what = "the Ledger's pages are of a model that the offline transcript names"
+    what = "the Ledger's pages are of a model that the air-gapped machine's transcript names"
     assert [row["result"] for row in report_of_artefacts(files, judge).value["matches"] if row["what"] == what] == [
         expected
     ]

@@ -21,12 +21,13 @@ import click
 
 from airlock_online.cli.preparing import connections
 from airlock_online.clients.builder import builder_of
+from airlock_online.clients.builder_reads import question_of, used_in
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
+from airlock_online.config import OnlineConfig
 from airlock_online.delivery.chain_evidence import (
     deployed_contracts,
-    nonce_reader,
     nonce_used_in,
     require_recorded_chain,
 )
@@ -34,7 +35,7 @@ from airlock_online.delivery.deliveries import encoding_signed, match_answers
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import is_waiting
-from airlock_online.delivery.routes.context import DeliveryContext
+from airlock_online.delivery.routes.context import DeliveryContext, NonceRead
 from airlock_online.delivery.routes.posting import POLL_S
 from airlock_online.delivery.routes.twap import ROUTE as TWAPS
 from airlock_online.home import OnlineHome
@@ -64,6 +65,7 @@ from airlock_shared.errors import (
     ServiceError,
     UsageError,
 )
+from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.host.files import read_input
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
@@ -430,6 +432,28 @@ def _broken(expectations: list[Expectation]) -> AirlockError | None:
         f"it was reported as done, but the state read back is not the promised one: {', '.join(broken)}",
         do="read the lines above; sign nothing else until the venue has explained this",
     )
+
+
+def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, config: OnlineConfig) -> NonceRead:
+    """Return a reader at the builder of the deployment that a submission's requests name, found by its fingerprint.
+
+    Another deployment may have the same chain id and the same contracts, as a fork has, and other nonces.
+    """
+
+    def used(record: Record, account: str) -> bool | None:
+        deployment = deployment_of(record.deployment)
+        domains = deployment.domains.items() if deployment else ()
+        ours = [
+            space for space, domain in domains if checksum_address(domain.contract).lower() == record.contract.lower()
+        ]
+        if deployment is None or not ours:
+            return None
+        reply = builder_of(deployment, http, config).read(
+            "nonce", question_of(account, record.nonce, ours[0], config.speech)
+        )
+        return used_in(reply, account, record.nonce, ours[0], config.speech.replies["nonce"])
+
+    return used
 
 
 @contextmanager

@@ -11,12 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from airlock_online.clients.builder import builder_of
-from airlock_online.clients.builder_reads import question_of, used_in
-from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import ChainBlock, ChainTransaction, RpcCall, RpcClient, RpcError
-from airlock_online.config import CONFIRMED_BY, OnlineConfig
-from airlock_online.delivery.routes.context import DeliveryContext, NonceRead
+from airlock_online.config import CONFIRMED_BY
+from airlock_online.delivery.routes.context import DeliveryContext
 from airlock_online.journal.schema import Record
 from airlock_online.routes import OF_TRANSACTIONS
 from airlock_shared.documents.deployment import Deployment
@@ -117,28 +114,6 @@ def nonce_by_word(record: Record, context: DeliveryContext) -> bool | None:
             return None
         context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
     return True if True in answers else None if None in answers else False
-
-
-def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, config: OnlineConfig) -> NonceRead:
-    """Return a reader at the builder of the deployment that a submission's requests name, found by its fingerprint.
-
-    Another deployment may have the same chain id and the same contracts, as a fork has, and other nonces.
-    """
-
-    def used(record: Record, account: str) -> bool | None:
-        deployment = deployment_of(record.deployment)
-        domains = deployment.domains.items() if deployment else ()
-        ours = [
-            space for space, domain in domains if checksum_address(domain.contract).lower() == record.contract.lower()
-        ]
-        if deployment is None or not ours:
-            return None
-        reply = builder_of(deployment, http, config).read(
-            "nonce", question_of(account, record.nonce, ours[0], config.speech)
-        )
-        return used_in(reply, account, record.nonce, ours[0], config.speech.replies["nonce"])
-
-    return used
 
 
 def nonce_now(record: Record, context: DeliveryContext) -> bool | None:

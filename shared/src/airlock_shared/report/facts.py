@@ -59,11 +59,11 @@ def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     models = models_named(evidence)
     given = screens if "offline" in evidence.transcripts else None
     told = _when(given, model in models if models else _UNTOLD)
-    yield "the Ledger's pages are of a model that the offline transcript names", told
+    yield "the Ledger's pages are of a model that the air-gapped machine's transcript names", told
 
 
 def models_named(evidence: Evidence) -> list[str]:
-    """Return the Ledger's model at each signing of these requests, as the offline transcript tells it.
+    """Return the Ledger's model at each signing of these requests, as the air-gapped machine's transcript tells it.
 
     A signing for which no Ledger was needed has none.
     """
@@ -88,20 +88,23 @@ def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str
         return bool(evidence.events("offline", event, **members))
 
     pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
-    yield "the offline transcript pinned this deployment", _when(entries, pinned)
+    yield "the air-gapped machine's transcript pinned this deployment", _when(entries, pinned)
     if signed_elsewhere(evidence):
-        yield "the offline transcript has the signing", f"signed {ELSEWHERE}"
+        yield "the air-gapped machine's transcript has the signing", f"signed {ELSEWHERE}"
         return
     header = answers.header if answers else _NOTHING
     begun = has(SIGN_BEGUN, requests=marks["requests"], plan=marks["plan"])
     given = entries if evidence.requests else None
-    yield "the offline transcript began to sign these requests under this plan", _when(given, begun, answers)
+    yield (
+        "the air-gapped machine's transcript began to sign these requests under this plan",
+        _when(given, begun, answers),
+    )
     written = has("signatures-written", requests=header.requests, signatures=marks["signatures"])
-    yield "the offline transcript wrote these signatures", _when(entries, written, answers)
+    yield "the air-gapped machine's transcript wrote these signatures", _when(entries, written, answers)
     told = all(map(_on_record, judged))
-    yield "the offline transcript has every answer, with its digest", _when(entries, told, answers)
+    yield "the air-gapped machine's transcript has every answer, with its digest", _when(entries, told, answers)
     head = _has_head(entries, header.transcript_head)
-    yield "the signatures name a head of the offline transcript", _when(entries, head, answers)
+    yield "the signatures name a head of the air-gapped machine's transcript", _when(entries, head, answers)
 
 
 def signed_elsewhere(evidence: Evidence) -> bool:
@@ -236,7 +239,7 @@ def outcomes_recorded(entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def alive_row(evidence: Evidence, judged: Sequence[Judged]) -> Row:
-    """Return the signatures that could still execute, of every ceremony that the offline transcript knows.
+    """Return the signatures that could still execute, of every ceremony that the air-gapped machine's transcript knows.
 
     Without it they are those of this ceremony. Raises ``DocumentError`` or ``Refusal`` for an entry of another form.
     """

@@ -131,7 +131,7 @@ _MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
 """Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx); and a conflict,
 perhaps with what was taken before. An unused nonce proves nothing beside them: what is taken is not on the chain at once."""
 
-KNOWN = re.compile(
+SEEN = re.compile(
     r"already[ _-]?(?:known|imported|exists|submitted|sent|relayed)|\bknown[ _-]transaction|nonce too low",
     re.IGNORECASE,
 )
@@ -153,7 +153,7 @@ def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, bu
     elif opened.status in _MAY_BE_TAKEN:
         why = "that does not say that it was not taken"
     else:
-        why = ALREADY if KNOWN.search(reason) else may_be_known(context.journal.get(tracker.digest).record, context)
+        why = ALREADY if SEEN.search(reason) else may_be_known(context.journal.get(tracker.digest).record, context)
     code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)
     shown = f" (decodedError: {decoded})" if decoded else ""
     wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""

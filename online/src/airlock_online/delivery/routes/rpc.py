@@ -12,7 +12,7 @@ from types import MappingProxyType
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, may_be_known, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import ALREADY, KNOWN, PollAnswer, settle_post, until_final
+from airlock_online.delivery.routes.posting import ALREADY, SEEN, PollAnswer, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.routes import ROUTES
@@ -140,7 +140,7 @@ def _node(context: DeliveryContext) -> RpcClient:
 
 def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
-    why = ALREADY if KNOWN.search(error.message) else may_be_known(context.journal.get(delivery.digest).record, context)
+    why = ALREADY if SEEN.search(error.message) else may_be_known(context.journal.get(delivery.digest).record, context)
     if why:
         tracker.settle(OrderState.UNKNOWN, f"{error.what}; {why}")
     else:

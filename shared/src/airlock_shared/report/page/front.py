@@ -383,7 +383,8 @@ def _seal(transcripts: Sequence[Row]) -> Html:
         return bad("nobody")
     seal = offline["seals"][-1]
     return _side_by_side(
-        seal["head"], f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the offline transcript; it holds"
+        seal["head"],
+        f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the air-gapped machine's transcript; it holds",
     )
 
 
