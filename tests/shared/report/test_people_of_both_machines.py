@@ -145,7 +145,10 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
     stations = next(row["stations"] for row in made.value["people"] if row["machine"] == "offline")
     assert [each["how"] for each in stations if "how" in each] == ["no-paper", "paper"]
     html = made.html.decode()
-    for said in ('<span class="bad">not compared with paper</span>, air-gapped', "\N{CHECK MARK} own paper, air-gapped"):
+    for said in (
+        '<span class="bad">not compared with paper</span>, air-gapped',
+        "\N{CHECK MARK} own paper, air-gapped",
+    ):
         assert html.count(said) == 1
 
 

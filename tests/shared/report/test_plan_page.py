@@ -31,8 +31,11 @@ def test_all_that_the_screen_tells_stands_on_it(path: Path) -> None:
     plan = parse_plan(path.read_bytes())
     told = shown(plan_page(plan).decode())
     names = {name for step in plan.steps.values() for name in step.values}
-    layout = """ceremony on deployment roles: witness: limits for the builder's choices: signer signed by step device shows
-        as delegate of plan fingerprint hex and""".split() + list(map(str, range(1, 25)))
+    layout = (
+        """ceremony on deployment roles: witness: limits for the builder's choices: signer signed by step device shows
+        as delegate of plan fingerprint hex and""".split()
+        + list(map(str, range(1, 25)))
+    )
     for word in " ".join(plan_lines(plan)).split():
         bare = word.strip(':,;()"')
         assert bare in told or word in layout or bare in names, word
