@@ -40,6 +40,12 @@ class FinishedCommand(NamedTuple):
         return [json.loads(line) for line in self.out.splitlines()]
 
 
+def contents(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Return what is in a folder: the mode and the bytes of each path."""
+    paths = {str(path.relative_to(folder)): path for path in folder.rglob("*")}
+    return {name: (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"") for name, path in paths.items()}
+
+
 def other_screen(words: tuple[object, ...]) -> str:
     """Return the words that the signing machine shows of the signatures to submit or export; none without any."""
     begins = next((at for at, word in enumerate(words) if word in ("submit", "export")), len(words))

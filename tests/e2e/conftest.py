@@ -105,6 +105,14 @@ class BothMachines:
         assert ended.code == 0, ended.err
 
 
+def refused(ended: FinishedCommand, code: int, *said: str) -> None:
+    """Require that a command was refused with a code, in these words, and said what to do."""
+    assert ended.code == code, ended.out + ended.err
+    for text in said:
+        assert text in ended.err.replace("\n  ", "")  # a long name is broken where the row ends
+    assert "do:" in ended.err
+
+
 def key_at(path: str) -> LocalAccount:
     """Return the software Ledger's key at a path, for what another wallet does with it."""
     Account.enable_unaudited_hdwallet_features()

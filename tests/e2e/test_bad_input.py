@@ -11,17 +11,9 @@ from pathlib import Path
 import pytest
 
 from airlock_rehearsal.services.faults import Faults
-from commands import FinishedCommand
-from e2e.conftest import ROOT, BothMachines, Ledger
+from e2e.conftest import ROOT, BothMachines, Ledger, refused
 
 EXAMPLES = ROOT / "docs/guides/examples"
-
-
-def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
-    assert ended.code == code, ended.out + ended.err
-    for text in said:
-        assert text in ended.err.replace("\n  ", "")  # a long name is broken where the row ends
-    assert "do:" in ended.err
 
 
 # ---- files --------------------------------------------------------------------------------------------------------
@@ -79,7 +71,7 @@ def test_a_damaged_document_is_refused_with_exit_code_4(
     if check == "DOC-":
         assert (ended.code, "DOC-" in ended.err) == (4, True)
     else:
-        _refused(ended, 4, check)
+        refused(ended, 4, check)
     assert not output.exists()
 
 
@@ -99,13 +91,13 @@ def test_a_wrong_plan_is_a_mistake_with_its_place(
     plan = desk.write_plan("delegate-key")
     plan.write_text(plan.read_text().replace(old, new))
     run = desk.online if half == "online" else desk.offline
-    _refused(run("plan", "show", plan), 2, check)
+    refused(run("plan", "show", plan), 2, check)
 
 
 def test_an_existing_file_is_never_overwritten(desk: BothMachines) -> None:
     plan, requests = desk.prepare("delegate-key")
     before = requests.read_bytes()
-    _refused(desk.online("prepare", plan, "-o", requests), 2, "exists already")
+    refused(desk.online("prepare", plan, "-o", requests), 2, "exists already")
     assert requests.read_bytes() == before
 
 
@@ -144,7 +136,7 @@ def test_a_failing_builder_ends_with_exit_code_8_and_writes_nothing(desk: BothMa
 def test_a_lying_builder_is_refused_with_the_checks_id(desk: BothMachines, fault: str, check: str) -> None:
     plan, output = desk.write_plan("delegate-key"), desk.path("out.json")
     desk.services.faults = Faults.of(fault)
-    _refused(desk.online("prepare", plan, "-o", output), 3, check)
+    refused(desk.online("prepare", plan, "-o", output), 3, check)
     assert not output.exists()
 
 

@@ -9,18 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from commands import FinishedCommand
 from e2e.altering_proxy import altering
-from e2e.conftest import BothMachines
+from e2e.conftest import BothMachines, refused
 
 HALF = rb'"\ud800'
-
-
-def _refused(ended: FinishedCommand, code: int, *said: str) -> None:
-    assert ended.code == code, ended.out + ended.err
-    for text in said:
-        assert text in ended.err
-    assert "do:" in ended.err
 
 
 # ---- half a character, from a builder ---------------------------------------------------------------------------------
@@ -31,7 +23,7 @@ def test_half_a_character_in_what_the_venue_says_of_itself_is_refused(desk: Both
     with altering(desk.services.builder_url) as builder:
         builder.alter = lambda body: re.sub(rb'("name": ?)"', lambda found: found[1] + HALF, body)
         ended = desk.online("deployment", "fetch", "--name", "half", "--builder", builder.url, "-o", output)
-    _refused(ended, 4, "DOC-UTF8", "lone surrogate")
+    refused(ended, 4, "DOC-UTF8", "lone surrogate")
     assert not output.exists()
 
 
@@ -60,9 +52,9 @@ def test_a_plan_or_configuration_that_never_ends_is_refused_at_once(desk: BothMa
     assert desk.offline("completion", "--help").code == 0
     start_s = time.monotonic() - begun
     begun = time.monotonic()
-    _refused(desk.offline("plan", "show", plan), 2, "PLAN-FORM")
+    refused(desk.offline("plan", "show", plan), 2, "PLAN-FORM")
     (desk.folder / "offline-home/config.toml").write_text(text)
-    _refused(desk.offline("plan", "show", plan), 2, "is not TOML")
+    refused(desk.offline("plan", "show", plan), 2, "is not TOML")
     assert time.monotonic() - begun < 2 * start_s + 2
 
 

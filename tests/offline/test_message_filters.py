@@ -47,10 +47,12 @@ def told_of(venue: FilteredVenue) -> FilteredMessage:
 class Desk:
     """A Ledger with the settings that filters need, and the pages that it has shown."""
 
-    def __init__(self, model: str = "flex", *, raw_messages: bool = False) -> None:
+    def __init__(self, model: str = "flex", *, raw_messages: bool = False, blind_signing: bool = False) -> None:
         self.shown: list[Page] = []
         self.device = SoftwareLedger(
-            model=model, settings=AppSettings(raw_messages=raw_messages), screens=self._approve
+            model=model,
+            settings=AppSettings(raw_messages=raw_messages, blind_signing=blind_signing),
+            screens=self._approve,
         )
         self.app = EthereumApp(self.device)
 

@@ -167,5 +167,4 @@ def test_the_delimiter_at_which_a_line_was_broken_is_not_measured() -> None:
 
 
 def test_every_model_that_is_offered_has_pages_that_were_compared() -> None:
-    assert shown_models() == ["nanosp", "flex", "nanox", "stax", "apexp"]
-    assert [name for name in shown_models() if not MODELS[name].proved] == []
+    assert {MODELS[name].proved for name in shown_models()} == {True}

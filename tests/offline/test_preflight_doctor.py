@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -17,6 +16,7 @@ from airlock_offline.ledger.usb import PluggedLedger, UsbPort
 from airlock_shared.errors import ExitCode
 from airlock_shared.host.files import FAULT, OK, REFUSED, MachineProbes, TranscriptFile
 from airlock_shared.host.machine import Library
+from commands import contents
 from offline.machine_trees import machine
 from offline.namespaces import program
 from offline.test_preflight_isolation import pin
@@ -32,24 +32,16 @@ def home(tmp_path: Path) -> Path:
     return path
 
 
-def tree(folder: Path) -> dict[str, str]:
-    return {
-        str(path.relative_to(folder)): f"{path.stat().st_mode:o} "
-        + (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
-        for path in folder.rglob("*")
-    }
-
-
 def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*program(home), "doctor", *words], capture_output=True, text=True, check=False, timeout=120)
 
 
 def test_where_nothing_is_wrong_it_ends_with_0_and_changes_nothing(home: Path) -> None:
-    before = tree(home)
+    before = contents(home)
     ended = doctor(home)
     assert (ended.returncode, "Nothing is wrong." in ended.stderr) == (0, True), ended.stdout
     assert max(map(len, ended.stdout.splitlines())) <= 80
-    assert tree(home) == before
+    assert contents(home) == before
 
 
 def test_on_a_new_machine_nothing_is_made(tmp_path: Path) -> None:

@@ -10,9 +10,8 @@ from airlock_offline.ledger.transaction_screens import ShownTransaction, transac
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.documents.ledger_metadata import TokenMetadata, read_token_metadata
 from airlock_shared.ethereum.signatures import keccak256
-from airlock_software_ledger.answers import AppSettings
-from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, recovered
+from offline.test_message_filters import Desk
 from shared.token_records import MAINNET_USDC, USDC_RECORD
 
 PATH = "m/44'/60'/0'/0/0"
@@ -30,21 +29,6 @@ def transaction(data: bytes, to: bytes = MAINNET_USDC, value: int = 0) -> bytes:
     from rlp import encode
 
     return b"\x02" + bytes(encode([1, 3, 10**8, 2 * 10**9, 60_000, to, value, data, []]))
-
-
-class Desk:
-    """A Flex with Blind signing off unless asked for, and the pages that it has shown."""
-
-    def __init__(self, *, blind_signing: bool = False) -> None:
-        self.shown: list[Page] = []
-        self.device = SoftwareLedger(
-            model="flex", settings=AppSettings(blind_signing=blind_signing), screens=self._approve
-        )
-        self.app = EthereumApp(self.device)
-
-    def _approve(self, pages: list[Page]) -> bool:
-        self.shown += pages
-        return True
 
 
 def listed(data: bytes, digest: bytes, token: TokenMetadata | None = USDC) -> list[Page]:

@@ -481,7 +481,7 @@ def test_the_words_are_those_of_model_and_version() -> None:
     assert words_of("nanosp", "1.22.0-dev") == "nanosp"
 
 
-@pytest.mark.parametrize("name", PRODUCTS)
+@pytest.mark.parametrize("name", [model.name for model in MODELS.values() if model.offered])
 def test_every_product_id_of_a_model_is_known_legacy_ones_too(name: str) -> None:
     legacy, high = PRODUCTS[name]
     assert model_of_product(legacy) == name
@@ -491,7 +491,6 @@ def test_every_product_id_of_a_model_is_known_legacy_ones_too(name: str) -> None
 @pytest.mark.parametrize("product_id", [0x0000, 0x0002, 0x0003, 0x00FD, 0x00FF, 0x2011, 0xFE11, 0xFFFF])
 def test_another_product_id_is_of_no_model(product_id: int) -> None:
     assert model_of_product(product_id) == ""
-    assert set(PRODUCTS) == {model.name for model in MODELS.values() if model.offered}
 
 
 def test_a_review_that_takes_a_quarter_of_an_hour_is_waited_for(here: AtTheTable) -> None:

@@ -157,9 +157,14 @@ def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:
     def slow(_seen: Seen) -> None:
         ending.wait(0.05)
 
-    script = {SUBMIT: [stream(ACCEPTED, EXECUTED)]}
+    kinds = ("MarketOrderAccepted", "MarketOrderExecuted")
+    each = [[frame(kind, {"trackingId": f"t-{n}"}, seq) for seq, kind in enumerate(kinds)] for n in range(20)]
     states = []
-    with Wire(script, slow) as wire, delivering_machine(where) as one, delivering_machine(where) as other:
+    with (
+        Wire({SUBMIT: [stream(*told) for told in each]}, slow) as wire,
+        delivering_machine(where) as one,
+        delivering_machine(where) as other,
+    ):
         digests = [f"0x{number:064x}" for number in range(1, 21)]
 
         def loop() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sqlite3
 import subprocess
@@ -22,6 +21,7 @@ from airlock_rehearsal.services.server import RehearsalServices
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import ExitCode
 from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
+from commands import contents
 from online.loopback import Answer, Wire, closed_port, http, reply
 
 ONLINE = Path(sys.executable).parent / "airlock-online"
@@ -37,26 +37,15 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def tree(folder: Path) -> dict[str, tuple[int, str]]:
-    """What is in a folder: each path with its permissions and its contents."""
-    return {
-        str(path.relative_to(folder)): (
-            path.lstat().st_mode,
-            hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "",
-        )
-        for path in folder.rglob("*")
-    }
-
-
 # ---- the journal ------------------------------------------------------------------------------------------------------
 
 
 def test_a_journal_that_is_whole_opens_and_nothing_is_made_beside_it(journal: Path) -> None:
-    before = tree(journal.parent)
+    before = contents(journal.parent)
     line = journal_line(str(journal))
     assert (line.verdict, line.found) == (OK, f"{journal} opens, schema {SCHEMA_VERSION}")
     assert journal_line(f"sqlite:///{journal}") == line
-    assert tree(journal.parent) == before
+    assert contents(journal.parent) == before
 
 
 def test_a_journal_that_is_not_there_is_not_made(tmp_path: Path) -> None:
@@ -244,9 +233,9 @@ def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(jo
             check=True,
             capture_output=True,
         )
-        before = tree(home)
+        before = contents(home)
         ended = doctor(home, "--json")
-        assert tree(home) == before
+        assert contents(home) == before
     result = json.loads(ended.stdout)
     assert (ended.returncode, result["ok"]) == (0, True), ended.stdout
     found = {line["what"]: line["verdict"] for line in result["lines"] if line["group"].startswith("services of")}
@@ -290,9 +279,9 @@ def test_what_is_wrong_is_named_with_what_to_do_and_its_exit_code(
     home.mkdir(mode=0o700)
     assert callable(harm)
     harm(home)
-    before = tree(home)
+    before = contents(home)
     ended = doctor(home, "--json")
     wrong = [line for line in json.loads(ended.stdout)["lines"] if line["verdict"] not in (OK, LOOK)]
     assert (ended.returncode, [line["what"] for line in wrong]) == (code, [what]), ended.stdout
     assert wrong[0]["do"]
-    assert tree(home) == before
+    assert contents(home) == before

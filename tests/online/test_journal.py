@@ -312,16 +312,11 @@ with open_journal(path, lambda: 1) as journal:
 """
 
 
-def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None:
-    digests = [f"0x{n:064x}" for n in range(40)]
-    with open_journal(str(path), lambda: NOW) as journal:
-        for digest in digests:
-            journal.prepare(record(digest))
+def race(script: str, *words: Sequence[str]) -> list[str]:
+    """Begin four processes at the same moment, and return what each says; each ends with 0."""
+    pipe = subprocess.PIPE
     racers = [
-        subprocess.Popen(
-            [sys.executable, "-c", RACER, str(path), *digests], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(4)
+        subprocess.Popen([sys.executable, "-c", script, *each], stdin=pipe, stdout=pipe, text=True) for each in words
     ]
     for racer in racers:
         assert racer.stdout is not None
@@ -330,9 +325,23 @@ def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None
         assert racer.stdin is not None
         racer.stdin.write("go\n")
         racer.stdin.flush()
-    won = [racer.communicate()[0].split() for racer in racers]
+    said = [racer.communicate()[0] for racer in racers]
     assert [racer.returncode for racer in racers] == [0] * 4
-    assert sorted(itertools.chain(*won)) == digests
+    return said
+
+
+def require_one_claim_a_digest(journal: Journal, where: str) -> None:
+    """Have four processes claim 40 digests at the same moment; require that each is claimed once."""
+    digests = [f"0x{n:064x}" for n in range(40)]
+    for digest in digests:
+        journal.prepare(record(digest))
+    won = race(RACER, *[[where, *digests]] * 4)
+    assert sorted(itertools.chain(*(each.split() for each in won))) == digests
+
+
+def test_of_processes_that_race_for_a_claim_exactly_one_wins(path: Path) -> None:
+    with open_journal(str(path), lambda: NOW) as journal:
+        require_one_claim_a_digest(journal, str(path))
 
 
 STEP_RACER = """
@@ -359,18 +368,7 @@ def require_one_digest_a_step(journal: Journal, where: str) -> None:
     for step in range(40):
         for name in names:
             journal.prepare(record(f"0x{name}{step:063x}")._replace(step=f"step-{step}", nonce=name))
-    pipe = subprocess.PIPE
-    racers = [subprocess.Popen([sys.executable, "-c", STEP_RACER, where, name], stdin=pipe, stdout=pipe, text=True)
-              for name in names]  # fmt: skip
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("go\n")
-        racer.stdin.flush()
-    told = [line for racer in racers for line in racer.communicate()[0].splitlines()]
-    assert [racer.returncode for racer in racers] == [0] * 4
+    told = "".join(race(STEP_RACER, *([where, name] for name in names))).splitlines()
     for step in range(40):
         assert sorted(line.split()[1] for line in told if line.split()[0] == str(step)) == ["ROUTE-STEP"] * 3 + ["True"]
     assert sum(each.state is OrderState.SENDING for each in journal.submissions()) == 40

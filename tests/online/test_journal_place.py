@@ -13,19 +13,10 @@ from airlock_online.cli.main import program
 from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.journal.journal import open_journal
 from airlock_shared.cli.program import run
+from commands import contents
 
 NOW = 1_790_000_000_000
 SECRET = "s3cret"
-
-
-def tree(folder: Path) -> dict[str, tuple[int, bytes]]:
-    return {
-        str(path.relative_to(folder)): (
-            stat.S_IMODE(path.lstat().st_mode),
-            path.read_bytes() if path.is_file() else b"",
-        )
-        for path in sorted(folder.rglob("*"))
-    }
 
 
 def foreign(folder: Path, kind: str) -> Path:
@@ -60,10 +51,10 @@ KINDS = ["database", "database with a log", "empty", "text", "short", "folder", 
 @pytest.mark.parametrize("make", [False, True])
 def test_what_submit_did_not_make_is_no_journal_and_stays_as_it_is(tmp_path: Path, kind: str, make: bool) -> None:
     path = foreign(tmp_path, kind)
-    before = tree(tmp_path)
+    before = contents(tmp_path)
     with pytest.raises(JournalError):
         open_journal(str(path), lambda: NOW, make=make)
-    assert tree(tmp_path) == before
+    assert contents(tmp_path) == before
 
 
 def test_a_device_is_no_journal_and_keeps_its_mode() -> None:
@@ -142,9 +133,9 @@ def test_a_file_that_is_not_ours_is_told_by_every_command_and_left_alone(
     folder.mkdir()
     path = folder / "absent" if kind == "absent" else foreign(folder, kind)
     monkeypatch.setenv("AIRLOCK_JOURNAL", str(path))
-    before = tree(folder)
+    before = contents(folder)
     code = run(program, ["--home", str(tmp_path / "home"), *words])
-    assert tree(folder) == before
+    assert contents(folder) == before
     if words[0] not in ("config", "doctor"):
         assert (code, "no journal" in capsys.readouterr().err) == (2, True)
 

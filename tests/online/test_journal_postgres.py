@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import subprocess
 import sys
 import threading
@@ -16,7 +15,7 @@ from airlock_online.journal.engine import JournalError
 from airlock_online.journal.journal import Journal, open_journal
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import SUBMISSIONS
-from online.test_journal import DIGEST, MAKER, NOW, RACER, put, record, require_one_digest_a_step
+from online.test_journal import DIGEST, MAKER, NOW, put, require_one_claim_a_digest, require_one_digest_a_step
 
 
 @pytest.fixture
@@ -26,21 +25,7 @@ def journal(postgres_url: str) -> Iterator[Journal]:
 
 
 def test_of_processes_that_race_for_a_claim_exactly_one_wins(journal: Journal, postgres_url: str) -> None:
-    digests = [f"0x{n:064x}" for n in range(40)]
-    for digest in digests:
-        journal.prepare(record(digest))
-    pipe = subprocess.PIPE
-    command = [sys.executable, "-c", RACER, postgres_url, *digests]
-    racers = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(4)]
-    for racer in racers:
-        assert racer.stdout is not None
-        assert racer.stdout.readline() == "ready\n"
-    for racer in racers:
-        assert racer.stdin is not None
-        racer.stdin.write("go\n")
-        racer.stdin.flush()
-    won = [racer.communicate()[0].split() for racer in racers]
-    assert sorted(itertools.chain(*won)) == digests
+    require_one_claim_a_digest(journal, postgres_url)
 
 
 def test_of_processes_that_race_with_two_digests_of_one_step_exactly_one_wins(

@@ -75,26 +75,22 @@ def test_a_redirect_cannot_unsend(desk: DeliveringMachine, way: str, status: int
 
 
 @pytest.mark.parametrize(
-    "failure", [httpcore.ConnectError, httpcore.UnsupportedProtocol, UnicodeError, OSError, ValueError]
-)
+    ("step", "failure"),
+    [
+        *(("_receive_response_headers", failure) for failure in (
+            httpcore.ConnectError, httpcore.UnsupportedProtocol, UnicodeError, OSError, ValueError,
+        )),
+        ("_send_request_headers", httpcore.ConnectError),  # half way it may have arrived
+    ],
+)  # fmt: skip
 def test_no_name_of_an_exception_unsends_what_was_written(
-    monkeypatch: pytest.MonkeyPatch, failure: type[Exception]
+    monkeypatch: pytest.MonkeyPatch, step: str, failure: type[Exception]
 ) -> None:
-    def receive(*_: object, **__: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise failure("made up")
 
-    monkeypatch.setattr(httpcore._sync.http11.HTTP11Connection, "_receive_response_headers", receive)
+    monkeypatch.setattr(httpcore._sync.http11.HTTP11Connection, step, fail)
     with Wire({"POST /x": [reply(200, {})]}) as wire, Http() as http, pytest.raises(ServiceError) as caught:
-        http.exchange(HttpCall("POST", wire.url + "/x", body=b"{}"))
-    assert not isinstance(caught.value, NotSent)
-
-
-def test_a_write_that_fails_half_way_may_have_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
-    def write(*_: object, **__: object) -> None:
-        raise httpcore.ConnectError("made up")
-
-    monkeypatch.setattr(httpcore._sync.http11.HTTP11Connection, "_send_request_headers", write)
-    with Wire({}) as wire, Http() as http, pytest.raises(ServiceError) as caught:
         http.exchange(HttpCall("POST", wire.url + "/x", body=b"{}"))
     assert not isinstance(caught.value, NotSent)
 

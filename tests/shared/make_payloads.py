@@ -336,15 +336,20 @@ def signed_item(item: dict[str, Any]) -> dict[str, str]:
     }  # fmt: skip
 
 
+def header_of(ceremony: str, plan: str, deployment: dict[str, Any]) -> dict[str, Any]:
+    """Return the header of a requests document with one item."""
+    return {
+        "count": 1, "ceremony": ceremony, "plan": plan_fingerprint(plan),
+        "deployment": fingerprint(deployment), "deployment_name": "venue", "rehearsal": False,
+        "transcript_head": "0" * 64, "created_ms": NOW_MS - 60_000,
+    }  # fmt: skip
+
+
 def main() -> None:
     """Write the good requests documents and the signatures over all of them."""
     plan = (VECTORS / "plans/good/every-struct.toml").read_text()
     deployment = json.loads((VECTORS / "deployments/good/venue.json").read_text())
-    header = {
-        "count": 1, "ceremony": "2026-09-everything", "plan": plan_fingerprint(plan),
-        "deployment": fingerprint(deployment), "deployment_name": "venue", "rehearsal": False,
-        "transcript_head": "0" * 64, "created_ms": NOW_MS - 60_000,
-    }  # fmt: skip
+    header = header_of("2026-09-everything", plan, deployment)
     items = [item_of(entry, deployment, list_domain_type=n % 2 == 0) for n, entry in enumerate(ITEMS)]
     for item in items:
         _write(

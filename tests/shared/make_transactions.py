@@ -16,7 +16,7 @@ from eth_abi.abi import encode
 from eth_account import Account
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 
-from shared.make_payloads import DESK, KEYS, NOW_MS, OTHER, TREASURY, VECTORS, fingerprint, plan_fingerprint
+from shared.make_payloads import DESK, KEYS, OTHER, TREASURY, VECTORS, header_of
 
 FOLDER = VECTORS / "transactions"
 EXPIRY = 1806451200  # 2027-03-31 00:00:00 UTC
@@ -301,11 +301,7 @@ def main() -> None:
     """Write the good requests documents, and what eth-account makes of them."""
     plan = (FOLDER / "plan.toml").read_text()
     deployment = json.loads((VECTORS / "deployments/good/venue.json").read_text())
-    header = {
-        "count": 1, "ceremony": "2026-09-transactions", "plan": plan_fingerprint(plan),
-        "deployment": fingerprint(deployment), "deployment_name": "venue", "rehearsal": False,
-        "transcript_head": "0" * 64, "created_ms": NOW_MS - 60_000,
-    }  # fmt: skip
+    header = header_of("2026-09-transactions", plan, deployment)
     items = [item_of(entry, number, deployment) for number, entry in enumerate(ENTRIES.values())]
     for item in items:
         document = {"format": "airlock/requests@1", "header": header, "requests": [item]}

@@ -133,7 +133,7 @@ def test_a_check_that_is_written_is_in_a_list() -> None:
 def test_a_check_that_intents_and_calls_share_runs_for_both_or_says_why_not() -> None:
     shared = [check.id for check in (*_defined(times), *_defined(agreement)) if check.id != "TIME-CLOCK"]
     assert {each for each in shared if each not in FOR_INTENTS} == set()
-    assert {each for each in shared if each not in FOR_CALLS} == set(FOR_INTENTS_ALONE)
+    assert {each for each in shared if each not in FOR_CALLS} == set(FOR_INTENTS_ALONE), "say why in FOR_INTENTS_ALONE"
 
 
 @pytest.mark.parametrize("folder", ["requests/bad", "transactions/bad"])

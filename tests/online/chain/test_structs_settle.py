@@ -21,7 +21,7 @@ from airlock_software_ledger.app import SoftwareLedger
 from online.chain.ground import EXPIRY_S, ONE, STRANGER, USDC_ONE, Ground, code, document, signer_of, situation
 from online.delivering_machine import unsent
 from shared.make_payloads import DESK, OTHER, TREASURY
-from shared.world import STEPS, request_of
+from shared.world import STEPS, good, request_of
 
 SEED = "test " * 11 + "junk"
 PATHS = {TREASURY: "m/44'/60'/0'/0/0", DESK: "m/44'/60'/0'/0/1"}
@@ -171,10 +171,4 @@ def test_the_call_of_an_exported_package_is_accepted_by_the_contract(ground: Gro
 def test_every_struct_of_the_catalogue_is_among_the_steps() -> None:
     assert set(ENTRY_POINTS) == set(CATALOGUE)
     assert set(CHANGES) == set(STEPS)
-    assert {request_of(document_).payload["primaryType"] for document_ in _documents()} == set(CATALOGUE)
-
-
-def _documents() -> list[dict[str, Any]]:
-    from shared.world import good
-
-    return [good(step) for step in STEPS]
+    assert {request_of(good(step)).payload["primaryType"] for step in STEPS} == set(CATALOGUE)

@@ -26,13 +26,13 @@ _HEADINGS = {
         "ready": "Ask the builder whether it is ready.",
         "meta": "Compare the venue's own description with the pinned one.",
         "pairs": "List the venue's pairs.",
-        "positions": "List an account's positions and pending orders.",
         "nonce": "Show whether a nonce is used.",
     },
     "The people": {
         "ceremony": "Lead people through a ceremony; record what they confirm.",
     },
     "The account, the delegate, the code": {
+        "positions": "List an account's positions and pending orders.",
         "delegation": "Show what a delegate may do, and until when.",
         "delegate": "Prove a delegate key that is on a server.",
         "referral": "Show who owns a referral code, by builder and chain.",

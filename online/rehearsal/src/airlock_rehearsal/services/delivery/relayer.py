@@ -20,6 +20,7 @@ from airlock_rehearsal.services.envelope import Read, Refused, done, request_fie
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.mempool import hash_of, read_transaction, sent, settle
+from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS
 from airlock_rehearsal.services.venue.submission import (
     SignedIntent,
     decoded,
@@ -29,8 +30,8 @@ from airlock_rehearsal.services.venue.submission import (
     verified,
 )
 
-RELAYED = ("DelegateReq", "RegisterCodeReq", "SetTraderReferralCodeByUserReq")
-"""The structs that the relayer takes."""
+RELAYED = sorted(STRUCTS.keys() - {row.struct for row in ORDER_TYPES.values()} - {"TpSlReq", "TwapCancelReq"})
+"""The structs that the relayer takes: all that no other service takes."""
 
 
 def _nonce_in(fields: Read) -> str:
