@@ -117,11 +117,11 @@ def _two_words(reading: str, screen: str) -> str:
     asked = _PLACES.search(screen)
     if asked is None:
         return ""
-    words = [word for row in reading.splitlines()[-2:] for word in row.split()[1:]]  # each row begins with a number
+    words = [word for row in reading.splitlines()[-3:] for word in row.split()[1::2]]  # each with its number before it
     return " ".join(words[int(at) - 1] for at in asked.groups()) + "\n"
 
 
 def fingerprint(screen: str, label: str = "requests") -> str:
     """Return the fingerprint that a screen shows of a document, in hex and words; empty when it shows none."""
-    found = re.search(label + r" fingerprint\n((?:  .+\n){4})", screen.replace("\r\n", "\n"))
+    found = re.search(label + r" fingerprint\n((?:  .+\n){5})", screen.replace("\r\n", "\n"))
     return found[1] if found else ""

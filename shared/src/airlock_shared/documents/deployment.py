@@ -261,8 +261,10 @@ def _check_domains(domains: dict[str, Domain], chain_id: int, contracts: dict[st
         if domain.contract != contract:
             got, expected = checksum_address(domain.contract), checksum_address(contract)
             raise _contradiction(f"{where}.verifyingContract", f"not the {CONTRACT_OF_DOMAIN[name]}", got, expected)
-    if len({contracts.get("usdc"), *(domain.contract for domain in domains.values())}) <= len(domains):
-        raise _contradiction("domains", "one contract twice", "two domains, or token and domain", "a contract for each")
+    if domains["trading"].contract == domains["referral"].contract:
+        raise _contradiction(
+            "domains.referral.verifyingContract", "one contract twice", "the trading contract", "another contract"
+        )
 
 
 def _contradiction(where: str, what: str, got: str, expected: str) -> DocumentError:
