@@ -191,7 +191,10 @@ def _in_review(decision: Decision, wallet: str, review: str) -> bool:
     if wallet == "Unlimited":
         return "UNLIMITEDapproval" in review
     if decision.field.unit is CHOICE:  # the review gives its number, and its name as the plan's
-        return f"{name}{decision.raw}plan{wallet}:equal" in review
+        return (
+            re.search(rf"{name}{decision.raw}plan(?:{decision.field.rule.parameter})?{wallet}:equal", review)
+            is not None
+        )
     return name + re.sub(r"\s", "", wallet) in review
 
 

@@ -124,7 +124,7 @@ def test_its_own_words_are_shown_after_the_answers_and_not_before(desk: Desk) ->
         return asked_words(question, desk.screen)
 
     assert desk.submit(typist) == 0
-    row = " ".join(desk.screen.split()[:12])
+    row = "  ".join(f"{number} {word}" for number, word in enumerate(desk.screen.split()[:8], start=1))
     assert row not in "".join(before)
     assert row in desk.said()
 

@@ -177,6 +177,7 @@ def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
 ) -> None:
     read = threading.Event()
     with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
+        put(desk.journal, OrderState.PREPARED)
         monkeypatch.setattr(desk, "_context", desk._context._replace(others=(others := threading.Semaphore(0))))
 
         def expectations(_: str) -> list[Expectation]:
