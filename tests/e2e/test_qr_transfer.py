@@ -67,7 +67,8 @@ def prepared(desk: BothMachines, ceremony: str = "delegate-key") -> tuple[Path, 
     assert ended.code == 0, ended.err
     shown = ended.json()
     assert (shown["as"], shown["kind"]) == ("page", "airlock/requests@1")
-    assert Path(shown["codes"]).read_text().count(shown["words"]) == 1
+    words = r"\s+".join(f"{number} {word}" for number, word in enumerate(shown["words"].split(), start=1))
+    assert len(re.findall(words, Path(shown["codes"]).read_text().replace("\\n", "\n"))) == 1
     assert Path(shown["file"]).is_relative_to(desk.path("online-home"))
     return plan, codes_of(desk, "online", shown["file"])
 

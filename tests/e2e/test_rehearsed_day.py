@@ -79,7 +79,8 @@ def test_people_rehearse_the_day_in_two_terminals(tmp_path: Path, ceremony: str,
     assert report["complete"], report["missing"]
     assert day.approved
     assert ceremony != "market-close" or sorted(day.stopped) == ["offline", "online"]
-    wide = [line for line in day.screens["online"].plain().splitlines() if len(line) > 80 and str(tmp_path) not in line]
+    rows = re.split("[\r\n]+", day.screens["online"].shown)
+    wide = [row for row in rows if len(re.sub("\x1b\\[[0-9;?]*[A-Za-z]", "", row)) > 80 and str(tmp_path) not in row]
     assert wide == []
 
 

@@ -46,8 +46,9 @@ this command there:
 It is the online machine. The services run in it: when it is closed, or Ctrl-C
 pressed where it waits for Enter, this rehearsal is lost. Begin another.
 """
-_CAMERAS = """Documents cross by codes here. Nobody photographs them: the cameras are simulated, and
-the pictures of each page come into the other machine's folder by themselves."""
+_CAMERAS = """Documents cross by codes here. Nobody photographs them: the cameras are
+simulated, and the pictures of each page come into the other machine's folder
+by themselves."""
 _PICTURES = "pictures"
 _LOOKS_S = 0.5
 
