@@ -11,6 +11,7 @@ import signal
 import stat
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -40,6 +41,11 @@ def pytest_configure() -> None:
         signal.signal(number, handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
     os.umask(_UMASK)
+    with suppress(ImportError):  # not every environment has it
+        from hypothesis import settings
+
+        settings.register_profile("at any speed", deadline=None)  # how long a case takes says how busy the machine is
+        settings.load_profile("at any speed")
     if wrong := _wrong_with(Path(os.devnull)):
         pytest.exit(f"{os.devnull} {wrong}: put it right first (mknod -m 666 {os.devnull} c 1 3), or tests fail", 3)
 
