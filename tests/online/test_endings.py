@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -192,6 +193,19 @@ def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
         reading.join(10)
         assert read.is_set()
         assert others.acquire(blocking=False)
+
+
+def test_a_row_that_was_made_again_is_no_older_bound_than_its_requests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_desk(OnlineHome(tmp_path), 0, as_json=True, make=True) as desk:
+        put(desk.journal, OrderState.PREPARED)
+        known = desk.journal.get(DIGEST)
+        assert desk.prepared_ms(known) == known.created_ms  # its requests are not here
+        for apart_ms, first_ms in ((-5, known.created_ms - 5), (5, known.created_ms)):
+            header = SimpleNamespace(created_ms=known.created_ms + apart_ms)
+            monkeypatch.setattr(OnlineHome, "require_requests", lambda *_, header=header: (header, []))
+            assert desk.prepared_ms(known) == first_ms
 
 
 def test_nothing_is_begun_to_be_written_by_a_command_that_is_ending(tmp_path: Path) -> None:
