@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery.event_lines import FOUND
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
-from airlock_online.delivery.routes.context import Delivery
+from airlock_online.delivery.routes.context import Delivery, Tracker
 from airlock_online.delivery.submit import follow_submission, submit_delivery
-from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_shared.errors import ExitCode
 from online.crash.orders import order
 from online.delivering_machine import DeliveringMachine
@@ -169,7 +170,10 @@ def test_a_contract_without_the_view_proves_nothing(desk: DeliveringMachine) -> 
     assert (outcome.state, "service's word" in outcome.reason) == (OrderState.UNKNOWN, True)
 
 
-def test_what_another_signature_has_spent_is_voided(desk: DeliveringMachine) -> None:
+@pytest.mark.parametrize(("found", "state"), [(False, OrderState.VOIDED), (True, OrderState.UNKNOWN)])
+def test_what_another_signature_has_spent_is_voided_but_not_what_was_found_executed(
+    desk: DeliveringMachine, found: bool, state: OrderState
+) -> None:
     delivery = lost(desk, "batched-market")
     accepted, filled = frame("MarketOrderAccepted", {"trackingId": "t-2"}, 0), frame("MarketOrderExecuted", {}, 1)
     with Wire({POSTS[0]: [stream(accepted, filled)]}) as wire:
@@ -179,11 +183,14 @@ def test_what_another_signature_has_spent_is_voided(desk: DeliveringMachine) -> 
     assert by_word.state is OrderState.UNKNOWN
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
+    if found:
+        Tracker(delivery.digest, desk.reading(lambda *_: None)).write(
+            OrderEvent(None, FOUND, {"transactionHash": THEIRS})
+        )
     outcome = followed(desk, delivery, chain)
-    assert (outcome.state, outcome.code, other.digest in outcome.reason) == (OrderState.VOIDED, "NONCE_SPENT", True)
+    assert (outcome.state, other.digest in outcome.reason) == (state, not found)
     error = outcome_error(outcome)
-    assert error is not None
-    assert error.exit_code is ExitCode.EXECUTION_FAILED
+    assert found or (outcome.code, error and error.exit_code) == ("NONCE_SPENT", ExitCode.EXECUTION_FAILED)
 
 
 @pytest.mark.parametrize(
