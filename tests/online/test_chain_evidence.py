@@ -171,7 +171,7 @@ def test_a_contract_without_the_view_proves_nothing(desk: DeliveringMachine) -> 
 
 
 @pytest.mark.parametrize(("found", "state"), [(False, OrderState.VOIDED), (True, OrderState.UNKNOWN)])
-def test_what_another_signature_has_spent_is_voided_but_not_what_was_found_executed(
+def test_another_s_spent_nonce_voids_what_was_not_executed(
     desk: DeliveringMachine, found: bool, state: OrderState
 ) -> None:
     delivery = lost(desk, "batched-market")
@@ -184,9 +184,7 @@ def test_what_another_signature_has_spent_is_voided_but_not_what_was_found_execu
     chain = FakeChain(2**33, finalized=0)
     chain.spent[(delivery.trader.lower(), int(delivery.nonce))] = 0
     if found:
-        Tracker(delivery.digest, desk.reading(lambda *_: None)).write(
-            OrderEvent(None, FOUND, {"transactionHash": THEIRS})
-        )
+        Tracker(delivery.digest, desk.world).write(OrderEvent(None, FOUND, {"transactionHash": THEIRS}))
     outcome = followed(desk, delivery, chain)
     assert (outcome.state, other.digest in outcome.reason) == (state, not found)
     error = outcome_error(outcome)

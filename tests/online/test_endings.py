@@ -203,8 +203,8 @@ def test_a_row_that_was_made_again_is_no_older_bound_than_its_requests(
         known = desk.journal.get(DIGEST)
         assert desk.prepared_ms(known) == known.created_ms  # its requests are not here
         for made_ms in (known.created_ms - 5, known.created_ms + 5):
-            requests = SimpleNamespace(created_ms=made_ms), []
-            monkeypatch.setattr(OnlineHome, "require_requests", lambda *_, found=requests: found)
+            header = SimpleNamespace(created_ms=made_ms)
+            monkeypatch.setattr(OnlineHome, "require_requests", lambda *_, header=header: (header, []))
             assert desk.prepared_ms(known) == min(made_ms, known.created_ms)
 
 
