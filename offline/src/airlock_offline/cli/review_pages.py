@@ -77,11 +77,12 @@ def _height(lines: list[str], width: int) -> int:
 class ReviewPages:
     """The screen of a person who reviews: what decides, what can be opened, and the list to compare with the Ledger.
 
-    ``opened`` holds what the sections are called that were on the screen whole.
+    ``opened`` holds what the sections are called that were on the screen whole. Without ``turns`` the list stands in one
+    piece: the keys are those of a software Ledger, which asks in this terminal.
     """
 
-    def __init__(self, ask_yes: Callable[..., None]) -> None:
-        self._ask = ask_yes
+    def __init__(self, ask_yes: Callable[..., None], *, turns: bool = True) -> None:
+        self._ask, self._turns = ask_yes, turns
         self._page: list[list[str]] = []
         self._sections: list[list[str]] = []
         self._ledger: list[str] = []
@@ -219,6 +220,9 @@ class ReviewPages:
     def _turn(self, keys: SingleKeys, ended: int) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # Ctrl-C is for who waits for the device
         if select.select([ended], [], [], WAIT_S)[0]:
+            return
+        if not self._turns:
+            say_all(self._ledger)
             return
         key, at, shown = "", 0, -1
         with keys:
