@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
@@ -50,6 +51,7 @@ from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, keep_file, qr_option, require_output, restart_option
 from airlock_shared.cli.terminal import (
+    LEDGER_HERE,
     PATH_TYPE,
     ask_yes,
     error_as_json,
@@ -146,7 +148,7 @@ def sign(
     begun = document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.nothing_at_stake())
     pages = (
-        ReviewPages(ask, turns=not (led() and emulator_port)) if screen_rows() else None
+        ReviewPages(ask, turns=LEDGER_HERE not in os.environ) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
     around = pages.with_list if pages else lambda it: it
     with opened(emulator_port, ledger_path, around, named_model=model or "") as device:

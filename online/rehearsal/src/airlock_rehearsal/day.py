@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import signal
 import subprocess
@@ -18,7 +19,7 @@ from airlock_rehearsal.machines import ANSWERS, MACHINES, RehearsalFailed, cerem
 from airlock_rehearsal.processes import software_ledger
 from airlock_rehearsal.scenarios import DELEGATE_PATH
 from airlock_shared.cli.ceremony.status import word_lines
-from airlock_shared.cli.terminal import ask, say, show, show_all
+from airlock_shared.cli.terminal import LEDGER_HERE, ask, say, show, show_all
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.errors import ExitCode, UsageError
 from airlock_shared.host.files import read_input, write_new
@@ -67,8 +68,11 @@ class Day(NamedTuple):
         """Run a command of a machine in this terminal, and return its exit code; Ctrl-C is that command's alone."""
         program = self.online if half == "online" else self.offline
         place = self.folder / half
+        environment = {**os.environ, LEDGER_HERE: "1"}
         with _left_to_the_command():
-            return subprocess.run([program, "--home", place / "home", *words], cwd=place, check=False).returncode  # noqa: S603
+            return subprocess.run(  # noqa: S603
+                [program, "--home", place / "home", *words], cwd=place, env=environment, check=False
+            ).returncode
 
     @property
     def plan(self) -> str:

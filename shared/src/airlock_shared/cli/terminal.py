@@ -36,6 +36,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="One JSON doc
 plan_option = click.option("--plan", "plan_file", type=INPUT, required=True, help="The ceremony plan.")
 
 LED = "AIRLOCK_LED"
+LEDGER_HERE = "AIRLOCK_LEDGER_HERE"
 
 without_secrets: Callable[[str], str] = str
 """What every text passes on its way to the screen: ``airlock_online.secrets`` puts its own here, and nobody else."""
