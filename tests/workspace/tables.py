@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from airlock_offline.home import OfflineConfig
@@ -21,7 +21,7 @@ from airlock_shared.checks.catalogue import FAMILIES
 from airlock_shared.cli.explain import EXIT_CODES
 from airlock_shared.errors import ExitCode
 from airlock_shared.venue.actions import ACTIONS
-from airlock_shared.venue.kinds import LEAF_KINDS, OWN_KINDS, PLAN_MEMBERS
+from airlock_shared.venue.kinds import LEAF_KINDS
 from airlock_shared.venue.structs import CATALOGUE
 from erc7730.descriptor_world import formats, made
 from mutation.run import read_mutants
@@ -183,23 +183,16 @@ def parts_of(page: str) -> dict[str, str]:
     return {found[1]: found[2] for found in PART.finditer((DOCS / page).read_text())}
 
 
-def plan_members() -> str:
-    """Return the table of the plan's members that a leaf can be, in ``docs/reference/venue-profile.md``."""
-    return _leaf_kinds("member", PLAN_MEMBERS)
-
-
-def own_kinds() -> str:
-    """Return the table of the kinds that are no member of a plan, in ``docs/reference/venue-profile.md``."""
-    return _leaf_kinds("kind", OWN_KINDS)
-
-
-def _leaf_kinds(heading: str, words: Iterable[str]) -> str:
-    lines = [f"| {heading} | Solidity type | unit | where the plan is silent | meaning |", "|---|---|---|---|---|"]
-    otherwise = {"plan": "", "plan-or-zero": "zero", "zero": "zero", "builder": "the builder"}
-    for word in words:
-        unit, rule, meaning, solidity = LEAF_KINDS[word]
-        planned = f" (the plan's `{rule.parameter}`)" if rule.parameter not in ("", word) else ""
-        lines += [f"| `{word}` | `{solidity}` | {unit.name} | {otherwise[rule.kind]}{planned} | {meaning} |"]
+def kinds() -> str:
+    """Return the table of what a leaf can be, one row for what is judged alike, in ``docs/reference/venue-profile.md``."""
+    rows: dict[tuple[str, ...], list[str]] = {}
+    otherwise = {"plan": "is refused", "plan-or-zero": "it is zero", "zero": "it is zero", "builder": "the builder's"}
+    for word, (unit, rule, meaning, solidity) in LEAF_KINDS.items():
+        named = f" (the plan's `{rule.parameter}`)" if rule.parameter not in ("", word) else ""
+        limit = f", within the limit {rule.limit}" if rule.limit else ""
+        rows.setdefault((solidity, unit.name, otherwise[rule.kind] + limit), []).append(f"`{word}`{named}: {meaning}")
+    lines = ["| Solidity type | unit | where the plan is silent | the words of a profile |", "|---|---|---|---|"]
+    lines += [f"| `{kind[0]}` | {kind[1]} | {kind[2]} | {'<br>'.join(words)} |" for kind, words in rows.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -319,8 +312,7 @@ PARTS = {
     ("reference/chain.md", "differences"): differences,
     ("reference/erc-7730.md", "labels"): labels,
     ("reference/ledger.md", "models"): models,
-    ("reference/venue-profile.md", "plan members"): plan_members,
-    ("reference/venue-profile.md", "kinds"): own_kinds,
+    ("reference/venue-profile.md", "kinds"): kinds,
     ("reference/venue-services.md", "members"): service_members,
     ("reference/venue-services.md", "ships"): shipped_services,
     ("reference/venue-services.md", "meanings"): meanings,

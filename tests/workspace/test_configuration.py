@@ -13,7 +13,7 @@ from airlock_offline import home as offline
 from airlock_offline import home as offline_home
 from airlock_online import config as online
 from airlock_online import home as online_home
-from airlock_shared.cli.terminal import LED
+from airlock_shared.cli.terminal import LED, LEDGER_HERE
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/configuration.md").read_text()
 ROW = re.compile(r"^\| `\[(\w+)\]` \| `(\w+)` \| `(.*?)` \|$", re.MULTILINE)
@@ -57,6 +57,6 @@ def test_every_variable_is_documented() -> None:
         for key, value in vars(module).items()
         if key.endswith("_VARIABLE")
     }
-    names.add(LED)
+    names |= {LED, LEDGER_HERE}
     part = PAGE.split("## The environment\n")[1].split("\n## ")[0]
     assert set(re.findall(r"`(AIRLOCK_\w+)`", part)) == names
