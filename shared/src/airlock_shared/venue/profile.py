@@ -60,8 +60,9 @@ NEVER = (
     "approve(address a,uint256 b)", "increaseAllowance(address a,uint256 b)", "transfer(address a,uint256 b)",
     "transferFrom(address a,address b,uint256 c)", "setApprovalForAll(address a,bool b)",
     "permit(address a,address b,uint256 c,uint256 d,uint8 e,bytes32 f,bytes32 g)", "upgradeTo(address a)",
-    "upgradeToAndCall(address a,bytes b)", "transferOwnership(address a)", "multicall(bytes[] a)",
-    "multicall(uint256 a,bytes[] b)", DELEGATED_SIGNATURE,
+    "safeTransferFrom(address a,address b,uint256 c)", "upgradeToAndCall(address a,bytes b)",
+    "transferOwnership(address a)", "renounceOwnership()", "grantRole(bytes32 a,address b)", "multicall(bytes[] a)",
+    "multicall(uint256 a,bytes[] b)", "execute(address a,uint256 b,bytes c)", DELEGATED_SIGNATURE,
 )  # fmt: skip
 """Functions that no profile may reach, by their names or by a signature that has the same selector."""
 
