@@ -323,8 +323,7 @@ def test_a_cancellation_that_was_only_taken_stays_open_where_no_read_of_it_is_kn
 
 
 def test_a_delegate_is_registered(desk: Desk, ledger: Ledger) -> None:
-    expiry = (datetime.now(UTC) + timedelta(days=30)).strftime("%Y-%m-%dT00:00:00Z")
-    fields = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {expiry}\npossession = "waived"\n'
+    fields = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n'
     ended = desk.whole_way(ledger, "delegate", fields)
     assert (ended.code, outcome(ended)["state"]) == (0, "CONFIRMED"), ended.out + ended.err
     assert set(desk.venue.delegates) == {DELEGATE}
@@ -398,6 +397,15 @@ def test_a_position_is_closed_in_coins_where_the_services_file_says(spoken: Desk
     ended = spoken.whole_way(ledger, "close-coin", fields)
     assert (ended.code, outcome(ended)["state"]) == (0, "FILLED"), ended.out + ended.err
     assert spoken.venue.paths("POST").count(CLOSE_IN_COINS) == 1
+
+
+def test_terms_that_the_plan_fixes_and_the_venue_does_not_sign_are_refused(tmp_path: Path) -> None:
+    with second_venue(TRADER, types=OTHER) as running:
+        (desk := Desk(tmp_path, running)).pin()
+        fields = f'trader = "{TRADER}"\ndelegate = "{DELEGATE}"\nexpiry = {EXPIRY}\npossession = "waived"\n'
+        assert desk.prepare("delegate", fields).code == 0
+        ended = desk.prepare("delegate", f'{fields}terms_sha256 = "{"5a" * 32}"\n')
+    assert (ended.code, "a field terms_sha256" in ended.err) == (3, True), ended.err
 
 
 def test_the_limit_of_rate_is_kept_so_that_nothing_is_answered_by_429(spoken: Desk) -> None:

@@ -39,7 +39,7 @@ from airlock_shared.plan.decisions import (
 )
 from airlock_shared.plan.model import CUSTOM, Exact
 from airlock_shared.units import CODE, raw_text
-from airlock_shared.venue.kinds import OPEN_TYPE, PAIR, leaf, value_of
+from airlock_shared.venue.kinds import LEAF_KINDS, OPEN_TYPE, PAIR, TERMS_KIND, leaf, value_of
 
 
 @check("PLAN-STEP", RECEIVED, "not a step of the plan", "A payload that is not in the plan.", PLAN)
@@ -116,14 +116,18 @@ def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
 def fields_are_planned(case: Case) -> Finding:
     """Every field that the plan decides is as the plan says, and what must be zero is zero.
 
-    What a custom step names that is no field of the payload would bind nothing: a person thinks that it does.
+    What a custom step names that is no field of the payload would bind nothing, and terms where the venue signs none:
+    a person thinks that it does.
     """
     found = _first_wrong(case, ("plan", "fixed"))
-    if case.step.action.name == CUSTOM and found.ok:
+    if found.ok:
         decided = {decision.field.rule.parameter for decision in case.decisions if decision.decided_by == "plan"}
-        for name, value in case.step.values.items():
-            if name not in decided:
-                return Finding(False, "no such field", f"a field {name}, which the plan sets to {value.text}", name)
+        named = set(case.step.values)
+        if case.step.action.name != CUSTOM:
+            named &= {LEAF_KINDS[TERMS_KIND].rule.parameter}
+        for name in sorted(named - decided):
+            wanted = f"a field {name}, which the plan sets to {case.step.values[name].text}"
+            return Finding(False, "no such field", wanted, name)
     return found
 
 

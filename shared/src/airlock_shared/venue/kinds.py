@@ -68,7 +68,7 @@ class Kind(NamedTuple):
 
 _TYPES = {ADDRESS: "address", CODE: "bytes32", TEXT: "string", FLAG: "bool"}
 
-TRADER, DEADLINE, NONCE_KIND, _TERMS, ZERO, UNKNOWN = "trader", "deadlineMs", "nonce", "terms", "zero", "raw"
+TRADER, DEADLINE, NONCE_KIND, TERMS_KIND, ZERO, UNKNOWN = "trader", "deadlineMs", "nonce", "terms", "zero", "raw"
 OPENED, OPENED_MS, SIGNED_AT, EXPIRY = "openTimestamp", "opened-ms", "signed-at", "expiry"
 PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pairIndex", "orderType", "spender", "amountUsdc", "slippagePercent"
 _OPENED = "when the position was opened; binds the intent to it"
@@ -120,7 +120,7 @@ PLAN_MEMBERS = {
 OWN_KINDS = {
     OPENED_MS: Kind(UNIX_MS, Rule("builder", OPENED, "open-time"), _OPENED, "uint"),
     SIGNED_AT: Kind(UNIX_MS, Rule("builder", "", "sign-time"), "when it was built; it must be recent", "uint"),
-    _TERMS: Kind(
+    TERMS_KIND: Kind(
         TEXT, Rule("builder", "terms_sha256", "terms"), "the venue's terms, which are part of what is signed", "string"
     ),
     ZERO: Kind(COUNT, Rule("zero"), "not used: always zero", "uint"),
@@ -134,7 +134,7 @@ LEAF_KINDS: dict[str, Kind] = {
 } | OWN_KINDS
 """All that a leaf can be, by the word of a profile."""
 
-MAY_BE_LEFT_OUT = frozenset({_TERMS, ZERO})
+MAY_BE_LEFT_OUT = frozenset({TERMS_KIND, ZERO})
 """The kinds that a venue's form of a shipped struct may do without: nothing that a check judges is in them."""
 
 SEVERAL = frozenset({ZERO, UNKNOWN})
