@@ -348,7 +348,7 @@ def test_five_lines_are_said_of_everything_that_can_be_signed(case: Case) -> Non
 
 SAID = {
     "open": ("BTC/USD, long", "the plan's collateralUsdc; 10 x (leverage)", "0xf39F", "2026-09-21 14:28:20"),
-    "close": ("position 2", "(_amount), the plan's collateralToCloseUsdc; 64000 USD", "(_trader)", "(_deadline)"),
+    "close": ("position 2", "the plan has at least 60000, at most 64000", "(_trader)", "(_deadline)"),
     "take-profit": ("long, take_profit", "(coinSize), the plan's coinExposure; 70000", "(trader)", "no deadline"),
     "desk-key": ("delegate", "all that the account trades with", "0x7099", "2027-03-31 00:00:00 UTC (expiry)"),
     "own-code": ('"Desk-7!!"', "no amount", "(_referrer)", "(_deadline)"),

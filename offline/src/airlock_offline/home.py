@@ -1,4 +1,4 @@
-"""The signing machine's own folder: pinned deployments, the transcript, and what was signed and not yet carried away."""
+"""The signing machine's own folder: pinned deployments, the transcript, and each signature until it can execute no more."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class TranscriptMarks:
         self._services = {"services": services} if services else {}
 
     def begun(self) -> dict[str, int]:
-        """Return how many sendings and exports of each digest were begun; none of which each is known as refused or unsent.
+        """Return how many sendings and exports of each digest were begun, leaving out what was surely refused or unsent.
 
         One terminal may tell that its sending was refused while another one's has begun.
         """

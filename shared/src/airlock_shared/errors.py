@@ -114,7 +114,7 @@ class DeviceError(AirlockError):
 
 
 class Declined(AirlockError):
-    """A person said no, at the keyboard or on the device. Nothing was signed or sent."""
+    """A person said no, at the keyboard or on the device. What this asked about was neither signed nor sent."""
 
     exit_code = ExitCode.DECLINED
 
@@ -148,7 +148,7 @@ class OutcomeUnknown(AirlockError):
 
 
 class MarketDeclined(AirlockError):
-    """The market declined the fill: the transaction succeeded and the order was cancelled."""
+    """By the market's word it declined the fill: the transaction succeeded, and the order was cancelled."""
 
     exit_code = ExitCode.MARKET_DECLINED
 

@@ -302,7 +302,7 @@ def _say(line: str) -> None:
 # ---- deciding lines -------------------------------------------------------------------------------------------------
 # The five lines that decide, for the last look before the question: what, how much, for whom, until when, as whom.
 # They are read off what is signed, beside the raw name of each value. They say less than the review, and nothing
-# else. A value that the plan decides is always among them.
+# else. A value that the plan decides is among them; the signer's own address stands in the last alone.
 
 
 HEADING = "WHAT IS SIGNED, IN FIVE LINES"
@@ -371,6 +371,8 @@ def _is_amount(decision: Decision) -> bool:
 def _value(decision: Decision) -> str:
     asked = decision.expected if decision.expected == "unlimited" else shown_value(decision.field, decision.raw)
     planned = f", the plan's {known}" if (known := planned_as(decision)) else ""
+    if decision.in_bounds:
+        planned = f", chosen by the builder: the plan has {safe(decision.expected, limit=200)}"
     return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)}){planned}"
 
 

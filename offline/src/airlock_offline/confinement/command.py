@@ -101,7 +101,7 @@ def _refuse_calls(needs: Needs) -> str:
 
 
 def _restrict_files(needs: Needs) -> tuple[int, str]:
-    """Return the ABI that is enforced and nothing, or 0 and why there is none."""
+    """Return (the ABI that is enforced, ""), or (0, why there is none)."""
     try:
         abi = files.version()
     except OSError as error:

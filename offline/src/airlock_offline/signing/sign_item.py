@@ -1,9 +1,9 @@
 """Signing one item at a time: examined, shown, confirmed by a person, signed by the device, recovered, kept.
 
 The order of things is the protection: nothing reaches the device that a check refused or a person did not confirm, and no
-signature leaves that does not recover to the plan's address over our own digest. From the person's Yes until what came of it
-is on record nobody else of this machine signs with the account, and what is judged is judged by the transcript and the time
-of then. Decided in ``docs/adr/0019-signed-once.md``.
+signature leaves that does not recover to the plan's address over our own digest. After the person's Yes the
+account is locked until the result is on record; the transcript and the clock are read again, and all is judged again.
+Decided in ``docs/adr/0019-signed-once.md``.
 """
 
 from __future__ import annotations

@@ -185,7 +185,7 @@ def _require_id_wanted(known: Submission, given_id: str, context: DeliveryContex
 def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     """Write down that a signed thing is handed to another sender: from then on it is never sent from here.
 
-    Raises ``Refusal`` as :func:`submit`, ``ROUTE-SENT`` when it was sent, perhaps; ``Expired``, ``JournalError``.
+    Raises ``Refusal`` as :func:`submit_delivery`, ``ROUTE-SENT`` when it was sent, perhaps; ``Expired``, ``JournalError``.
     """
     check_admission(delivery)
     known, forgotten = _recalled(delivery, context)

@@ -125,7 +125,7 @@ EVENTS = Table(
     TABLES,
     Column("digest", String(66), ForeignKey("submissions.digest"), primary_key=True),
     Column("ordinal", Integer, primary_key=True),
-    Column("kind", String(8), nullable=False),  # "event", "anomaly" or "rejected"
+    Column("kind", String(8), nullable=False),  # "event", "anomaly", "rejected" or "note"
     Column("seq", BigInteger, nullable=True),
     _text("type"),
     _text("payload"),

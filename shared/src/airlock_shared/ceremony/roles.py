@@ -148,8 +148,7 @@ def _counts(entry: Entry, plan: Plan, parts: Container[str]) -> bool:
 # transcript. A ceremony begins on each machine by itself, with the names of its people, and belongs to its id and to
 # the fingerprint of its plan. What happened before the beginning does not count for it. A station is confirmed for
 # what stood on record then: when that changes, it has to be confirmed again. An exception explains and does not heal.
-# Pure; the commands are in :mod:`airlock_shared.cli.ceremony.commands`, the table of stations in
-# :mod:`airlock_shared.ceremony.roles`.
+# Pure; the commands are in :mod:`airlock_shared.cli.ceremony.commands`, the table of stations is below.
 
 
 MAX_NAME, MAX_REASON = 60, 500

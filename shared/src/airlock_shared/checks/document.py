@@ -1,7 +1,7 @@
 """PIN and PLAN for the document as a whole: the right deployment, the right plan, the right steps, and rollback detection.
 
-Neither machine went back to an earlier state of itself: what the online machine has seen of this one's transcript is in it,
-and where this one has handed out a signature the online machine knows.
+A document names the last head of this machine's transcript that the online machine saw: it must be in our transcript. Once
+we have handed out a signature, a head must be named. So neither machine went back to an earlier state of itself.
 """
 
 from __future__ import annotations
@@ -145,8 +145,8 @@ _NO_HEAD = "none of this machine"
 def head_is_known(evidence: HeaderEvidence) -> Finding:
     """The head that the online machine has seen of this machine is in its transcript; there is one if one was handed out.
 
-    It is not missed in a document that was made before, by a program that keeps no record (its own head is all zeros), or
-    under a plan that replaces a signature of this machine: whoever agreed on that knows its record.
+    None is required of a document that was made before; of one by a program that keeps no record (its own head is all
+    zeros); under a plan that replaces a signature of this machine, since whoever agreed on that knows its record.
     """
     header, plan, own = evidence
     if own is None:

@@ -1,7 +1,7 @@
 """TIME: milliseconds and seconds told apart, deadlines neither past nor too far, stamps fresh.
 
-The clock may be off by ``clock_uncertainty_ms``. What must lie ahead is judged as if it were later, and what must be young
-as if it were older; what must not lie too far ahead is allowed the uncertainty, which is the clock's fault and not its own.
+The clock may be off by ``clock_uncertainty_ms``. A deadline is judged by the latest time that it can be now, and so is the
+age of a stamp; how far ahead a deadline may lie is widened by the uncertainty.
 """
 
 from __future__ import annotations

@@ -149,7 +149,8 @@ def _encoded(image: Image.Image, kind: str) -> bytes:
 # ---- page -----------------------------------------------------------------------------------------------------------
 # One self-contained HTML page that plays a transfer: it needs no network and no other file, and its policy allows
 # none. The browser draws the codes itself from the texts, with ``page_parts/symbol.js``. The Content Security Policy
-# names the page's one script and one style by hash, so that nothing else in the page can run.
+# names the page's one script and one style by hash, so that nothing else in the page can run. ``window`` has no more
+# than a frame around the newest of them.
 
 
 WINDOW = "now.html"
