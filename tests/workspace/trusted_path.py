@@ -102,11 +102,9 @@ ROOTS = (
     "airlock_offline.cli.sign",
     "airlock_offline.signing.opinion_child",  # a process of its own, which the signing starts by its name
 )
-ELSEWHERE = re.compile(
-    r"airlock_shared\.(cli\.qr\.(?!file_or_qr$)|report|cli\.explain|qr|ur)"
-    r"|airlock_offline\.(cli\.report|scanning)(\.|$)"
-)
-"""What the closure leaves out: other commands' pictures, reports and explanations."""
+OTHER_COMMANDS = r"airlock_shared\.(report|cli\.explain)|airlock_offline\.cli\.report(\.|$)"
+PICTURES = r"|airlock_shared\.(cli\.qr\.(?!file_or_qr$)|qr|ur)|airlock_offline\.scanning(\.|$)"
+"""What the closure leaves out: other commands' reports and explanations; pictures, which only ``--qr`` reads and draws."""
 
 AT_A_TERMINAL_OVER_USB = tuple(
     f"airlock_{name}"
@@ -151,13 +149,13 @@ def loaded_by(signing: Signing) -> tuple[Module, ...]:
 
 
 @cache
-def closure(roots: tuple[str, ...] = ROOTS) -> tuple[Module, ...]:
+def closure(roots: tuple[str, ...] = ROOTS, elsewhere: str = OTHER_COMMANDS + PICTURES) -> tuple[Module, ...]:
     """Return what can run in a signing: what the command imports, at the top and inside functions."""
     seen: set[str] = set()
     pending = list(roots)
     while pending:
         name = pending.pop()
-        if name not in seen and not ELSEWHERE.match(name):
+        if name not in seen and not re.match(elsewhere, name):
             seen.add(name)
             pending += _imported(_module(name))
     return tuple(_module(name) for name in sorted(seen))
@@ -342,6 +340,8 @@ def table() -> str:
         lines.append(f"| {signing.what} | {_sums(loaded)} | {len(loaded)} |")
     people = {*loaded_by(ORDINARY), *closure(AT_A_TERMINAL_OVER_USB)}
     lines.append(f"| an intent at a terminal, with a Ledger on USB | {_sums([*people])} | {len(people)} |")
+    pictures = {*closure(elsewhere=OTHER_COMMANDS)} - {*closure()}
+    lines.append(f"| `--qr` adds: codes are decoded before, and drawn after | {_sums([*pictures])} | {len(pictures)} |")
     lines += ["", "| what is followed | files that it goes through |", "|---|---|"]
     for what in WAYS:
         files = ", ".join(f"[`{_short(module)}`](../{module.file})" for module in way(what))
