@@ -41,7 +41,7 @@ def test_a_plan_that_requires_a_witness_is_signed_in_its_open_ceremony_alone(
     assert (alone.code, "ROLE-TEXT" in alone.err) == (3, True), alone.err
     assert _ceremony(desk.offline, "begin", *PEOPLE, plan=plan).code == 0
     signed = desk.offline(*words, typed=_YES)
-    assert (signed.code, signatures.exists()) == (0, True), signed.err
+    assert (signed.code, signatures.exists(), "compared this plan with" in signed.err) == (0, True, True), signed.err
 
 
 def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n") -> FinishedCommand:

@@ -111,13 +111,20 @@ def _of_these_people(entries: Sequence[Entry], plan: Plan, event: str, requests:
             yield entry
 
 
-def begun_note(entries: Iterable[Entry], plan: Plan) -> str:
-    """Return what to say before signing when the plan names roles and no ceremony is open; empty when all is well."""
-    if (
-        not plan.roles or plan.requires_witness or section_of(entries, plan)[1]
-    ):  # what is required is refused, not noted
+def begun_note(entries: Sequence[Entry], plan: Plan) -> str:
+    """Return what to say before signing under a plan that names roles; empty when all is well.
+
+    No ceremony is open (a witness that is required is no note but a refusal), or nobody has compared the plan with paper.
+    """
+    if not plan.roles or proved_by_words(entries, plan, "plan", plan.fingerprint, BY_PAPER):
         return ""
+    if section_of(entries, plan)[1]:
+        return "NOTE: not each of signer and witness has compared this plan with their own paper in this ceremony."
     return (
-        f"NOTE: the plan names roles ({', '.join(plan.roles)}), but no ceremony is open on this machine. "
-        "Nothing you do now is on its record. To begin one: airlock-offline ceremony begin"
+        ""
+        if plan.requires_witness
+        else (
+            f"NOTE: the plan names roles ({', '.join(plan.roles)}), but no ceremony is open on this machine. "
+            "Nothing you do now is on its record. To begin one: airlock-offline ceremony begin"
+        )
     )
