@@ -195,7 +195,7 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     if known is None or known.state is not OrderState.EXPORTED:
         _check_rivals(record, context)
     why = _hold_back(context.journal.prepare(record), forgotten, context)
-    if not context.journal.export(delivery.digest, check_alone):
+    if not context.journal.export(delivery.digest, check_alone, **_sent(record)):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",
