@@ -120,8 +120,8 @@ def test_a_stored_trigger_may_execute_at_any_time_whatever_its_outcome_says(desk
     signed = sign(desk, ledger, plan, requests, "trigger")
     assert desk.online("submit", desk.path("trigger.json")).code == 0
     found = report(desk, "online", plan, requests, "trigger")
-    assert found[signed["digest"]]["known"] == STORED
-    assert found[signed["digest"]]["may_execute"] == "at any time: it has no deadline"
+    told = found[signed["digest"]]
+    assert (told["known"], told["may_execute"]) == (STORED, "at any time: it has no deadline")
     secret = signed["signature"][2:].encode()
     assert not any(secret in path.read_bytes() for path in desk.folder.glob("evidence-*/**/*") if path.is_file())
     ended = forget(desk, "--transcript", desk.path("online-home/transcript.jsonl"))
@@ -164,17 +164,21 @@ def test_what_came_or_went_by_qr_is_removed_with_its_pages(desk: BothMachines, l
     document = page.with_suffix(".json")  # as `sign --qr` and `submit --qr` keep it
     shutil.copy(desk.path("first.json"), document)
     shutil.copytree(page.parent, desk.path("online-home/qr"), dirs_exist_ok=True)
+    killed = desk.path(f"online-home/qr/.{document.name}.0123456789ab")
+    shutil.copy(document, killed)
+    for copy in desk.path("offline-home/signed").iterdir():
+        copy.rename(copy.with_name(f".{copy.name}.0123456789ab"))
     online = ("forget", "--json")
     assert desk.online(*online, typed="Yes\n").json()["removed"] == []  # not sent yet
     assert desk.online("submit", document).code == 0
     ended = desk.online(*online, typed="Yes\n")
-    assert set(ended.json()["removed"]) == {f"qr/{page.name}", f"qr/{document.name}"}, ended.err
+    assert set(ended.json()["removed"]) == {f"qr/{each.name}" for each in (page, document, killed)}, ended.err
     document.unlink()  # as when a file was named for the document, and the page alone is here
     stray = page.with_name("signatures-0123456789abcdef.html")
     stray.write_text("of nobody knows which")
     ended = forget(desk, "--transcript", desk.path("online-home/transcript.jsonl"))
-    assert ended.code == 0, ended.err
-    assert (page.exists(), stray.exists()) == (False, True)
+    left = [*desk.path("offline-home/signed").iterdir()]
+    assert (ended.code, page.exists(), stray.exists(), left) == (0, False, True, []), ended.err
     assert "cannot be told" in " ".join(ended.err.split())
 
 

@@ -28,6 +28,7 @@ from airlock_shared.plan.delegate_proofs import challenge_of, registrations
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.text.safe import columns
 from airlock_shared.units import raw_text
+from airlock_shared.venue.kinds import Field
 from offline.test_signing import Table, ledger
 from shared.make_payloads import NOW_MS, seal
 from shared.world import PLAN_TEXT, deployment, good, request_of
@@ -219,14 +220,19 @@ def test_a_step_that_replaces_a_signature_is_reviewed_by_itself() -> None:
     assert ids(groups, items) == [[f"desk-{n:03}" for n in range(1, 7)], [f"desk-{n:03}" for n in range(8, 14)]]
 
 
-def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
+def called(otherwise: Callable[[Field], Field]) -> list[Group]:
     items = []
     for item in examine(*world(steps())):
-        case = item.case
-        assert isinstance(case, IntentCase)
-        called = [each._replace(field=each.field._replace(label="Called so")) for each in case.decisions]
-        items.append(item._replace(case=case._replace(decisions=called)))
-    assert list(groups_of(items, UsedNonces(), lambda _case: [])) == []
+        if isinstance(case := item.case, IntentCase):
+            decisions = [each._replace(field=otherwise(each.field)) for each in case.decisions]
+            items.append(item._replace(case=case._replace(decisions=decisions)))
+    return list(groups_of(items, UsedNonces(), lambda _case: []))
+
+
+def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
+    assert called(lambda field: field._replace(label="Called so")) == []
+    (group,) = called(lambda field: field._replace(path=field.path.replace("delegate", "key")))
+    assert any("key " in line and "as the plan says of delegate, equal" in line for line in section_lines(group.form))
 
 
 def test_steps_of_another_signer_are_another_group() -> None:

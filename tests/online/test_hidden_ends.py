@@ -267,7 +267,6 @@ def test_an_end_with_another_order_id_is_none(desk: DeliveringMachine) -> None:
 def test_a_gap_in_the_history_is_named(desk: DeliveringMachine) -> None:
     outcome = told(desk, *streamed(ACCEPTED, EXECUTED), history=[ACCEPTED, EXECUTED])
     assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ("seq-gap",))
-    assert json.dumps(EXECUTED)
 
 
 def test_an_id_that_another_order_has_ends_no_second_one(desk: DeliveringMachine) -> None:

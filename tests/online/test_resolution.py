@@ -99,8 +99,9 @@ def test_an_exported_intent_is_followed_by_reads_and_never_sent(desk: Delivering
 def test_what_was_rejected_may_be_exported(desk: DeliveringMachine) -> None:
     with Wire({"POST /twaps/cancel": [reply(400, {})]}) as wire:
         submit_delivery(order("twap", wire.url), desk.world)
-        export_delivery(order("twap", wire.url), desk.world)
-    assert desk.world.journal.get(order("twap", wire.url).digest).state is OrderState.EXPORTED
+        export_delivery(order("twap", wire.url)._replace(signed='{"isPnl": true}'), desk.world)
+    known = desk.world.journal.get(order("twap", wire.url).digest)
+    assert (known.state, known.record.signed) == (OrderState.EXPORTED, '{"isPnl": true}')
 
 
 def test_what_may_have_been_taken_is_not_exported(desk: DeliveringMachine) -> None:

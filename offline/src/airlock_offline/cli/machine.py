@@ -25,6 +25,7 @@ from airlock_shared.cli.kept_signatures import (
     copies_by_qr,
     copies_in_codes,
     remove_copies,
+    written_as,
 )
 from airlock_shared.cli.machine import completion as completion
 from airlock_shared.cli.machine import (
@@ -223,15 +224,15 @@ def forget(state: OfflineHome, online_transcript: Path | None, ceremonies: tuple
 
 
 def _copies(state: OfflineHome, entries: Sequence[Entry], uses: Sequence[Use]) -> Iterator[KeptCopy]:
-    for path in sorted((state.home / "signed").glob("*.json")):
-        yield KeptCopy(path, ["0x" + path.stem])
+    for path in sorted((state.home / "signed").glob("*.json*")):
+        yield KeptCopy(path, ["0x" + written_as(path).partition(".")[0]])
     for copy in copies_by_qr(state.home):
         yield copy if copy.digests is not None else copy._replace(digests=_shown_in(copy.path, entries, uses))
 
 
 def _shown_in(page: Path, entries: Sequence[Entry], uses: Sequence[Use]) -> list[str] | None:
     """Return every digest of the ceremony whose signatures a page shows, of which no document is kept beside it."""
-    mark = page.name.removeprefix("signatures-")[:16]
+    mark = written_as(page).removeprefix("signatures-")[:16]
     begun = {
         str(entry.data.get("requests")): entry.data.get("ceremony") for entry in entries if entry.event == "sign-begun"
     }

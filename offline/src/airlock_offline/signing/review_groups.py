@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from airlock_offline.signing.review import BUILDER_MARK, builder_lines, review_sections, review_warnings, verdict_lines
-from airlock_offline.signing.rows import CHOSEN, KEPT, name_of, noted, row
+from airlock_offline.signing.rows import CHOSEN, KEPT, name_of, noted, planned_as, row
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
@@ -133,7 +133,8 @@ def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: 
 
 def _differs(decision: Decision) -> Iterator[str]:
     by_plan = decision.decided_by == "plan"
-    said = "as the plan says, equal" if by_plan else f"chosen by the builder, limit {decision.expected}: kept"
+    of = f" of {planned}" if (planned := planned_as(decision)) else ""
+    said = f"as the plan says{of}, equal" if by_plan else f"chosen by the builder, limit {decision.expected}: kept"
     for line in row(name_of(decision), said):
         yield f"{KEPT if by_plan else CHOSEN}{line[1:]}"
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any, NamedTuple
 
+from airlock_online.clients.connection import is_hash
 from airlock_online.clients.rpc import ChainBlock, ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.admission import shares_nonce
 from airlock_online.delivery.chain_evidence import first_block, nonce_used_in
@@ -217,7 +218,7 @@ def _is_of(log: dict[str, Any], contracts: frozenset[str]) -> bool:
 
 def _topics(log: dict[str, Any]) -> list[str]:
     topics = log.get("topics")
-    return [str(topic).lower() for topic in topics] if type(topics) is list else []
+    return [topic.lower() for topic in topics] if type(topics) is list and all(map(is_hash, topics)) else []
 
 
 def _topic(signature: str) -> str:

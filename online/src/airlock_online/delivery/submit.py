@@ -113,7 +113,7 @@ def submit_delivery(delivery: Delivery, context: DeliveryContext) -> OrderOutcom
     known = context.journal.prepare(record)
     if why := _hold_back(known, forgotten, context):
         return _not_again(context.journal.get(delivery.digest), f"is not sent: {why}", context)
-    tracker = Tracker(delivery.digest, context)
+    tracker = Tracker(delivery.digest, context, known._replace(record=record))
     tracker.token = context.journal.claim(delivery.digest, check_alone, **_sent(record))
     if not tracker.token:
         return _not_again(context.journal.get(delivery.digest), "is being sent by another process", context)
@@ -195,7 +195,7 @@ def export_delivery(delivery: Delivery, context: DeliveryContext) -> None:
     if known is None or known.state is not OrderState.EXPORTED:
         _check_rivals(record, context)
     why = _hold_back(context.journal.prepare(record), forgotten, context)
-    if not context.journal.export(delivery.digest, check_alone):
+    if not context.journal.export(delivery.digest, check_alone, **_sent(record)):
         state = context.journal.get(delivery.digest).state
         raise Refusal(
             "ROUTE-SENT",

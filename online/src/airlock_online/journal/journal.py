@@ -186,17 +186,20 @@ class Journal:
             told = {"note": note}
             return move_row(connection, digest, OrderState.PRESUMED_UNKNOWN, now_ms, told, only=over)
 
-    def export(self, digest: str, alone: Alone | None = None) -> bool:
+    def export(self, digest: str, alone: Alone | None = None, **given: str | int | None) -> bool:
         """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again.
 
-        ``alone`` is as for :meth:`claim`, and is not asked about what is exported already.
+        ``alone`` is as for :meth:`claim`, and is not asked about what is exported already. ``given`` is what is handed on,
+        members of ``Record``.
         """
         self._require_original()
         with self._writing() as connection:
             known = _known(connection, digest)
             if known is None or known.state is not OrderState.EXPORTED:
                 self._require_alone(connection, digest, alone)
-            if self._move(connection, digest, OrderState.EXPORTED, {"method": "export", "note": "", "code": ""}):
+            if self._move(
+                connection, digest, OrderState.EXPORTED, given | {"method": "export", "note": "", "code": ""}
+            ):
                 return True
             known = _known(connection, digest)
             return known is not None and known.state is OrderState.EXPORTED

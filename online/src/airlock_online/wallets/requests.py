@@ -217,7 +217,7 @@ class WalletAnswers:
 
 def wallet_answers(home: Path) -> Iterator[KeptCopy]:
     """Yield every answer that is kept, and the digest that it is over."""
-    for path in sorted(home.glob("wallet-answers/*/*.json")):
+    for path in sorted(home.glob("wallet-answers/*/*.json*")):
         digests = None
         with suppress(AirlockError):
             digests = {read_signature(parse_json(read_input(path)), "answer kept").digest}

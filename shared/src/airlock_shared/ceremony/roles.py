@@ -54,6 +54,7 @@ class Checkpoint(NamedTuple):
     when the entry as a whole does; ``earlier`` tells that it may have been done before the ceremony began. ``made_on`` is
     the machine from which it comes: nobody has to answer there. ``paper`` tells that each person compares it with words on
     their own paper, from before the ceremony; of any other document that crosses, that machine's screen has the words.
+    After the event ``undone`` it is to be done again: nothing stands on record.
     """
 
     name: str
@@ -63,6 +64,7 @@ class Checkpoint(NamedTuple):
     earlier: bool = False
     made_on: Half | None = None
     paper: bool = False
+    undone: str = ""
 
     def needs(self, half: Half, plan: Plan) -> tuple[str, ...]:
         """Return the roles of a plan that confirm it on a machine at least: none where it was made, else somebody."""
@@ -96,7 +98,7 @@ CHECKPOINTS = {
                 {"submit-begun": "", "exported": "", "outcome": ""}),
         Checkpoint("seal", {"offline": _SIGNER},
                 "The sealed head is the same on Ledger and screen.",
-                {"sealed": "head"}),
+                {"sealed": "head"}, undone="signatures-written"),
     )
 }  # fmt: skip
 """The stations in the order of the day."""
@@ -124,6 +126,8 @@ def last_on_record(section: Iterable[Entry], plan: Plan, station: Checkpoint) ->
             fact = entry.data.get(station.events[entry.event])
             part = str(entry.data["address"]) if entry.event == "address" else parts.get(requests, "")
             found[part] = fact if type(fact) is str else entry.hash
+        if entry.event == station.undone and _counts(entry, plan, parts):
+            found.clear()
     return " ".join(found[part] for part in sorted(found)) or None
 
 

@@ -43,19 +43,24 @@ class KeptCopy(NamedTuple):
 def copies_by_qr(folder: Path) -> Iterator[KeptCopy]:
     """Yield the signatures documents that came or went by QR codes, and the pages and pictures that showed them."""
     known: dict[str, Collection[str] | None] = {}
-    paths = sorted(folder.glob("qr/signatures-*"))
+    paths = sorted(folder.glob("qr/*signatures-*"))
     for path in paths:
-        if path.suffix == ".json":
-            known[path.stem] = _digests_in(path)
+        if ".json" in path.suffixes:
+            known[written_as(path).partition(".")[0]] = _digests_in(path)
     for path in paths:
-        stem = next((stem for stem in known if path.name.startswith(stem)), "")
+        stem = next((stem for stem in known if written_as(path).startswith(stem)), "")
         yield KeptCopy(path, known.get(stem))
+
+
+def written_as(path: Path) -> str:
+    """Return the name that a file was to have: what a kill leaves of its writing begins with a dot (``write_new``)."""
+    return path.name.removeprefix(".")
 
 
 def copies_in_codes(folder: Path) -> Iterator[KeptCopy]:
     """Yield the pages of codes in a ceremony's folder, and what they show: the hand-overs of ``ceremony run --qr``."""
-    for path in sorted((folder / "codes").glob("hand-over-*")):
-        yield KeptCopy(path, _digests_in(path.with_suffix(".json"), hand_over=True))
+    for path in sorted((folder / "codes").glob("*hand-over-*")):
+        yield KeptCopy(path, _digests_in(path.with_name(f"{written_as(path).partition('.')[0]}.json"), hand_over=True))
 
 
 def _digests_in(path: Path, *, hand_over: bool = False) -> Collection[str] | None:
