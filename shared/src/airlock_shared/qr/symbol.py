@@ -19,6 +19,11 @@ DENSITIES = (10, 15, 20, 27)
 DEFAULT_VERSION = 20
 LARGEST_VERSION = 27  # beyond it a camera at arm's length sees less than two pixels a module
 
+# Data codewords of a symbol at level L, versions 1 to 27: ISO/IEC 18004, table 9.
+_DATA_CODEWORDS = (
+    19, 34, 55, 80, 108, 136, 156, 194, 232, 274, 324, 370, 428, 461, 523, 589, 647, 721, 795, 861, 932, 1006, 1094, 1174,
+    1276, 1370, 1468,
+)  # fmt: skip
 _ALPHANUMERIC = re.compile(r"[0-9A-Z $%*+\-./:]+", re.ASCII)  # table 5
 _COUNTER = len("99999-9999/")  # of a part's text: a day and a half at 200 ms a frame
 _PART_HEAD = 1 + 5 + 3 + 5 + 5 + 3  # CBOR of a part: array, sequence number, length, message length, CRC32, bytes' head
@@ -32,11 +37,9 @@ def side(version: int) -> int:
 
 def capacity(version: int) -> int:
     """Return how many alphanumeric characters a symbol of level L holds (table 7)."""
-    from qrcode.constants import ERROR_CORRECT_L  # type: ignore[import-untyped]
-    from qrcode.util import BIT_LIMIT_TABLE, MODE_ALPHA_NUM, length_in_bits  # type: ignore[import-untyped]
-
-    bits = BIT_LIMIT_TABLE[ERROR_CORRECT_L][version] - 4 - length_in_bits(MODE_ALPHA_NUM, version)
-    return int(bits // 11 * 2 + (bits % 11 >= 6))
+    count_bits = 9 if version < 10 else 11 if version < 27 else 13  # table 3
+    bits = 8 * _DATA_CODEWORDS[version - 1] - 4 - count_bits
+    return bits // 11 * 2 + (bits % 11 >= 6)
 
 
 def fragment_bytes_for(version: int, ur_type: str = "bytes") -> int:
@@ -63,8 +66,8 @@ def matrix(text: str, *, version_at_most: int, version_at_least: int = 1) -> Mat
     Raises ``UsageError`` for a text that does not fit or has characters outside the alphanumeric mode.
     """
     from qrcode import QRCode  # type: ignore[import-untyped]
-    from qrcode.constants import ERROR_CORRECT_L
-    from qrcode.util import MODE_ALPHA_NUM, QRData
+    from qrcode.constants import ERROR_CORRECT_L  # type: ignore[import-untyped]
+    from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
 
     if not _ALPHANUMERIC.fullmatch(text):
         raise UsageError(
