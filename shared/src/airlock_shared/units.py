@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import NamedTuple
 
 from airlock_shared.errors import Refusal
@@ -87,7 +86,6 @@ def looks_like_seconds(value: int) -> bool:
     return value < _SECONDS_AT_MOST
 
 
-@lru_cache(maxsize=64)
 def utc_text(unix_ms: int) -> str:
     """Return a time as UTC text, to the second; a time outside the calendar as the bare number."""
     try:
@@ -96,7 +94,6 @@ def utc_text(unix_ms: int) -> str:
         return f"{unix_ms} ms, outside the calendar"
 
 
-@lru_cache(maxsize=256)
 def span_text(seconds: int) -> str:
     """Return a length of time for a person: its two largest units."""
     parts: list[str] = []

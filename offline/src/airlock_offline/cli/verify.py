@@ -14,9 +14,10 @@ from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.document import own_record
 from airlock_shared.checks.intent import typed_data_of
-from airlock_shared.checks.judge import Examined, Known, NotJudged, Verdicts, judge_header, judge_item, judge_steps
+from airlock_shared.checks.judge import Examined, Known, Verdicts, judge_header, judge_item, judge_steps
 from airlock_shared.checks.model import READ, Check, Finding, IntentCase, Situation, Verdict
 from airlock_shared.checks.nonces import nonces_of
+from airlock_shared.checks.not_judged import NotJudged
 from airlock_shared.checks.times import clock_of
 from airlock_shared.cli.document_lines import fingerprint_lines, part_lines
 from airlock_shared.cli.qr.file_or_qr import incoming, qr_option, restart_option

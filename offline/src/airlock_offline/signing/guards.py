@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
+from airlock_shared.cli.terminal import say
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.host.files import lock, locked, make_folder, open_lock
@@ -42,13 +43,8 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
 
 
 def _wait(account: str, file: Path, descriptor: int) -> None:
-    # the terminal's comfort, which no signing reads: nobody waits as a rule
-    from airlock_shared.cli.progress import working
-
-    with working(
-        f"Another airlock-offline signs with {account}; this one continues when that is on record", first_s=0.2
-    ):
-        lock(descriptor, file, wait=True)
+    say(f"Another airlock-offline signs with {account}. This one continues when that is on record.")
+    lock(descriptor, file, wait=True)
 
 
 # ---- held signals ---------------------------------------------------------------------------------------------------

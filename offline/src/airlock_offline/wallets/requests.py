@@ -40,8 +40,6 @@ from airlock_shared.wire.strict_json import damaged, parse_json, refuse_floats
 
 
 MAX_TRANSACTION_BYTES = 128 << 10  # no node takes a longer transaction into its pool
-_NAMES = ("chain id", "nonce", "priority fee", "fee", "gas", "to", "value", "data", "access list")
-_NUMBER_BYTES = 32
 
 
 def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
@@ -59,24 +57,23 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
             expected="type 2",
             do="have the other wallet send it as an EIP-1559 transaction, without an access list",
         )
-    from rlp import DecodingError, decode  # other people's: after the filter
+    from rlp import decode  # other people's: after the filter
+    from rlp.exceptions import RLPException
+    from rlp.sedes import List, big_endian_int, binary, raw
 
     if len(data) > MAX_TRANSACTION_BYTES:
         raise _malformed("too long", f"{len(data)} bytes")
     try:
-        found = decode(data[1:])
-    except (DecodingError, RecursionError) as error:
-        raise _malformed("not RLP", f"{len(data)} bytes") from error
-    if not isinstance(found, list) or len(found) != len(_NAMES):
-        got = f"{len(found)} fields" if isinstance(found, list) else "no list"
-        raise _malformed(f"not the {len(_NAMES)} fields of an unsigned EIP-1559 transaction", got)
-    members = found
-    if members[8] != []:
+        *numbers, to, value, calldata, access_list = decode(
+            data[1:], List([*[big_endian_int] * 5, binary, big_endian_int, binary, raw])
+        )
+    except (RLPException, RecursionError) as error:
+        raise _malformed("not nine fields in their shortest RLP", f"{len(data)} bytes") from error
+    if access_list != []:
         raise Refusal("TX-KEYS", "the transaction has an access list", got="entries", expected="none")
-    chain_id, nonce, priority, fee, gas, value = [
-        _number(members[place], _NAMES[place]) for place in (0, 1, 2, 3, 4, 6)
-    ]
-    to, calldata = _bytes(members[5], "to"), _bytes(members[7], "data")
+    if max(*numbers, value) >= 1 << 256:
+        raise _malformed("a number of more than 32 bytes", hex(max(*numbers, value))[:80])
+    chain_id, nonce, priority, fee, gas = numbers
     if len(to) != 20:
         what = "it creates a contract" if not to else "its destination is not an address"
         raise Refusal("TX-TO", what, got=f"{len(to)} bytes", expected="20 bytes")
@@ -85,19 +82,6 @@ def read_unsigned(data: bytes) -> tuple[dict[str, Any], Transaction]:
     if unsigned_bytes(payload, filled) != data:
         raise _malformed("not the shortest RLP", "another encoding of the same transaction")
     return payload, filled
-
-
-def _bytes(member: Any, name: str) -> bytes:
-    if not isinstance(member, bytes):
-        raise _malformed(f"its {name} is a list", "a list")
-    return member
-
-
-def _number(member: Any, name: str) -> int:
-    form = _bytes(member, name)
-    if len(form) > _NUMBER_BYTES or form[:1] == b"\0":
-        raise _malformed(f"its {name} is not the shortest form of a number", form.hex()[:80])
-    return int.from_bytes(form, "big")
 
 
 def _malformed(what: str, got: str) -> DocumentError:

@@ -39,14 +39,10 @@ _DOMAIN_NAMES = [name for name, _ in DOMAIN_MEMBERS]
 _DOMAIN_SET = frozenset(_DOMAIN_NAMES)
 
 
+@cache
 def definitions(intent: Intent) -> Definitions:
     """Return the compiled, pinned definitions of a struct."""
-    return _definitions(intent.encode_type)
-
-
-@cache
-def _definitions(encode_type: str) -> Definitions:
-    return read_types(types_of_text(encode_type))
+    return read_types(types_of_text(intent.encode_type))
 
 
 def domain_separator(domain: Domain) -> bytes:

@@ -6,7 +6,7 @@ not passed over: its verdict is ``not-judged``, with the reason. There is no way
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.checks import agreement, document, intent, nonces, times
@@ -78,31 +78,6 @@ class Verdicts(NamedTuple):
 
     def _of(self, *results: str) -> list[Verdict]:
         return [verdict for verdict in self.found if verdict.result in results]
-
-
-class NotJudged:
-    """What a machine could not judge of a document: the reason of each check, and of how many items; 0 for the whole."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[str, int]] = {}
-
-    def of_document(self, verdicts: Verdicts) -> None:
-        """Note what was not judged of the document as a whole."""
-        self._found |= {verdict.check: (verdict.what, 0) for verdict in verdicts.not_judged()}
-
-    def of_item(self, verdicts: Verdicts) -> None:
-        """Note what was not judged of one more item."""
-        for verdict in verdicts.not_judged():
-            self._found[verdict.check] = verdict.what, self._found.get(verdict.check, ("", 0))[1] + 1
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line for each check."""
-        for check, (why, items) in self._found.items():
-            yield f"not judged  {check}{f', {items} items' if items else ''}: {why}"
-
-    def as_json(self) -> list[dict[str, object]]:
-        """Return the member ``not_judged`` of a command's result."""
-        return [{"check": check, "why": why, "items": items} for check, (why, items) in self._found.items()]
 
 
 def require_none(verdicts: Sequence[Verdict], limit: int | None = None) -> None:

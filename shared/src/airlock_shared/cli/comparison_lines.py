@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from itertools import groupby
 
@@ -17,13 +17,11 @@ from airlock_shared.documents.ledger_metadata import (
 )
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import directions, odd_directions
-from airlock_shared.plan.model import EITHER, Exact, Plan, Step
-from airlock_shared.report.rows import limit_rows
+from airlock_shared.plan.model import EITHER, Plan, Step
+from airlock_shared.report.rows import code_notes, limit_rows, value_notes
 from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe, wrapped
 from airlock_shared.text.words import grouped
-from airlock_shared.units import CODE, utc_text
 from airlock_shared.venue.profile_words import profile_words
-from airlock_shared.venue.referral_code import code_flags, code_rows
 from airlock_shared.venue.structs import leaves_of, types_of
 
 _ALIKE_AT_LEAST = 5
@@ -110,12 +108,7 @@ def _step_lines(step: Step, plan: Plan) -> Iterator[str]:
         else:
             yield from hanging(label.rstrip())
             yield from labelled_rows(" " * 6, whole)
-        parameter, most_ms = step.action.parameter(name), plan.limits.deadline_at_most_ms
-        raw = value.raw if isinstance(value, Exact) else None
-        if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
-            yield f"  {'':<26} within the limit from {utc_text(raw - most_ms)} on"
-        if parameter and parameter.unit is CODE and isinstance(raw, bytes):
-            yield from code_lines(raw, " " * 29)
+        yield from _beside(value_notes(step, name, plan.limits), " " * 29)
     for text in directions(step):
         yield from labelled_rows("  ", safe(text))
     for text in odd_directions(step):
@@ -140,9 +133,12 @@ def _steps_lines(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
 
 def code_lines(code: bytes, margin: str) -> Iterator[str]:
     """Yield what people compare beside a referral code, and warnings of what they may miss, each row behind a margin."""
-    warnings = [f"WARNING: {flag}" for flag in code_flags(code)]
-    for row in (*code_rows(code), *warnings):
-        yield from (f"{margin}{line}" for line in wrapped(row, WIDTH - len(margin)))
+    return _beside(code_notes(code), margin)
+
+
+def _beside(notes: Iterable[str], margin: str) -> Iterator[str]:
+    for note in notes:
+        yield from (f"{margin}{line}" for line in wrapped(note, WIDTH - len(margin)))
 
 
 # ---- message filters ---------------------------------------------------------------------------------------------

@@ -70,43 +70,13 @@ def _on_transaction(fields: dict[str, Any]) -> bytes:
 
 def _on_intent(document: dict[str, Any]) -> bytes:
     """Return the EIP-712 digest by eth-account, and the SHA-256 of the encoding by eth-abi."""
+    from eth_abi.abi import encode
     from eth_account.messages import _hash_eip191_message, encode_typed_data
 
-    name, types = document["primaryType"], document["types"]
-    message = _numbers(document["message"], name, types)
-    full = {
-        "types": {"EIP712Domain": _domain_type(document["domain"]), **types},
-        "primaryType": name,
-        "domain": {**document["domain"], "chainId": int(document["domain"]["chainId"])},
-        "message": message,
-    }
-    digest = bytes(_hash_eip191_message(encode_typed_data(full_message=full)))
-    return digest + sha256(_encode(name, document["order"], message, types)).digest()
-
-
-def _domain_type(domain: dict[str, Any]) -> list[dict[str, str]]:
-    kinds = {"name": "string", "version": "string", "chainId": "uint256", "verifyingContract": "address"}
-    return [{"name": name, "type": kind} for name, kind in kinds.items() if name in domain]
-
-
-def _numbers(message: dict[str, Any], struct: str, types: _Types) -> dict[str, Any]:
-    """Return the message as eth-account wants it: integers as numbers."""
-    result = {}
-    for member in types[struct]:
-        value = message[member["name"]]
-        if member["type"] in types:
-            value = _numbers(value, member["type"], types)
-        elif "int" in member["type"]:
-            value = int(value)
-        result[member["name"]] = value
-    return result
-
-
-def _encode(name: str, order: list[str], message: dict[str, Any], types: _Types) -> bytes:
-    from eth_abi.abi import encode
-
-    kind, values = _tuple(name, order, message, types)
-    return bytes(encode([kind], [values]))
+    message, types = document["message"], document["types"]
+    digest = bytes(_hash_eip191_message(encode_typed_data(document["domain"], types, message)))
+    kind, values = _tuple(document["primaryType"], document["order"], message, types)
+    return digest + sha256(bytes(encode([kind], [values]))).digest()
 
 
 def _tuple(struct: str, order: list[str], message: dict[str, Any], types: _Types) -> tuple[str, tuple[Any, ...]]:
@@ -119,6 +89,8 @@ def _tuple(struct: str, order: list[str], message: dict[str, Any], types: _Types
             kind, value = _tuple(kind, [member["name"] for member in types[kind]], value, types)
         elif kind.startswith("bytes"):
             value = bytes.fromhex(value[2:])
+        elif "int" in kind:
+            value = int(value)
         parts.append(kind)
         values.append(value)
     return f"({','.join(parts)})", tuple(values)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 
 from sha3 import keccak_256
 
@@ -34,7 +33,6 @@ def is_address(text: object, address: bytes | None) -> bool:
         return False
 
 
-@lru_cache(maxsize=1024)
 def checksum_address(address: bytes) -> str:
     """Return the EIP-55 text of a 20-byte address.
 
@@ -47,7 +45,6 @@ def checksum_address(address: bytes) -> str:
     return "0x" + "".join(d.upper() if n >= "8" else d for d, n in zip(digits, nibbles, strict=False))
 
 
-@lru_cache(maxsize=1024)
 def parse_address(text: str) -> bytes:
     """Return the 20 bytes of an address text: all lower or all upper case, or mixed with the right EIP-55 checksum.
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.plan.model import Limits
-from airlock_shared.units import GWEI, NATIVE, PERCENT, span_text, to_human, utc_text
+from airlock_shared.plan.model import Limits, Step
+from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, span_text, to_human, utc_text
+from airlock_shared.venue.referral_code import code_flags, code_rows
 
 if TYPE_CHECKING:
     from airlock_shared.checks.judge import Examined
@@ -77,6 +78,22 @@ def limit_rows(limits: Limits) -> Iterator[tuple[str, str]]:
 
 
 _NONE = "none; a step that uses it fixes the value itself"
+
+
+def code_notes(code: bytes) -> Iterator[str]:
+    """Yield what people compare beside a referral code, then warnings of what they may miss."""
+    yield from code_rows(code)
+    yield from (f"WARNING: {flag}" for flag in code_flags(code))
+
+
+def value_notes(step: Step, name: str, limits: Limits) -> Iterator[str]:
+    """Yield what people compare beside a value of a plan's step."""
+    raw, parameter, most_ms = step.raw(name), step.action.parameter(name), limits.deadline_at_most_ms
+    if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
+        yield f"within the limit from {utc_text(raw - most_ms)} on"
+    if parameter and parameter.unit is CODE and isinstance(raw, bytes):
+        yield from code_notes(raw)
+
 
 # ---- judged ---------------------------------------------------------------------------------------------------------
 # A request examined again, for the report: what every piece of it is made from.

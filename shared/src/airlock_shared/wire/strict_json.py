@@ -24,22 +24,13 @@ from airlock_shared.wire.members import format_of, other_format
 
 ONLY = "UTF-8 without a byte order mark (BOM)"
 
-_MARKS = {
-    b"\xef\xbb\xbf": "UTF-8 with a byte order mark",
-    b"\xff\xfe\0\0": "UTF-32",
-    b"\0\0\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
+_TOLD = {"utf-8": "", "utf-8-sig": "UTF-8 with a byte order mark"}
 
 
 def other_form(data: bytes) -> str:
     """Return the form of a text that does not begin as :data:`ONLY` does; empty for one that does."""
-    if form := next((form for mark, form in _MARKS.items() if data.startswith(mark)), ""):
-        return form
-    if b"\0" not in data[:2]:
-        return ""
-    return "UTF-32" if data[:4].count(0) == 3 else "UTF-16"  # without a mark, its first letter in so many bytes
+    form = json.detect_encoding(data)
+    return _TOLD.get(form, form.upper()[:6])
 
 
 # ---- codec ----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from importlib.resources import files
 
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.decisions import directions, odd_directions
-from airlock_shared.plan.model import EITHER, Exact, Plan, Step
+from airlock_shared.plan.model import EITHER, Plan, Step
 from airlock_shared.report.model import plan_row
 from airlock_shared.report.page.front import confirmations, front
 from airlock_shared.report.page.html import (
@@ -31,10 +31,8 @@ from airlock_shared.report.page.html import (
 )
 from airlock_shared.report.page.labels import label
 from airlock_shared.report.page.steps import labelled, step_section
-from airlock_shared.report.rows import Row, headline, machine_name
+from airlock_shared.report.rows import Row, headline, machine_name, value_notes
 from airlock_shared.text.words import spoken
-from airlock_shared.units import CODE, utc_text
-from airlock_shared.venue.referral_code import code_flags, code_rows
 
 
 def report_page(report: Row) -> bytes:
@@ -210,13 +208,7 @@ def _step(step: Step, number: int, plan: Plan) -> Html:
 
 def _values(step: Step, plan: Plan) -> Iterator[Fact]:
     for name, value in step.values.items():
-        parameter, most_ms = step.action.parameter(name), plan.limits.deadline_at_most_ms
-        raw = value.raw if isinstance(value, Exact) else None
-        notes: list[object] = []
-        if name == "deadlineMs" and isinstance(raw, int) and most_ms is not None:
-            notes.append(f"within the limit from {utc_text(raw - most_ms)} on")
-        if parameter and parameter.unit is CODE and isinstance(raw, bytes):
-            notes += [*code_rows(raw), *(bad(f"WARNING: {flag}") for flag in code_flags(raw))]
+        notes = [bad(note) if note.startswith("WARNING") else note for note in value_notes(step, name, plan.limits)]
         yield label(name), joined(value.text, listed(notes)) if notes else value.text
 
 
