@@ -28,6 +28,7 @@ FINALIZED, _ = CONFIRMED_BY
 NONCE_BITMAP = "4fe02b44"  # nonceBitmap(address,uint256)
 USED = "used"
 """The answer of the chain that an intent's nonce is used."""
+_IN_WORDS = {True: USED, False: "unused", None: "cannot be told"}
 
 _UNKNOWN_WORD = (-32601, -32602)
 """The codes of a node that does not know the word ``finalized``: no such method, wrong parameters (JSON-RPC 2.0)."""
@@ -80,9 +81,8 @@ def nonce_at_confirmed_block(node: RpcClient, record: Record, context: DeliveryC
     require_recorded_chain(node, record)
     block = confirmed_block(node, context)
     used = nonce_used_in(node, record, block.number)
-    words = {True: USED, False: "unused", None: "cannot be told"}[used]
     question = f"{node.name}: nonce {record.nonce} in block {block.number} of {utc_text(block.time_ms)}"
-    context.on_asked(question, words)
+    context.on_asked(question, _IN_WORDS[used])
     return NonceAt(block, used)
 
 
@@ -91,6 +91,11 @@ def nonce_used_in(node: RpcClient, record: Record, block: int) -> bool | None:
     if block < 0:
         return False
     told = [_bit(node, record, account, block) for account in accounts_of(record)]
+    return _by_any(told)
+
+
+def _by_any(told: list[bool | None]) -> bool | None:
+    """Return whether any of several says that a nonce is used; None where that is not so and one cannot tell."""
     return True if True in told else None if None in told else False
 
 
@@ -112,8 +117,8 @@ def nonce_by_word(record: Record, context: DeliveryContext) -> bool | None:
             context.on_asked(question, error.what)
             context.on_notice(f"the nonce cannot be read: {error.what}")
             return None
-        context.on_asked(question, {True: USED, False: "unused", None: "cannot be told"}[answers[-1]])
-    return True if True in answers else None if None in answers else False
+        context.on_asked(question, _IN_WORDS[answers[-1]])
+    return _by_any(answers)
 
 
 def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
@@ -127,7 +132,7 @@ def nonce_now(record: Record, context: DeliveryContext) -> bool | None:
             context.on_notice(f"the chain cannot be read: {error.what}")
     if not told or None in told:
         told = [answer for answer in told if answer] + [nonce_by_word(record, context)]
-    return True if True in told else None if None in told else False
+    return _by_any(told)
 
 
 def may_be_known(record: Record, context: DeliveryContext) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
 from airlock_online.routes import ROUTES
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
-from airlock_shared.documents.deployment import Deployment
+from airlock_shared.documents.deployment import Deployment, Domain
 from airlock_shared.documents.requests import Header, Request
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.errors import Refusal, UsageError
@@ -87,14 +87,26 @@ def delivery_of(
     )
 
 
-def _intent_of(request: Request, signed: Answer, deployment: Deployment) -> Delivery:
-    primary_type = request.payload["primaryType"]
-    intent = deployment.structs.get(primary_type)
+class SignedStruct(NamedTuple):
+    """The struct of an intent's payload, its canonical message, its pinned domain and its digest, computed here."""
+
+    intent: Intent
+    message: dict[str, Any]
+    domain: Domain
+    digest: bytes
+
+
+def read_struct(payload: dict[str, Any], deployment: Deployment) -> SignedStruct:
+    """Return what is signed of an intent's payload. Raises ``Refusal``: ``TYPES-KNOWN``, and of the family ``MSG``."""
+    intent = deployment.structs.get(payload["primaryType"])
     if intent is None:
-        raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=primary_type)
-    message = definitions(intent).read(primary_type, request.payload["message"])
-    domain = deployment.domains[intent.domain]
-    digest = hashes_of(intent, message, domain).digest
+        raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=payload["primaryType"])
+    message, domain = definitions(intent).read(intent.name, payload["message"]), deployment.domains[intent.domain]
+    return SignedStruct(intent, message, domain, hashes_of(intent, message, domain).digest)
+
+
+def _intent_of(request: Request, signed: Answer, deployment: Deployment) -> Delivery:
+    intent, message, domain, digest = read_struct(request.payload, deployment)
     encoded = "0x" + encoding_of(intent, message).hex()
     if request.payload["encodedIntent"].lower() != encoded:
         raise Refusal("ENC-MATCH", "encodedIntent is not the encoding of the message")
@@ -104,7 +116,7 @@ def _intent_of(request: Request, signed: Answer, deployment: Deployment) -> Deli
         digest="0x" + digest.hex(),
         step=request.step,
         ceremony="",
-        primary_type=primary_type,
+        primary_type=intent.name,
         route=intent.route,
         base_url="",
         order_type=request.order_type,
@@ -146,12 +158,10 @@ def _in_events(intent: Intent, message: dict[str, object], order_type: int | Non
 
 def encoding_signed(request: Request, deployment: Deployment, digest: str) -> str:
     """Return the encoding of a request's intent in hex without 0x, recomputed; empty when ``digest`` is another one's."""
-    intent = deployment.structs.get(str(request.payload.get("primaryType")))
-    if intent is None or request.transaction is not None:
+    if request.transaction is not None or request.payload.get("primaryType") not in deployment.structs:
         return ""
-    message = definitions(intent).read(intent.name, request.payload["message"])
-    hashes = hashes_of(intent, message, deployment.domains[intent.domain])
-    return encoding_of(intent, message).hex() if "0x" + hashes.digest.hex() == digest else ""
+    intent, message, _, signed = read_struct(request.payload, deployment)
+    return encoding_of(intent, message).hex() if "0x" + signed.hex() == digest else ""
 
 
 def _transaction_of(request: Request, signed: Answer, deployment: Deployment) -> Delivery:

@@ -11,13 +11,12 @@ import os
 import socket
 import sqlite3
 import stat
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Timer
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, insert, inspect, select, text
@@ -29,57 +28,20 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.text.safe import safe
 
-# ---- cutter ---------------------------------------------------------------------------------------------------------
-# An end for every transaction with a database server: one thread that cuts the connections of those that last too
-# long. A server that was stopped answers nothing, and breaks no time-out of its own.
+# ---- a transaction's end --------------------------------------------------------------------------------------------
 
 
-class TransactionWatchdog:
-    """Watches the transactions of one journal. Its thread is there from the first one on, until it is closed."""
-
-    def __init__(self) -> None:
-        self._change = threading.Condition()
-        self._watched: dict[int, tuple[float, Connection]] = {}  # by number, the earliest end first
-        self._numbers = count()
-        self._begun = self._asleep = self._closed = False
-
-    @contextmanager
-    def within(self, connection: Connection, seconds: float) -> Iterator[None]:
-        """Cut a connection when what is done inside lasts longer; ``seconds`` is the same for all."""
-        number = next(self._numbers)
-        with self._change:
-            self._watched[number] = time.monotonic() + seconds, connection
-            if not self._begun:
-                self._begun = True
-                threading.Thread(target=self._watch, daemon=True).start()
-            elif self._asleep:
-                self._change.notify()
-        try:
-            yield
-        finally:
-            with self._change:
-                self._watched.pop(number, None)
-
-    def close(self) -> None:
-        """Watch no more."""
-        with self._change:
-            self._closed = True
-            self._change.notify()
-
-    def _watch(self) -> None:
-        with self._change:
-            while not self._closed:
-                if not self._watched:
-                    self._asleep = True
-                    self._change.wait()
-                    self._asleep = False
-                    continue
-                number, (until_s, connection) = next(iter(self._watched.items()))
-                if (left_s := until_s - time.monotonic()) > 0:
-                    self._change.wait(left_s)
-                else:
-                    del self._watched[number]
-                    _cut(connection)
+@contextmanager
+def _ended_in_time(connection: Connection) -> Iterator[None]:
+    """Cut a connection whose transaction lasts too long: a server that was stopped breaks no time-out of its own."""
+    timer = Timer(TRANSACTION_S, _cut, (connection,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
 
 
 def _cut(connection: Connection) -> None:
@@ -159,18 +121,17 @@ def _is_held(cause: BaseException) -> bool:
 
 
 @contextmanager
-def bounded(engine: Engine, access: str, cutter: TransactionWatchdog) -> Iterator[Connection]:
+def bounded(engine: Engine, access: str) -> Iterator[Connection]:
     """Yield a connection in a transaction that ends in time, its commit included; ``access`` is what it needs.
 
-    A server that was stopped breaks no time-out of its own: then the ``cutter`` cuts the connection from this side. Before
-    what has to be durable, PostgreSQL is told not to answer a commit that is not on its disk.
+    Before what has to be durable, PostgreSQL is told not to answer a commit that is not on its disk.
     """
     with engine.connect() as connection:
         if connection.dialect.name != "postgresql":
             with connection.begin():
                 yield connection
             return
-        with cutter.within(connection, TRANSACTION_S), connection.begin():
+        with _ended_in_time(connection), connection.begin():
             if access == STATE:
                 connection.execute(text("SET LOCAL synchronous_commit = on"))
             yield connection

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Insert, and_, bindparam, case, func, insert, or_, select, true, update
+from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select, true, update
 
 from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
@@ -16,61 +16,32 @@ OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
 
 
-def _insert_once(same: ColumnElement[bool]) -> Insert:
-    """Return the statement that writes a row behind those of its digest, unless ``same`` finds it among them."""
-    known = (
-        select(func.max(EVENTS.c.ordinal).label("last"), func.max(case((same, 1), else_=0)).label("twins"))
-        .where(EVENTS.c.digest == bindparam("digest"))
-        .subquery()
-    )
-    given: dict[str, ColumnElement[Any]] = {c.name: bindparam(c.name, type_=c.type) for c in EVENTS.c}
-    row = given | {"ordinal": func.coalesce(known.c.last + 1, 0)}
-    behind = select(*row.values()).where(func.coalesce(known.c.twins, 0) == 0)
-    # Without the option, SQLAlchemy forgets the row count of an insert on PostgreSQL.
-    return insert(EVENTS).from_select(list(row), behind).execution_options(preserve_rowcount=True)
-
-
-# Built once: to build a statement takes longer than to execute it, and an event is shown only when it is written.
-_BY_SEQ = _insert_once(EVENTS.c.seq == bindparam("seq"))
-_BY_CONTENT = _insert_once(
-    EVENTS.c.seq.is_(None)
-    & (EVENTS.c.kind == bindparam("kind"))
-    & (EVENTS.c.type == bindparam("type"))
-    & (EVENTS.c.payload == bindparam("payload"))
-)
-_RAISE = (
-    update(SUBMISSIONS)
-    .where(SUBMISSIONS.c.digest == bindparam("of"), func.coalesce(SUBMISSIONS.c.last_seq, -1) < bindparam("seq"))
-    .values(last_seq=bindparam("seq"))
-)
-_READ = (
-    select(EVENTS.c.seq, EVENTS.c.type, EVENTS.c.payload, EVENTS.c.at_ms)
-    .where(EVENTS.c.digest == bindparam("digest"), EVENTS.c.kind == bindparam("kind"))
-    .order_by(EVENTS.c.ordinal)
-)
-
-
 def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: str, now_ms: int) -> bool:
     """Write an event behind those that are there, and return True; False when it is one of them.
 
-    An event with a seq is told apart by it, any other row by its content.
+    An event with a seq is told apart by it, any other row by its content. Where writers do not queue, the row's ordinal
+    clashes with that of a writer that came between.
     """
-    row = {
-        "digest": digest,
+    row: dict[str, Any] = {
         "kind": kind,
         "seq": event.seq,
         "type": event.type,
         "payload": redact(json.dumps(event.payload, separators=(",", ":"), sort_keys=True)),
-        "at_ms": event.at_ms,
-        "received_ms": now_ms,
     }
-    done = connection.execute(_BY_CONTENT if event.seq is None else _BY_SEQ, row)
-    return done.rowcount == 1
+    telling = row if event.seq is None else ("seq",)
+    same = and_(*(EVENTS.c[name] == row[name] for name in telling))
+    known = select(func.max(EVENTS.c.ordinal), func.max(case((same, 1), else_=0))).where(EVENTS.c.digest == digest)
+    last, twin = connection.execute(known).one()
+    if not twin:
+        row |= {"at_ms": event.at_ms, "received_ms": now_ms, "ordinal": 0 if last is None else last + 1}
+        connection.execute(insert(EVENTS).values(digest=digest, **row))
+    return not twin
 
 
 def raise_last_seq(connection: Connection, digest: str, seq: int) -> None:
     """Keep the highest seq of a submission's events."""
-    connection.execute(_RAISE, {"of": digest, "seq": seq})
+    lower = func.coalesce(SUBMISSIONS.c.last_seq, -1) < seq
+    connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest, lower).values(last_seq=seq))
 
 
 def count_rejections(connection: Connection, digest: str) -> int:
@@ -81,8 +52,13 @@ def count_rejections(connection: Connection, digest: str) -> int:
 
 def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEvent]:
     """Return the rows of one kind, in the order in which they came."""
-    rows = connection.execute(_READ, {"digest": digest, "kind": kind})
-    return [OrderEvent(seq, type_, json.loads(payload), at_ms) for seq, type_, payload, at_ms in rows]
+    of = EVENTS.c
+    rows = (
+        select(of.seq, of.type, of.payload, of.at_ms).where(of.digest == digest, of.kind == kind).order_by(of.ordinal)
+    )
+    return [
+        OrderEvent(seq, type_, json.loads(payload), at_ms) for seq, type_, payload, at_ms in connection.execute(rows)
+    ]
 
 
 def storable(values: dict[str, Any]) -> dict[str, Any]:

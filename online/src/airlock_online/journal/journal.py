@@ -17,7 +17,7 @@ from contextlib import contextmanager, nullcontext
 from types import TracebackType
 from typing import Any, Self
 
-from sqlalchemy import Connection, Engine, StaticPool, bindparam, create_engine, func, insert, select, update
+from sqlalchemy import Connection, Engine, StaticPool, create_engine, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from airlock_online.journal.engine import (
@@ -26,7 +26,6 @@ from airlock_online.journal.engine import (
     READING,
     STATE,
     JournalError,
-    TransactionWatchdog,
     bounded,
     journal_errors,
     open_engine,
@@ -70,10 +69,6 @@ _APPEND_ATTEMPTS = 5
 _LOST_ATTEMPTS = 3  # at reading whether a claim is there whose commit was not answered
 _UNUSABLE_AT_MOST = 20
 
-# Built once: to build a statement takes longer than to execute it.
-_FIND = select(SUBMISSIONS).where(SUBMISSIONS.c.digest == bindparam("digest"))
-_TELL = update(SUBMISSIONS).where(SUBMISSIONS.c.digest == bindparam("of")).values(told=bindparam("now_told"))
-
 Alone = Callable[[Record, Sequence[Submission]], None]
 """Looks at a record and its rivals, as :meth:`Journal.rivals` gives them; raises when it must not be sent beside."""
 
@@ -90,7 +85,6 @@ class Journal:
         self._for = {access: engine.execution_options(**{ACCESS: access}) for access in (STATE, EVENT, READING)}
         # Threads wait here in turn; in SQLite itself they would ask again and again.
         self._turn = threading.Lock() if engine.dialect.name == "sqlite" else nullcontext()
-        self._cutter = TransactionWatchdog()
         self._clock_ms = clock_ms
 
     def __enter__(self) -> Self:
@@ -103,17 +97,16 @@ class Journal:
 
     def close(self) -> None:
         """Close every connection."""
-        self._cutter.close()
         self._engine.dispose()
 
     @contextmanager
     def _writing(self, access: str = STATE) -> Iterator[Connection]:
-        with journal_errors("written"), self._turn, bounded(self._for[access], access, self._cutter) as connection:
+        with journal_errors("written"), self._turn, bounded(self._for[access], access) as connection:
             yield connection
 
     @contextmanager
     def _reading(self) -> Iterator[Connection]:
-        with journal_errors("read"), bounded(self._for[READING], READING, self._cutter) as connection:
+        with journal_errors("read"), bounded(self._for[READING], READING) as connection:
             yield connection
 
     # ---- states ---------------------------------------------------------------------------------------------------
@@ -248,7 +241,7 @@ class Journal:
     def tell(self, digest: str, state: OrderState) -> None:
         """Write down which state a person was told."""
         with self._writing(EVENT) as connection:
-            connection.execute(_TELL, {"of": digest, "now_told": state.value})
+            connection.execute(update(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest).values(told=state.value))
 
     def keep_unusable(self, digest: str, given: str) -> None:
         """Keep an id that a service gave and that cannot be used, as it came; the newest ``_UNUSABLE_AT_MOST`` at most."""
@@ -446,7 +439,7 @@ class Journal:
 
 
 def _known(connection: Connection, digest: str) -> Submission | None:
-    row = connection.execute(_FIND, {"digest": digest}).mappings().first()
+    row = connection.execute(select(SUBMISSIONS).where(SUBMISSIONS.c.digest == digest)).mappings().first()
     return submission_of(row) if row else None
 
 

@@ -13,8 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_online.delivery.deliveries import delivery_of, require_sendable
-from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions, hashes_of
+from airlock_online.delivery.deliveries import delivery_of, read_struct, require_sendable
+from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
 from airlock_shared.cli.kept_signatures import KeptCopy
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain
@@ -93,12 +93,7 @@ def signable_of(request: Request, deployment: Deployment) -> Signable:
     if filled is not None:
         require_sendable(payload, filled, deployment)
         return Signable(unsigned_bytes(payload, filled), DataType.TYPED_TRANSACTION, signing_hash(payload, filled))
-    intent = deployment.structs.get(payload["primaryType"])
-    if intent is None:
-        raise Refusal("TYPES-KNOWN", "a struct that Airlock does not know", got=payload["primaryType"])
-    message = definitions(intent).read(intent.name, payload["message"])
-    domain = deployment.domains[intent.domain]
-    digest = hashes_of(intent, message, domain).digest
+    intent, message, domain, digest = read_struct(payload, deployment)
     if payload["digest"].lower() != "0x" + digest.hex():
         raise Refusal(
             "DIGEST-MATCH",

@@ -2,5 +2,5 @@
 
 ``evm`` has what a chain tells, ``embedded`` is the chain: py-evm, in this process.
 ``interface`` encodes and decodes what the compiled contracts understand, ``deploy`` puts them on a chain, ``venue`` is the
-deployed venue with its operator, and ``json_rpc`` answers for the chain as a node does.
+deployed venue with its operator, ``mempool`` has what waits to be mined, and ``json_rpc`` answers as a node does.
 """

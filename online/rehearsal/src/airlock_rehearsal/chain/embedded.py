@@ -28,6 +28,7 @@ from airlock_rehearsal.chain.evm import (
 from airlock_rehearsal.chain.interface import reverted
 
 _NO_HASH = b"\0" * 32
+LARGEST = 128 * 1024  # bytes of a transaction: what nodes take
 
 
 class EmbeddedEvm:
@@ -129,19 +130,21 @@ class EmbeddedEvm:
             self._blocks.append((block.header, tuple(hashes)))
             return hashes
 
-    def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:
-        from eth.exceptions import PyEVMError
-        from rlp.exceptions import RLPException
+    def read(self, raw: bytes) -> EvmTransaction:
+        """Read a raw transaction that calls something, its sender recovered. Raises ``NotTaken`` for any other."""
+        read = _transaction(_decoded(raw))
+        if not read.to:
+            raise NotTaken("a transaction that creates a contract")
+        return read
 
-        try:
-            transaction = self._chain.get_vm().get_transaction_builder().decode(raw)
-            if raw[:1] != b"\x02" or transaction.chain_id != CHAIN_ID:
-                raise NotTaken("invalid chain id or transaction type: an EIP-1559 transaction of this chain is taken")
-            if _hex(transaction.hash) in self._mined:
-                raise NotTaken("already known")
+    def _applied(self, raw: bytes) -> tuple[Any, Any, Any]:
+        transaction = _decoded(raw)
+        if transaction.chain_id != CHAIN_ID:
+            raise NotTaken("invalid chain id: an EIP-1559 transaction of this chain is taken")
+        if _hex(transaction.hash) in self._mined:
+            raise NotTaken("already known")
+        with _taken():
             _, receipt, computation = self._chain.apply_transaction(transaction)
-        except (ValidationError, PyEVMError, RLPException, ValueError, TypeError, IndexError) as error:
-            raise NotTaken(str(error)) from error
         return transaction, receipt, computation
 
     def receipt(self, transaction_hash: str) -> EvmReceipt | None:
@@ -208,6 +211,32 @@ def _new_chain(genesis_s: int) -> Any:
         "timestamp": genesis_s,
     }
     return RehearsalChain.from_genesis(get_db_backend(), genesis)
+
+
+@contextmanager
+def _taken() -> Iterator[None]:
+    """Turn what py-evm raises for a transaction into ``NotTaken``."""
+    from eth.exceptions import PyEVMError
+    from rlp.exceptions import RLPException
+
+    try:
+        yield
+    except (ValidationError, PyEVMError, RLPException, ValueError, TypeError, IndexError) as error:
+        raise NotTaken(str(error)) from error
+
+
+def _decoded(raw: bytes) -> Any:
+    """Return a signed EIP-1559 transaction as py-evm reads it: in its one encoding, by somebody's key."""
+    from eth.vm.forks.cancun import CancunVM
+
+    if len(raw) > LARGEST:
+        raise NotTaken(f"a transaction has at most {LARGEST} bytes")
+    if raw[:1] != b"\x02":
+        raise NotTaken("transaction type not supported: type 2 (EIP-1559) is")
+    with _taken():
+        transaction = CancunVM.get_transaction_builder().decode(raw)
+        transaction.check_signature_validity()
+        return transaction
 
 
 def _hex(value: bytes) -> str:

@@ -12,6 +12,7 @@ from airlock_rehearsal.chain.evm import CHAIN_ID, PRIORITY_FEE, EvmReceipt, EvmT
 
 if TYPE_CHECKING:
     from airlock_rehearsal.chain.embedded import EmbeddedEvm
+    from airlock_rehearsal.chain.mempool import Mempool
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
@@ -37,10 +38,13 @@ class RpcFault(Exception):
 
 
 class JsonRpc:
-    """The methods that Airlock asks a node for, and no others."""
+    """The methods that Airlock asks a node for, and no others.
 
-    def __init__(self, evm: EmbeddedEvm) -> None:
-        self._evm = evm
+    What is sent waits in the mempool; ``taken`` gets its hash, and returns the one that is told.
+    """
+
+    def __init__(self, evm: EmbeddedEvm, mempool: Mempool, taken: Callable[[str], str]) -> None:
+        self._evm, self._mempool, self._taken = evm, mempool, taken
         self._methods: dict[str, tuple[int, int, Callable[..., Any]]] = {  # parameters at least and at most
             "eth_chainId": (0, 0, lambda: hex(CHAIN_ID)),
             "eth_blockNumber": (0, 0, lambda: hex(evm.block_number())),
@@ -48,7 +52,7 @@ class JsonRpc:
             "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(PRIORITY_FEE)),
             "eth_feeHistory": (2, 3, self._fee_history),
             "eth_getBalance": (1, 2, self._balance),
-            "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(account_at(*asked)))),
+            "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(_account_at(*asked)))),
             "eth_getBlockByNumber": (2, 2, self._block),
             "eth_getLogs": (1, 1, self._logs),
             "eth_getTransactionCount": (1, 2, self._count),
@@ -109,14 +113,18 @@ class JsonRpc:
         return number if number <= newest else None
 
     def _count(self, account: object, which: object = "latest") -> str:
-        number = self._past(which)
-        return hex(self._evm.transaction_count(account_at(account), number))
+        owner = _account_at(account)
+        if which not in ("latest", "pending"):
+            return hex(self._evm.transaction_count(owner, self._past(which)))
+        self._mempool.welcome(owner)
+        return hex(self._mempool.transaction_count(owner, pending=which == "pending"))
 
     def _balance(self, *asked: object) -> str:
-        return hex(self._evm.balance(account_at(*asked)))
+        self._mempool.welcome(owner := _account_at(*asked))
+        return hex(self._evm.balance(owner))
 
     def _send(self, raw: object) -> str:
-        return self._evm.send_raw_transaction(hex_bytes(raw))
+        return self._taken(self._mempool.send_raw(hex_bytes(raw)))
 
     def _called(self, call: object, which: object = "latest") -> str:
         block = None if which in _BLOCKS else self._past(which)
@@ -139,13 +147,13 @@ class JsonRpc:
         return history | ({"reward": reward} if wanted else {})
 
     def _receipt(self, transaction_hash: object) -> dict[str, Any] | None:
-        receipt = self._evm.receipt(hex_hash(transaction_hash))
+        receipt = self._evm.receipt(_hash(transaction_hash))
         return None if receipt is None else _receipt_json(receipt)
 
     def _transaction(self, transaction_hash: object) -> dict[str, Any] | None:
-        found = self._evm.transaction(hex_hash(transaction_hash))
-        receipt = self._evm.receipt(hex_hash(transaction_hash))
-        return None if found is None or receipt is None else transaction_json(found, receipt)
+        asked = _hash(transaction_hash)
+        found = self._mempool.waiting(asked) or self._evm.transaction(asked)
+        return None if found is None else _transaction_json(found, self._evm.receipt(asked))
 
 
 _SENT = (
@@ -175,7 +183,7 @@ def _value(value: Any) -> Any:
     return _hex(value) if isinstance(value, bytes) else value.lower() or None
 
 
-def transaction_json(sent: EvmTransaction, receipt: EvmReceipt | None = None) -> dict[str, Any]:
+def _transaction_json(sent: EvmTransaction, receipt: EvmReceipt | None) -> dict[str, Any]:
     """Return a transaction as a node tells of it; without a receipt it waits to be mined."""
     nowhere = {"blockHash": None, "blockNumber": None}
     where = _told(receipt, f"{_MINED} gasPrice=gas_price") if receipt else nowhere
@@ -207,7 +215,7 @@ def hex_bytes(value: object) -> bytes:
     return bytes.fromhex(_matched(value, _HEX, "bytes in 0x-hex")[2:])
 
 
-def hex_hash(value: object) -> str:
+def _hash(value: object) -> str:
     """Read a transaction's hash. Raises ``RpcFault``."""
     return _matched(value, _HASH, "a hash of 32 bytes").lower()
 
@@ -216,7 +224,7 @@ def _quantity(value: object) -> int:
     return int(_matched(value, _QUANTITY, "a quantity in 0x-hex"), 16)
 
 
-def account_at(account: object, block: object = "latest") -> str:
+def _account_at(account: object, block: object = "latest") -> str:
     """Read an account and the word for a block. Raises ``RpcFault``."""
     if not (type(account) is str and is_address(account)):
         raise RpcFault(BAD_PARAMS, "not an address")
@@ -231,8 +239,8 @@ def _call(call: object, block: object = "latest") -> tuple[str, str, bytes, int]
     sender = call.get("from", "0x" + "00" * 20)
     data = call.get("input", call.get("data", "0x"))
     return (
-        account_at(sender, block),
-        account_at(call.get("to"), block),
+        _account_at(sender, block),
+        _account_at(call.get("to"), block),
         hex_bytes(data),
         _quantity(call.get("value", "0x0")),
     )

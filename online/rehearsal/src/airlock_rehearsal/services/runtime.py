@@ -13,7 +13,7 @@ from airlock_rehearsal.services.faults import Faults
 from airlock_shared.errors import UsageError
 
 if TYPE_CHECKING:
-    from airlock_rehearsal.services.venue.mempool import Mempool
+    from airlock_rehearsal.chain.mempool import Mempool
     from airlock_rehearsal.services.venue.venue_state import VenueState
 
 

@@ -22,6 +22,7 @@ from starlette.responses import Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
+from airlock_rehearsal.chain.mempool import Mempool
 from airlock_rehearsal.scenarios import service_words
 from airlock_rehearsal.services.builder import routes
 from airlock_rehearsal.services.delivery import market, relayer, rpc
@@ -31,7 +32,6 @@ from airlock_rehearsal.services.envelope import Json, Refused, request_fields
 from airlock_rehearsal.services.faults import FAULTS, SERVICES, Faults
 from airlock_rehearsal.services.runtime import CHAIN_ID, DEFAULT_TRADER, RehearsalSettings, Runtime, checked
 from airlock_rehearsal.services.transport import without_cuts
-from airlock_rehearsal.services.venue.mempool import Mempool
 from airlock_rehearsal.services.venue.order_lifecycle import Market
 from airlock_rehearsal.services.venue.venue_state import set_up
 from airlock_shared.errors import ServiceError, UsageError

@@ -15,11 +15,12 @@ from starlette.routing import Route
 
 from airlock_rehearsal.chain.evm import EvmTransaction, NotTaken, Reverted
 from airlock_rehearsal.chain.interface import revert_name
+from airlock_rehearsal.chain.mempool import hash_of
 from airlock_rehearsal.services.builder.fields import SECONDS_AT_MOST, bad
 from airlock_rehearsal.services.envelope import Read, Refused, done, request_fields
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import served, told_hash
-from airlock_rehearsal.services.venue.mempool import hash_of, read_transaction, sent, settle
+from airlock_rehearsal.services.venue.settlement import sent, settle
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS
 from airlock_rehearsal.services.venue.submission import (
     SignedIntent,
@@ -113,8 +114,8 @@ def relay_routes(runtime: Runtime) -> list[Route]:
         fields = await request_fields(request)
         try:
             raw = hex_bytes(fields.get("rawTransaction"), "rawTransaction")
-            transaction = read_transaction(raw)
-        except Refused as error:
+            transaction = runtime.state.venue.evm.read(raw)
+        except (Refused, NotTaken) as error:
             raise bad("rawTransaction", str(error)) from error
         skip = fields.get("skipSimulation", False)
         if not isinstance(skip, bool):

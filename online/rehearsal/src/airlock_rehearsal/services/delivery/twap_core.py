@@ -18,15 +18,19 @@ from airlock_rehearsal.services.envelope import Json, Read, Refused, request_fie
 from airlock_rehearsal.services.runtime import Runtime
 from airlock_rehearsal.services.transport import served, told_hash
 from airlock_rehearsal.services.venue.eip712_peer import Message
-from airlock_rehearsal.services.venue.mempool import check, submitted
+from airlock_rehearsal.services.venue.settlement import submitted
 from airlock_rehearsal.services.venue.submission import SignedIntent, exact_object, verified
 from airlock_rehearsal.services.venue.venue_state import VenueState
 
-FRESH_MS = 600_000
-"""How old a ``signTimestamp`` may be, in milliseconds; none may lie in the future."""
-
 _TRIGGER_NUMBERS = ("pairIndex", "index", "triggerType", "timestamp", "signTimestamp", "orderType")
 _TRIGGER_TEXTS = ("coinSize", "price", "percentage", "nonce")
+_OF_TRIGGERS = {
+    "WrongTrigger": "a fixed trigger has a price and no percentage, a percentage trigger the reverse",
+    "SignedInFuture": "signTimestamp is in the future",
+    "StaleSignature": "signTimestamp is too old",
+    "WrongAmount": "coinSize is zero, or more than the position",
+}
+"""What the contract refuses of a trigger, in words."""
 
 
 def cancel_twap(state: VenueState, body: Read) -> SignedIntent:
@@ -53,26 +57,15 @@ def read_trigger(state: VenueState, body: Read) -> SignedIntent:
         text = str(body[name])
         sign = "-" if name == "percentage" and text.startswith("-") else ""
         message[name] = sign + _uint(name, text.removeprefix(sign))
-    number = {name: int(message[name]) for name in (*_TRIGGER_NUMBERS, *_TRIGGER_TEXTS)}
-    by_price, price, percentage = number["triggerType"] == 0, number["price"], number["percentage"]
-    if number["orderType"] not in (4, 5) or number["triggerType"] not in (0, 1):
+    if body["orderType"] not in (4, 5) or body["triggerType"] not in (0, 1):
         raise Refused("orderType must be 4 or 5, and triggerType 0 or 1")
-    if (price != 0, percentage != 0) != (by_price, not by_price):
-        raise Refused("a fixed trigger has a price and no percentage, a percentage trigger the reverse")
-    if abs(percentage) >= 1 << 255:
+    if abs(int(message["percentage"])) >= 1 << 255:
         raise Refused("percentage is out of range")
-    if not state.now_ms() - FRESH_MS <= number["signTimestamp"] <= state.now_ms():
-        raise Refused("signTimestamp is in the future, or too old")
-    position = state.position(message["trader"], number["pairIndex"], number["index"])
-    if position is None or (position.timestamp, position.buy) != (number["timestamp"], message["buy"]):
-        raise Refused("PositionMismatch")
-    if not 0 < number["coinSize"] <= position.coins:
-        raise Refused("coinSize is zero, or more than the position")
     signed = verified(state, "TpSlReq", message, body["signedMessage"])
     try:
-        check(state, signed)
+        state.venue.check(*signed.entry)
     except Reverted as error:
-        raise Refused(error.name) from error
+        raise Refused(_OF_TRIGGERS.get(error.name, error.name)) from error
     return signed
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.faults import MAX_ATTEMPTS, Faults
 from airlock_rehearsal.services.runtime import Runtime
-from airlock_rehearsal.services.venue.mempool import code_of, fulfilled, order_in, submitted, told
+from airlock_rehearsal.services.venue.settlement import code_of, fulfilled, order_in, submitted, told
 from airlock_rehearsal.services.venue.submission import SignedIntent
 
 TERMINAL = frozenset({"MarketOrderExecuted", "PositionSizeIncreased", "MarketOrderCanceled", "Error"})

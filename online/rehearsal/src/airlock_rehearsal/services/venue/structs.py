@@ -35,9 +35,7 @@ class OrderType(NamedTuple):
     code: int
     name: str
     struct: str
-    action: str  # "open", "close" or "increase"
     is_pnl: bool
-    coin_sized: bool
 
 
 def _members(text: str) -> Members:
@@ -119,18 +117,16 @@ STRUCTS = {
 ORDER_TYPES = {
     row.code: row
     for row in (
-        OrderType(0, "MARKET_OPEN", "OpenTradeReq", "open", False, False),
-        OrderType(6, "MARKET_OPEN_PNL", "OpenTradeReq", "open", True, False),
-        OrderType(12, "MARKET_OPEN_WITH_COIN_EXPOSURE", "OpenTradeCoinExposureReq", "open", False, True),
-        OrderType(13, "MARKET_OPEN_PNL_WITH_COIN_EXPOSURE", "OpenTradeCoinExposureReq", "open", True, True),
-        OrderType(1, "MARKET_CLOSE", "CloseTradeReq", "close", False, False),
-        OrderType(7, "MARKET_CLOSE_PNL", "CloseTradeReq", "close", True, False),
-        OrderType(15, "MARKET_CLOSE_WITH_COIN_EXPOSURE", "CloseTradeCoinExposureReq", "close", False, True),
-        OrderType(16, "MARKET_CLOSE_PNL_WITH_COIN_EXPOSURE", "CloseTradeCoinExposureReq", "close", True, True),
-        OrderType(9, "INCREASE_SIZE", "IncreasePositionSizeReq", "increase", False, False),
-        OrderType(
-            14, "INCREASE_SIZE_WITH_COIN_EXPOSURE", "IncreasePositionSizeWithCoinExposureReq", "increase", False, True
-        ),
+        OrderType(0, "MARKET_OPEN", "OpenTradeReq", False),
+        OrderType(6, "MARKET_OPEN_PNL", "OpenTradeReq", True),
+        OrderType(12, "MARKET_OPEN_WITH_COIN_EXPOSURE", "OpenTradeCoinExposureReq", False),
+        OrderType(13, "MARKET_OPEN_PNL_WITH_COIN_EXPOSURE", "OpenTradeCoinExposureReq", True),
+        OrderType(1, "MARKET_CLOSE", "CloseTradeReq", False),
+        OrderType(7, "MARKET_CLOSE_PNL", "CloseTradeReq", True),
+        OrderType(15, "MARKET_CLOSE_WITH_COIN_EXPOSURE", "CloseTradeCoinExposureReq", False),
+        OrderType(16, "MARKET_CLOSE_PNL_WITH_COIN_EXPOSURE", "CloseTradeCoinExposureReq", True),
+        OrderType(9, "INCREASE_SIZE", "IncreasePositionSizeReq", False),
+        OrderType(14, "INCREASE_SIZE_WITH_COIN_EXPOSURE", "IncreasePositionSizeWithCoinExposureReq", False),
     )
 }
 """Order types of ``POST /market/execute-batched``, by code."""

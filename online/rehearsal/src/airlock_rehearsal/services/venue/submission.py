@@ -6,23 +6,19 @@ Source: the specification, "Batched-market errors" and "Authentication". Every r
 from __future__ import annotations
 
 import re
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eth_account.typed_transactions.set_code_transaction import Authorization
 from eth_utils.address import is_address
 
+from airlock_rehearsal.chain.evm import Reverted
 from airlock_rehearsal.services.envelope import Read, Refused
 from airlock_rehearsal.services.runtime import CHAIN_ID
-from airlock_rehearsal.services.venue.eip712_peer import Message, decode, digest_of, recover, types_of
-from airlock_rehearsal.services.venue.positions import ONE, USDC_ONE
+from airlock_rehearsal.services.venue.eip712_peer import Message, decode, digest_of, encode, recover, types_of
 from airlock_rehearsal.services.venue.structs import ORDER_TYPES, STRUCTS, OrderType, leaf
 
 if TYPE_CHECKING:
     from airlock_rehearsal.services.venue.venue_state import VenueState
-
-SMALLEST_COLLATERAL = USDC_ONE
-"""The least that an open or an increase may bring, USDC raw."""
 
 _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})+", re.ASCII)
 _EIP7702 = {"chainId": str, "to": str, "data": str, "gas": str, "authorizationList": list}
@@ -40,6 +36,11 @@ class SignedIntent(NamedTuple):
     trader: str
     spends: tuple[str, str, int]
     signature: bytes
+
+    @property
+    def entry(self) -> tuple[str, bytes, bytes]:
+        """What the contract is called with: the struct, its encoding, and the signature."""
+        return self.primary, encode(self.primary, self.message), self.signature
 
 
 def hex_bytes(value: object, name: str) -> bytes:
@@ -119,7 +120,8 @@ def read_order(state: VenueState, body: Read) -> SignedIntent:
     signed = verified(state, row.struct, message, erc712["userSignature"])
     if others := givers - {signed.trader, signed.signer}:
         raise Refused(f"eip7702.authorizationList holds one of {min(others)}, whose order this is not")
-    {"open": _check_open, "close": _check_close, "increase": _check_increase}[row.action](state, row, message)
+    _check_kind(state, row, message)
+    _check_by_contract(state, signed)
     return signed
 
 
@@ -163,51 +165,31 @@ def _giver(entry: Read) -> str:
         raise Refused(f"an authorization's signature: {error}") from error
 
 
-def _check_pair(state: VenueState, row: OrderType, placed: Message, prefix: str = "") -> tuple[int, int]:
-    """Return the pair and the slot that a message names; the pair is known, and of the order's kind."""
-    pair_index, slot = (int(placed[prefix + name]) for name in ("pairIndex", "index"))
-    pair = state.pairs.get(pair_index)
-    if pair is None:
-        raise Refused(f"no pair has the index {pair_index}")
-    if pair.is_pnl != row.is_pnl:
+def _check_kind(state: VenueState, row: OrderType, message: Message) -> None:
+    """Check what the contract does not know: whether the order type is of the pair's kind, and of a market order."""
+    pair = state.pairs.get(int(leaf(message, STRUCTS[row.struct].trader.replace("trader", "pairIndex"))))
+    if pair is not None and pair.is_pnl != row.is_pnl:
         raise Refused(f"orderType {row.code} ({row.name}) does not fit {pair.symbol}: PnL is a property of the pair")
-    return pair_index, slot
-
-
-def _check_open(state: VenueState, row: OrderType, message: Message) -> None:
-    trade = message["_t"]
-    pair_index, _ = _check_pair(state, row, trade)
-    if int(message["_type"]) != (_PNL_MARKET if row.is_pnl else _MARKET):
+    if "_type" in message and int(message["_type"]) != (_PNL_MARKET if row.is_pnl else _MARKET):
         raise Refused(f"_type {message['_type']} is not the market order of orderType {row.code}")
-    if state.pairs[pair_index].close_only:
-        raise Refused("the pair takes no new positions")
-    if any(trade[name] != "0" for name in ("index", "initialPosToken", "timestamp")):
-        raise Refused("index, initialPosToken and timestamp of a new trade must be 0")
-    _check_amounts(state, row, trade, message, "positionSizeUSDC")
 
 
-def _check_close(state: VenueState, row: OrderType, message: Message) -> None:
-    position = state.position(message["_trader"], *_check_pair(state, row, message, "_"))
-    if position is None or position.timestamp != int(message["_openTimestamp"]):
-        raise Refused("PositionMismatch")
-    part = int(message["_coinExposure" if row.coin_sized else "_amount"])
-    if not 0 < part <= (position.coins if row.coin_sized else position.collateral):
-        raise Refused("the part to close is zero, or more than the position")
+_AT_ONCE = {
+    "PositionMismatch": "PositionMismatch",
+    "PairNotListed": "no pair has this index",
+    "PairClosedForOpening": "the pair takes no new positions",
+    "WrongTrade": "index, initialPosToken and timestamp of a new trade must be 0",
+    "BelowMinPos": "the collateral is below 1 USDC",
+    "WrongPrice": "the price must not be 0",
+    "WrongAmount": "the exposure, or the part to close, is zero or more than the position",
+    "WrongLeverage": "the leverage is outside the bounds of the pair",
+}
+"""What the contract refuses and the market does before it takes an order on; what else it refuses ends the order."""
 
 
-def _check_increase(state: VenueState, row: OrderType, message: Message) -> None:
-    update = message["_updateInfo"]
-    if state.position(update["trader"], *_check_pair(state, row, update)) is None:
-        raise Refused("PositionMismatch")
-    _check_amounts(state, row, update, message, "initialPosToken")
-
-
-def _check_amounts(state: VenueState, row: OrderType, trade: Message, message: Message, collateral: str) -> None:
-    """Check what an open and an increase share; the leverage of a coin-sized order results at the fill."""
-    if int(trade[collateral]) < SMALLEST_COLLATERAL:
-        raise Refused("the collateral is below 1 USDC")
-    if "0" in (trade["leverage"], trade["openPrice"], message.get("_coinExposure")):
-        raise Refused("leverage, price and exposure must not be 0")
-    pair = state.pairs[int(trade["pairIndex"])]
-    if not row.coin_sized and not pair.min_leverage <= Fraction(int(trade["leverage"]), ONE) <= pair.max_leverage:
-        raise Refused("the leverage is outside the bounds of the pair")
+def _check_by_contract(state: VenueState, signed: SignedIntent) -> None:
+    try:
+        state.venue.check(*signed.entry)
+    except Reverted as error:
+        if error.name in _AT_ONCE:
+            raise Refused(_AT_ONCE[error.name]) from error
