@@ -78,19 +78,13 @@ def parse_path(text: str) -> tuple[int, ...]:
     more, and more than ten levels.
     """
     levels = text.split("/")[1:]
-    if not _PATH.fullmatch(text) or len(levels) > MAX_PATH_DEPTH:
-        raise _bad_path(text)
-    numbers = [int(level.rstrip("'")) for level in levels]
-    if max(numbers) >= _HARDENED:
-        raise _bad_path(text)
+    numbers = [int(level.rstrip("'")) for level in levels] if _PATH.fullmatch(text) else []
+    if not 0 < len(numbers) <= MAX_PATH_DEPTH or max(numbers) >= _HARDENED:
+        raise UsageError(
+            f"{text[:80]!r} is not a derivation path",
+            do=f"write it as m/44'/60'/0'/0/0: at most {MAX_PATH_DEPTH} numbers below 2^31, ' marks a hardened one",
+        )
     return tuple(n + _HARDENED if level.endswith("'") else n for n, level in zip(numbers, levels, strict=True))
-
-
-def _bad_path(text: str) -> UsageError:
-    return UsageError(
-        f"{text[:80]!r} is not a derivation path",
-        do=f"write it as m/44'/60'/0'/0/0: at most {MAX_PATH_DEPTH} numbers below 2^31, ' marks a hardened one",
-    )
 
 
 def encode_path(text: str) -> bytes:

@@ -79,7 +79,9 @@ _COINS = (
     _sent("minLeverage", "the lowest leverage accepted at the fill"),
     _sent("maxLeverage", "the highest leverage accepted at the fill"),
 )
-_ADDED = _sent("additionalCollateralUsdc", "collateral to add")
+_HELD = (_TRADER, *_PAIR, _SLOT)
+_INCREASE = (*_HELD, _sent("additionalCollateralUsdc", "collateral to add"), _LEVERAGE)
+_PRICED = (_OPEN_PRICE, _SLIPPAGE)
 _CODE = _sent("code", "1 to 31 characters, or 32 bytes in 0x-hex")
 _DELEGATE = _sent("delegate", "the key that may trade")
 _EXPIRY = _sent("expiry", "until when it may act", sent="expirySeconds")
@@ -110,16 +112,16 @@ _ALL = (
     Action("open", "Open a position, sized in USDC", "/v2/intents/open", "OpenTradeReq", _OPEN),
     Action("open-coin", "Open a position, sized in the base asset", "", "OpenTradeCoinExposureReq", (*_OPEN, *_COINS)),
     Action("close", "Close a position, whole or in part", "/v2/intents/close", "CloseTradeReq",
-           (_TRADER, *_PAIR, _SLOT, _CLOSED, *_CLOSE)),
+           (*_HELD, _CLOSED, *_CLOSE)),
     Action("close-coin", "Close exposure in the base asset", "", "CloseTradeCoinExposureReq",
-           (_TRADER, *_PAIR, _SLOT, _sent("coinExposure", "the exposure to close"), *_CLOSE)),
+           (*_HELD, _sent("coinExposure", "the exposure to close"), *_CLOSE)),
     Action("increase", "Increase a position, sized in USDC", "/v2/intents/increase", "IncreasePositionSizeReq",
-           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, _OPEN_PRICE, _SLIPPAGE, *_TIMED)),
+           (*_INCREASE, *_PRICED, *_TIMED)),
     Action("increase-coin", "Increase a position, sized in the base asset", "/v2/intents/increase-coin",
            "IncreasePositionSizeWithCoinExposureReq",
-           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE, *_TIMED)),
+           (*_INCREASE, *_COINS, *_PRICED, *_TIMED)),
     Action("tpsl-partial", "Arm a partial take profit or stop loss", "/v2/intents/tpsl-partial", "TpSlReq",
-           (_TRADER, *_PAIR, _SLOT,
+           (*_HELD,
             _sent("kind", "what the trigger does", choices=tuple(TRIGGER_ORDER_TYPES)),
             _sent("coinExposure", "exposure to close when triggered"),
             _SIDE,
@@ -149,10 +151,10 @@ _CALLER = (_sent("caller", "the account that sends the transaction and signs it"
 
 _TRANSACTIONS = (
     Action("position-increase", "Increase a position by transaction, sized in USDC", "/v2/position/increase", "",
-           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, _OPEN_PRICE, _SLIPPAGE), "increasePositionSize"),
+           (*_INCREASE, *_PRICED), "increasePositionSize"),
     Action("position-increase-coin", "Increase a position by transaction, sized in the base asset",
            "/v2/position/increase-coin", "",
-           (_TRADER, *_PAIR, _SLOT, _ADDED, _LEVERAGE, *_COINS, _OPEN_PRICE, _SLIPPAGE),
+           (*_INCREASE, *_COINS, *_PRICED),
            "increasePositionSizeWithCoinExposure"),
     Action("limit-update", "Change a limit order that waits", "/v2/limit/update", "",
            (_TRADER, *_PAIR, _sent("orderIndex", "the order's slot, from the positions read"),
@@ -161,7 +163,7 @@ _TRANSACTIONS = (
             _sent("stopLoss", "the order's stop loss from now on; 0 removes it")), "updateOpenLimitOrder"),
     Action("trade-open", "Open a position by transaction", "", "", _OPEN[:-2], "openTrade"),
     Action("trade-close", "Close a position by transaction", "", "",
-           (_TRADER, *_PAIR, _SLOT, _CLOSED, _CLOSE[0]),
+           (*_HELD, _CLOSED, _CLOSE[0]),
            "closeTradeMarket"),
     Action("referral-transfer", "Nominate a referral code's next owner", "/v2/referral/transfer-ownership", "",
            (*_CALLER, _CODE, _sent("newOwner", "who may accept the code")), "setPendingCodeOwnershipTransfer"),
