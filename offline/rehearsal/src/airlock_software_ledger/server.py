@@ -71,36 +71,6 @@ MAX_APDU = 260  # five bytes of header and length, and 255 of data
 _BANNER = "SIMULATOR: a software Ledger with a public test seed. It protects nothing."
 
 
-def run_emulator(
-    *,
-    port: int = 0,
-    model: str,
-    faults: frozenset[str],
-    ask: bool,
-    settings: AppSettings = AppSettings(),  # noqa: B008  (a frozen value)
-) -> None:
-    """Serve the software Ledger on 127.0.0.1 until SIGINT or SIGTERM.
-
-    The first line on stdout is ``{"port": …}``; screens and talk go to stderr. ``port`` 0 takes a free one. With ``ask``
-    each request is approved by typing the whole word Yes on this terminal, otherwise all are approved.
-
-    Raises ``UsageError`` for a model or a fault that there is not, and for a port that is taken.
-    """
-    ledger = SoftwareLedger(
-        model=model, settings=settings, faults=faults, screens=ask_on_terminal if ask else show_on_terminal
-    )
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, signal.default_int_handler)
-    with suppress(KeyboardInterrupt), _listening(port) as listener:
-        tell(_BANNER)
-        for fault in sorted(faults):
-            tell(f"It simulates a fault: {FAULTS[fault]}.")
-        sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
-        sys.stdout.flush()
-        serve(ledger, listener)
-    tell("The software Ledger is switched off.")
-
-
 def _listening(port: int) -> socket.socket:
     try:
         return socket.create_server((_LOOPBACK, port))
@@ -165,7 +135,18 @@ def program(
     confirms: airlock-software-ledger --ask --port 9999
     """
     settings = AppSettings(raw_messages=raw_messages, blind_signing=blind_signing, smart_accounts=smart_accounts)
-    run_emulator(port=port, model=model, faults=frozenset(faults), ask=ask, settings=settings)
+    screens = ask_on_terminal if ask else show_on_terminal
+    ledger = SoftwareLedger(model=model, settings=settings, faults=frozenset(faults), screens=screens)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    with suppress(KeyboardInterrupt), _listening(port) as listener:
+        tell(_BANNER)
+        for fault in sorted(faults):
+            tell(f"It simulates a fault: {FAULTS[fault]}.")
+        sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
+        sys.stdout.flush()
+        serve(ledger, listener)
+    tell("The software Ledger is switched off.")
 
 
 def main() -> None:

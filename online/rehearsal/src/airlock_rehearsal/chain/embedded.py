@@ -49,7 +49,7 @@ class EmbeddedEvm:
     def block(self, number: int) -> EvmBlock:
         """Return a block that is there."""
         header, hashes = self._blocks[number]
-        return EvmBlock(int(header.timestamp), hashes)
+        return EvmBlock(int(header.timestamp), int(header.base_fee_per_gas), hashes)
 
     def timestamp(self) -> int:
         """Return the unix second at which a block would be made now."""
@@ -78,15 +78,6 @@ class EmbeddedEvm:
     def base_fee(self) -> int:
         """Return the next block's base fee, in wei a gas."""
         return int(self._chain.header.base_fee_per_gas)
-
-    def fee_history(self, count: int) -> dict[str, Any]:
-        """Return the fees of the latest blocks, ``count`` at most, as ``eth_feeHistory`` tells them."""
-        latest = [header for header, _ in self._blocks[-count:]]
-        return {
-            "oldestBlock": hex(len(self._blocks) - len(latest)),
-            "baseFeePerGas": [hex(fee) for fee in (*(header.base_fee_per_gas for header in latest), self.base_fee())],
-            "gasUsedRatio": [header.gas_used / BLOCK_GAS for header in latest],
-        }
 
     def call(self, sender: str, to: str, data: bytes, value: int = 0, *, block: int | None = None) -> bytes:
         """Return what a call would return now, or after a block, changing nothing. Raises ``Reverted``."""

@@ -74,9 +74,10 @@ class EvmTransaction(NamedTuple):
 
 
 class EvmBlock(NamedTuple):
-    """A block: its time in unix seconds, and the hashes of its transactions in order."""
+    """A block: its time in unix seconds, its base fee, and the hashes of its transactions in order."""
 
     timestamp: int
+    base_fee: int
     hashes: tuple[str, ...]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from inspect import signature
+from typing import TYPE_CHECKING, Any
 
 from eth_utils.address import is_address, to_checksum_address
 
@@ -18,7 +19,6 @@ _HEX = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 _HASH = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
 _QUANTITY = re.compile(r"0x(?:0|[1-9a-fA-F][0-9a-fA-F]{0,63})", re.ASCII)
 _BLOCKS = frozenset({"latest", "pending", "safe", "finalized"})
-MOST_BLOCKS = 1024
 BLOCK_S = 2
 UNKNOWN_METHOD, BAD_PARAMS, NOT_TAKEN, EXECUTION_REVERTED = -32601, -32602, -32000, 3
 
@@ -45,31 +45,30 @@ class JsonRpc:
 
     def __init__(self, evm: EmbeddedEvm, mempool: Mempool, taken: Callable[[str], str]) -> None:
         self._evm, self._mempool, self._taken = evm, mempool, taken
-        self._methods: dict[str, tuple[int, int, Callable[..., Any]]] = {  # parameters at least and at most
-            "eth_chainId": (0, 0, lambda: hex(CHAIN_ID)),
-            "eth_blockNumber": (0, 0, lambda: hex(evm.block_number())),
-            "eth_gasPrice": (0, 0, lambda: hex(evm.base_fee() + PRIORITY_FEE)),
-            "eth_maxPriorityFeePerGas": (0, 0, lambda: hex(PRIORITY_FEE)),
-            "eth_feeHistory": (2, 3, self._fee_history),
-            "eth_getBalance": (1, 2, self._balance),
-            "eth_getCode": (1, 2, lambda *asked: _hex(evm.code(_account_at(*asked)))),
-            "eth_getBlockByNumber": (2, 2, self._block),
-            "eth_getLogs": (1, 1, self._logs),
-            "eth_getTransactionCount": (1, 2, self._count),
-            "eth_call": (1, 2, self._called),
-            "eth_estimateGas": (1, 2, lambda *asked: hex(evm.estimate_gas(*_call(*asked)))),
-            "eth_sendRawTransaction": (1, 1, self._send),
-            "eth_getTransactionReceipt": (1, 1, self._receipt),
-            "eth_getTransactionByHash": (1, 1, self._transaction),
+        self._methods: dict[str, Callable[..., Any]] = {
+            "eth_chainId": lambda: hex(CHAIN_ID),
+            "eth_blockNumber": lambda: hex(evm.block_number()),
+            "eth_maxPriorityFeePerGas": lambda: hex(PRIORITY_FEE),
+            "eth_feeHistory": self._fee_history,
+            "eth_getBlockByNumber": self._block,
+            "eth_getLogs": self._logs,
+            "eth_getTransactionCount": self._count,
+            "eth_call": self._called,
+            "eth_estimateGas": lambda call: hex(evm.estimate_gas(*_call(call))),
+            "eth_sendRawTransaction": self._send,
+            "eth_getTransactionReceipt": self._receipt,
+            "eth_getTransactionByHash": self._transaction,
         }
 
     def rpc(self, method: str, params: list[Any]) -> Any:
         """Return the ``result`` of a method. Raises ``RpcFault``: code 3 with data when a call reverts."""
-        if method not in self._methods:
+        answer = self._methods.get(method)
+        if answer is None:
             raise RpcFault(UNKNOWN_METHOD, f"the method {method[:80]} does not exist")
-        least, most, answer = self._methods[method]
-        if not least <= len(params) <= most:
-            raise RpcFault(BAD_PARAMS, f"{method} takes {least} to {most} parameters")
+        try:
+            signature(answer).bind(*params)
+        except TypeError as error:
+            raise RpcFault(BAD_PARAMS, f"{method} takes other parameters") from error
         try:
             return answer(*params)
         except Reverted as error:
@@ -119,10 +118,6 @@ class JsonRpc:
         self._mempool.welcome(owner)
         return hex(self._mempool.transaction_count(owner, pending=which == "pending"))
 
-    def _balance(self, *asked: object) -> str:
-        self._mempool.welcome(owner := _account_at(*asked))
-        return hex(self._evm.balance(owner))
-
     def _send(self, raw: object) -> str:
         return self._taken(self._mempool.send_raw(hex_bytes(raw)))
 
@@ -136,15 +131,13 @@ class JsonRpc:
             raise RpcFault(NOT_TAKEN, "header not found")
         return number
 
-    def _fee_history(self, count: object, newest: object, percentiles: object = ()) -> dict[str, object]:
-        if newest not in _BLOCKS or type(percentiles) not in (list, tuple):
-            raise RpcFault(BAD_PARAMS, "only the latest blocks are served")
-        blocks = count if type(count) is int else _quantity(count)
-        if not 1 <= blocks <= MOST_BLOCKS:
-            raise RpcFault(BAD_PARAMS, f"1 to {MOST_BLOCKS} blocks are told of")
-        history, wanted = self._evm.fee_history(blocks), len(cast("list[object]", percentiles))
-        reward = [[hex(PRIORITY_FEE)] * wanted for _ in history["gasUsedRatio"]]
-        return history | ({"reward": reward} if wanted else {})
+    def _fee_history(self, count: object, newest: object, percentiles: object) -> dict[str, object]:
+        """Return the base fees of the newest block and of the one to come; no more is served."""
+        if (count, newest, percentiles) != ("0x1", "latest", []):
+            raise RpcFault(BAD_PARAMS, "only the latest block is served")
+        newest_block = self._evm.block_number()
+        fees = self._evm.block(newest_block).base_fee, self._evm.base_fee()
+        return {"oldestBlock": hex(newest_block), "baseFeePerGas": list(map(hex, fees))}
 
     def _receipt(self, transaction_hash: object) -> dict[str, Any] | None:
         receipt = self._evm.receipt(_hash(transaction_hash))
@@ -224,23 +217,21 @@ def _quantity(value: object) -> int:
     return int(_matched(value, _QUANTITY, "a quantity in 0x-hex"), 16)
 
 
-def _account_at(account: object, block: object = "latest") -> str:
-    """Read an account and the word for a block. Raises ``RpcFault``."""
+def _account_at(account: object) -> str:
+    """Read an account. Raises ``RpcFault``."""
     if not (type(account) is str and is_address(account)):
         raise RpcFault(BAD_PARAMS, "not an address")
-    if block not in _BLOCKS:
-        raise RpcFault(BAD_PARAMS, "only the latest state is served")
     return str(to_checksum_address(account))
 
 
-def _call(call: object, block: object = "latest") -> tuple[str, str, bytes, int]:
+def _call(call: object) -> tuple[str, str, bytes, int]:
     if type(call) is not dict:
         raise RpcFault(BAD_PARAMS, "a call is an object")
     sender = call.get("from", "0x" + "00" * 20)
     data = call.get("input", call.get("data", "0x"))
     return (
-        _account_at(sender, block),
-        _account_at(call.get("to"), block),
+        _account_at(sender),
+        _account_at(call.get("to")),
         hex_bytes(data),
         _quantity(call.get("value", "0x0")),
     )

@@ -101,16 +101,13 @@ class RehearsalSettings(NamedTuple):
     execution: str = "eip712"  # or "eip7702": then the batched market wants a pre-signed transaction too
     pacing_s: float = 0.3  # between two events of an order, and before a relayed intent settles
     keep_alive_s: float = 15.0  # specification, "Limits", row "keep-alive comment interval"
-    stream_cap_s: float | None = None  # None: 60 s, or 180 s in EIP-7702 mode (specification, "Limits")
     rate_limit: int | None = None  # requests a minute from one address to the builder's trading endpoints
     slow_s: float = 2.0  # how long the fault "slow" waits
     seed: str = "airlock rehearsal"
 
     @property
     def stream_cap(self) -> float:
-        """The lifetime cap of an event stream, in seconds."""
-        if self.stream_cap_s is not None:
-            return self.stream_cap_s
+        """The lifetime cap of an event stream, in seconds (specification, "Limits")."""
         return 60.0 if self.execution == "eip712" else 180.0
 
     def domain(self, key: str) -> dict[str, object]:
@@ -119,15 +116,8 @@ class RehearsalSettings(NamedTuple):
         return {"name": DOMAIN_NAME, "version": "1", "chainId": CHAIN_ID, "verifyingContract": contract}
 
 
-def checked(settings: RehearsalSettings, trader: str) -> str:
-    """Return the trader in EIP-55.
-
-    Raises ``UsageError`` for an unknown mode, a rate limit below one, or a wrong address.
-    """
-    if settings.execution not in ("eip712", "eip7702"):
-        raise UsageError(f"no execution mode {settings.execution!r}", do="use eip712 or eip7702")
-    if settings.rate_limit is not None and settings.rate_limit < 1:
-        raise UsageError(f"a rate limit of {settings.rate_limit} requests a minute", do="allow at least one")
+def checked(trader: str) -> str:
+    """Return the trader in EIP-55. Raises ``UsageError`` for a wrong address."""
     if not is_address(trader):
         raise UsageError(f"the rehearsal's trader {trader!r} is not an address", do="give 0x and 40 hex digits")
     return str(to_checksum_address(trader))

@@ -135,7 +135,7 @@ class RehearsalServices(Runtime):
 
     ``trader`` holds the seeded positions; ``now_ms`` is the services' clock; ``faults`` may be replaced while they run.
     ``posts`` counts the POSTs and PUTs that each service received, per nonce or hash; ``relay`` apart from ``builder``.
-    Raises ``UsageError`` for an unknown execution mode, or a wrong address.
+    Raises ``UsageError`` for a wrong address.
     """
 
     def __init__(
@@ -146,7 +146,7 @@ class RehearsalServices(Runtime):
         now_ms: Callable[[], int] = wall_clock_ms,
         faults: Faults = Faults(),  # noqa: B008  (immutable)
     ) -> None:
-        state = set_up(settings, checked(settings, trader), now_ms)
+        state = set_up(settings, checked(trader), now_ms)
         super().__init__(state, Mempool(state.venue.evm), faults)
         self.posts = state.posts
         self._running: tuple[_Server, threading.Thread] | None = None

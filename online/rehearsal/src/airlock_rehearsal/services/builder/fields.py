@@ -82,13 +82,6 @@ def _choice(*names: str) -> _Reader:
     return read
 
 
-def _text(value: object) -> str:
-    """Read a text of 1 to 64 characters."""
-    if not isinstance(value, str) or not 1 <= len(value) <= 64:
-        raise ValueError("not a text of 1 to 64 characters")
-    return value
-
-
 def _referral_code(value: object) -> str:
     """Read a referral code, 1 to 31 ASCII characters or 32 bytes in hex, into ``bytes32`` hex."""
     if not isinstance(value, str) or not value:
@@ -109,7 +102,6 @@ _BY_READER: tuple[tuple[_Reader, str], ...] = (
     (_amount(10), "leverage openPrice expectedPrice price slippagePercent takeProfit stopLoss"),
     (_amount(10), "coinExposure minLeverage maxLeverage"),
     (_amount(10, signed=True), "percentage"),
-    (_text, "pair"),
     (_referral_code, "code"),
     (_choice("long", "short"), "side"),
     (_choice("trading", "referral"), "space"),
@@ -171,17 +163,11 @@ class BuildFields(dict[str, Any]):
 
     @property
     def pair(self) -> VenuePair:
-        """The pair that ``pair`` or ``pairIndex`` names; both may be there when they agree."""
-        index, name = self["pairIndex"], self["pair"]
-        named: list[Any] = [] if name is None else [self.state.find_pair(name)]
-        named += [] if index is None else [self.state.pairs.get(index)]
-        if not named:
-            raise bad("pair", "pair or pairIndex is required")
-        if None in named:
+        """The pair that ``pairIndex`` names."""
+        if self["pairIndex"] is None:
+            raise bad("pair", "pairIndex is required")
+        if (pair := self.state.pairs.get(self["pairIndex"])) is None:
             raise bad("pair", "no such pair")
-        if named[0] != named[-1]:
-            raise bad("pair", "pair and pairIndex name different pairs")
-        pair: VenuePair = named[0]
         return pair
 
     @property

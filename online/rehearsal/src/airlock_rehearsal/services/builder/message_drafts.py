@@ -1,7 +1,8 @@
 """What each builder endpoint puts into a message: pure functions from a request, and the venue's state, to a draft.
 
-Sources: the specification, "Builder: intents" and "Intent message structs"; for the endpoints that it names without their
-shapes (open, increase, delegate), the request fields of comparable venues.
+What the contract refuses by itself is not judged here. Sources: the specification, "Builder: intents" and "Intent message
+structs"; for the endpoints that it names without their shapes (open, increase, delegate), the request fields of comparable
+venues.
 """
 
 from __future__ import annotations
@@ -48,8 +49,6 @@ def open_trade(asked: BuildFields) -> Draft:
     """``/v2/intents/open``: the collateral travels in ``positionSizeUSDC``; slot, timestamp and the rest are zero."""
     pair = asked.pair
     kind = asked["orderType"] or ("market_pnl" if pair.is_pnl else "market")
-    if pair.close_only:
-        raise bad("pair", f"{pair.symbol} takes no new positions")
     if (kind == "market_pnl") != pair.is_pnl:
         raise bad("orderType", f"{kind} does not fit {pair.symbol}")
     if kind in ("limit", "stop_limit") and asked["openPrice"] is None:
@@ -73,15 +72,12 @@ def open_trade(asked: BuildFields) -> Draft:
 
 def close_trade(asked: BuildFields) -> Draft:
     """``/v2/intents/close``: bound to the position by its open timestamp, which is read when left out."""
-    timestamp, position, part = asked.opened_at, asked.position, asked["collateralToCloseUsdc"]
-    if part == 0 or (position and part > position.collateral):
-        raise bad("collateralToCloseUsdc", "zero, or more than the position's collateral")
     message: Message = {
         "_trader": asked["trader"],
         "_pairIndex": asked.pair.pair_index,
         "_index": asked["tradeIndex"],
-        "_openTimestamp": timestamp,
-        "_amount": part,
+        "_openTimestamp": asked.opened_at,
+        "_amount": asked["collateralToCloseUsdc"],
         "_wantedPrice": asked.price("expectedPrice"),
         **asked.timed(),
     }
@@ -93,8 +89,6 @@ def increase(asked: BuildFields) -> Draft:
     if asked.pair.is_pnl:
         raise bad("pair", "positions on a PnL pair cannot be increased")
     _check_leverage(asked)
-    if asked["additionalCollateralUsdc"] < USDC_ONE:
-        raise bad("additionalCollateralUsdc", "is below 1 USDC")
     update: Message = {
         "trader": asked["trader"],
         "pairIndex": asked.pair.pair_index,
@@ -119,8 +113,6 @@ def increase(asked: BuildFields) -> Draft:
 def tpsl_partial(asked: BuildFields) -> Draft:
     """``/v2/intents/tpsl-partial``: a fixed price or a signed percentage; ``signTimestamp`` is now."""
     pair = asked.pair
-    if asked["coinExposure"] == 0:
-        raise bad("coinExposure", "is zero")
     mode = asked["triggerType"] or "fixed"
     wanted, other = ("price", "percentage") if mode == "fixed" else ("percentage", "price")
     if not asked[wanted]:

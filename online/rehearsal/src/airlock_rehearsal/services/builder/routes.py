@@ -114,10 +114,10 @@ READS: dict[str, tuple[str, Callable[[BuildFields], object]]] = {
 }
 """The reads: request fields and what answers."""
 
-_INCREASE = "trader! tradeIndex! additionalCollateralUsdc! leverage! pairIndex pair"
+_INCREASE = "trader! tradeIndex! additionalCollateralUsdc! leverage! pairIndex"
 _COINS = " coinExposure! minLeverage! maxLeverage!"
-_OPEN = "trader! side! collateralUsdc! leverage! pairIndex pair orderType"
-_CLOSE = "trader! tradeIndex! collateralToCloseUsdc! pairIndex pair"
+_OPEN = "trader! side! collateralUsdc! leverage! pairIndex orderType"
+_CLOSE = "trader! tradeIndex! collateralToCloseUsdc! pairIndex"
 _TIMED, _PRICED, _EXITS = " nonce deadlineMs", " openPrice slippagePercent", " takeProfit stopLoss"
 _STRICT = "/v2/intents/tpsl-partial"
 INTENTS: dict[str, tuple[str, Callable[[BuildFields], Draft]]] = {
@@ -126,7 +126,7 @@ INTENTS: dict[str, tuple[str, Callable[[BuildFields], Draft]]] = {
     "/v2/intents/increase": (_INCREASE + _TIMED + _PRICED, message_drafts.increase),
     "/v2/intents/increase-coin": (_INCREASE + _TIMED + _PRICED + _COINS, message_drafts.increase),
     _STRICT: (
-        "trader! tradeIndex! kind! coinExposure! side! pairIndex pair nonce triggerType price percentage openTimestamp",
+        "trader! tradeIndex! kind! coinExposure! side! pairIndex nonce triggerType price percentage openTimestamp",
         message_drafts.tpsl_partial,
     ),
     "/v2/intents/referral-set-code": ("referee! code!" + _TIMED, message_drafts.referral_set_code),
@@ -139,7 +139,7 @@ TRANSACTIONS: dict[str, tuple[str, Callable[[BuildFields], TransactionDraft]]] =
     "/v2/position/increase": (_INCREASE + " delegate" + _PRICED, unsigned.increase),
     "/v2/position/increase-coin": (_INCREASE + " delegate" + _PRICED + _COINS, unsigned.increase),
     "/v2/limit/update": (
-        "trader! orderIndex! price! pairIndex pair delegate slippagePercent" + _EXITS, unsigned.limit_update,
+        "trader! orderIndex! price! pairIndex delegate slippagePercent" + _EXITS, unsigned.limit_update,
     ),
     "/v2/trade/open": (_OPEN + " delegate" + _PRICED + _EXITS, unsigned.open_trade),
     "/v2/trade/close": (_CLOSE + " delegate expectedPrice", unsigned.close_trade),

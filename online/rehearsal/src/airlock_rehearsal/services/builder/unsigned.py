@@ -121,8 +121,6 @@ def increase(asked: BuildFields) -> TransactionDraft:
 def limit_update(asked: BuildFields) -> TransactionDraft:
     """``/v2/limit/update``: whether the order is there is for the contract to say."""
     pair = asked.pair
-    if asked["price"] == 0:
-        raise bad("price", "is zero")
     prices = {"price": asked["price"], "slippage": asked.slippage}
     prices |= {"tp": asked["takeProfit"] or 0, "sl": asked["stopLoss"] or 0}
     told = dict(zip(("price", "slippagePercent", "takeProfit", "stopLoss"), map(human, prices.values()), strict=True))

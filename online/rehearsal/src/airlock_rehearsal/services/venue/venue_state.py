@@ -101,18 +101,9 @@ class VenueState:
         owner, offered = (self.venue.read(REFERRAL, view, code) for view in ("codeOwners", "pendingCodeOwners"))
         return _somebody(owner), _somebody(offered)
 
-    def find_pair(self, name: str) -> VenuePair | None:
-        """Return the pair of a symbol: any case, with ``/``, ``-`` or ``_`` between its parts."""
-        wanted = _folded(name)
-        return next((pair for pair in self.pairs.values() if _folded(pair.symbol) == wanted), None)
-
 
 def _somebody(account: str) -> str:
     return "" if account == _NOBODY else account
-
-
-def _folded(name: str) -> str:
-    return name.upper().replace("-", "/").replace("_", "/")
 
 
 # ---- initial state --------------------------------------------------------------------------------------------------
