@@ -232,7 +232,7 @@ def called(otherwise: Callable[[Field], Field]) -> list[Group]:
 def test_a_value_that_the_profile_calls_otherwise_stands_in_no_row() -> None:
     assert called(lambda field: field._replace(label="Called so")) == []
     (group,) = called(lambda field: field._replace(path=field.path.replace("delegate", "key")))
-    assert any("key " in line and "as the plan says of delegate, equal" in line for line in section_lines(group.form))
+    assert any("key " in line and "equal to the plan's delegate" in line for line in section_lines(group.form))
 
 
 def test_steps_of_another_signer_are_another_group() -> None:

@@ -29,7 +29,7 @@ GOOD = {"format": HAND_OVER_FORMAT, "ceremony": "demo", "files": {"requests.json
         {"files": []},
         {"files": {"requests.json": 1}},
         {"files": {"../requests.json": "{}"}},
-        {"files": {"/etc/requests.json": "{}"}},
+        {"files": {"requests.json": "\ud800"}},
         {"files": {"a/requests.json": "{}"}},
         {"files": {"config.toml": "{}"}},
         {"files": {".json": "{}"}},

@@ -133,8 +133,8 @@ def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: 
 
 def _differs(decision: Decision) -> Iterator[str]:
     by_plan = decision.decided_by == "plan"
-    of = f" of {planned}" if (planned := planned_as(decision)) else ""
-    said = f"as the plan says{of}, equal" if by_plan else f"chosen by the builder, limit {decision.expected}: kept"
+    plan = f"equal to the plan's {planned_as(decision) or 'value'}"
+    said = plan if by_plan else f"chosen by the builder, limit {decision.expected}: kept"
     for line in row(name_of(decision), said):
         yield f"{KEPT if by_plan else CHOSEN}{line[1:]}"
 

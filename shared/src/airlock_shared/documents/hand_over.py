@@ -42,4 +42,5 @@ def parse_hand_over(data: bytes) -> tuple[str, dict[str, bytes]]:
                             expected=f"1 to {FILES_AT_MOST}", do="show it again")  # fmt: skip
     for name in texts:
         read_matching(name, "hand-over.files", _FILE, "the name of a document")
+    to_json(value)  # each text has a form in UTF-8
     return value["ceremony"], {name: text.encode() for name, text in texts.items()}
