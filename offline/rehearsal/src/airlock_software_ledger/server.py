@@ -98,7 +98,6 @@ def run_emulator(
         sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
         sys.stdout.flush()
         serve(ledger, listener)
-    tell("The software Ledger is switched off.")
 
 
 def _listening(port: int) -> socket.socket:

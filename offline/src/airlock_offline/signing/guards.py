@@ -45,9 +45,7 @@ def _wait(account: str, file: Path, descriptor: int) -> None:
     # the terminal's comfort, which no signing reads: nobody waits as a rule
     from airlock_shared.cli.progress import working
 
-    with working(
-        f"Another airlock-offline signs with {account}; this one continues when that is on record", first_s=0.2
-    ):
+    with working(f"Another run signs with {account}"):
         lock(descriptor, file, wait=True)
 
 

@@ -32,7 +32,7 @@ _NOTE = re.compile(
 )
 _CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
 _NAMES_AT_MOST = 1000
-_PATH_AT_MOST = 26
+_PATH_AT_MOST = 22
 _SPARE_BYTES = 64 << 10  # beyond what is handed over: a file system has its own needs
 
 
