@@ -59,8 +59,8 @@ SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
 
 
 STICKS: list[tuple[str, dict[str, int], str]] = [
-    ("absent", {}, "{stick} is not there: plug in the stick"),
-    ("unreadable", {}, "{stick} cannot be read: plug it in again"),
+    ("absent", {}, "{stick} is not there: plug it in"),
+    ("unreadable", {}, "{stick} cannot be read: plug it in"),
     ("read-only", {"f_flag": os.ST_RDONLY}, "{stick} is read-only: unlock it"),
     ("full", {"f_bavail": 1}, "{stick} is full: make room on it"),
 ]
@@ -143,7 +143,7 @@ TAKE = Task("take", (), "Wait for the requests.", done=False, brings=("requests.
 
 
 def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_path: Path) -> None:
-    for exchange, said in ((True, "stick is not there: plug in the stick"), (False, "bring c/requests.json here")):
+    for exchange, said in ((True, "stick is not there: plug it in"), (False, "bring c/requests.json here")):
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
             _do(lead, reply_members(lead), TAKE, set())
