@@ -103,6 +103,7 @@ install() {
     sync
     run name "$new" "$target"
     printf '%s\n' "$target/bin/airlock-offline"
+    case $target in *[!A-Za-z0-9_./-]*) target="'$(printf '%s' "$target" | sed "s/'/'\\\\''/g")'" ;; esac
     say "Next:"
     say "  1. Compare the words above with your paper again, and keep this medium: verify.sh needs a copy of it to examine the installation."
     say "  2. As root: cp $target/share/airlock-offline/udev/*.rules /etc/udev/rules.d/ && udevadm control --reload"

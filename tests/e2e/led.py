@@ -24,10 +24,10 @@ PEOPLE = {"signer": "Ada Lovelace", "facilitator": "Grace Hopper", "witness": "M
 _ASKED = re.compile(r"[^\n]*[:?)] $")
 _PLACES = re.compile(r", (\w+)(, YOUR PAPER)?: word (\d+) and word (\d+)")
 _PROGRESS = re.compile(
-    r"\r\x1b\[K(?:[Ww]aiting[: ][^\r\n]*)?|-- (?:\d+ of \d+ -- )?(?:Enter: on|b: back|confirm or) [^\r\n]*--\r +\r"
-    r"|\x1b\[\d*m|(?m:^[^\r\n]* \.\.\. \(\d+ s\)\r?\n)"
+    r"\r\x1b\[K(?:[^\r\n]*(?=\r\x1b)|[Ww]aiting[: ][^\r\n]*)?|\x1b\[\d*m"
+    r"|-- (?:\d+ of \d+ -- )?(?:Enter: on|b: back|confirm or) [^\r\n]*--\r\x1b\[K"
 )
-_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*|-- [^\r\n]*confirm or reject on the Ledger --\r +\r")
+_WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*|-- [^\r\n]*confirm or reject on the Ledger --\r\x1b\[K")
 _KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?(?:only )?Enter: on [^\r\n]*--$")
 _SEALS = re.compile(r"\r\x1b\[K(waiting: [^\r\n]*; Enter seals)$")
 _PATIENCE_S = 300
@@ -84,7 +84,6 @@ class Screen(Terminal):
     def __init__(self, *words: object, **environment: str) -> None:
         super().__init__(*words, **environment)
         self.answered = 0
-        self.before_last = 0
         self.read_to: list[int] = []
         self.papers: dict[str, str] = {}
         self.code: int | None = None
@@ -105,14 +104,11 @@ class Screen(Terminal):
     def answer(self, typed: str) -> None:
         self.answered = len(self.shown)
         self.read_to.append(self.answered)
-        if typed:
-            self.before_last = self.answered
         self.press(typed + "\n")
 
-    def lines(self, *, before_last: bool = False) -> list[str]:
-        """Return what was shown, without progress; perhaps only what stood there at the last answer."""
-        shown = self.shown[: self.before_last] if before_last else self.shown
-        return _PROGRESS.sub("", shown).replace("\r", "").splitlines()
+    def lines(self) -> list[str]:
+        """Return what was shown, without progress."""
+        return self.plain().splitlines()
 
     def unread(self) -> list[list[str]]:
         """Return what ran through 24 rows at once: from one answer, key or wait to the next, more rows than a screen has.

@@ -173,9 +173,9 @@ def test_the_review_shows_a_code_as_text_hex_and_code_points_and_warns_of_claims
     requests.write_text(json.dumps(document))
     ended = _sign(desk, ledger, requests, plan, "out")
     assert ended.code == 0, ended.err
-    assert '"TREASURY"' in ended.err
-    assert "U+0054 U+0052 U+0045" in ended.err
-    assert "hex 5452 4541 5355 5259 0000 0000 0000 0000\n" in ended.err
+    assert '"TAKEN"' in ended.err
+    assert "U+0054 U+0041 U+004B" in ended.err
+    assert "hex 5441 4b45 4e00 0000 0000 0000 0000 0000\n" in ended.err
     review = ended.err[ended.err.index("STEP 1 of 1") : ended.err.index("CHECKS:")]
     assert [line for line in review.splitlines() if len(line) > 80] == []
     assert ended.err.count("WARNING: ") >= 3

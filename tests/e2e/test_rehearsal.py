@@ -75,7 +75,7 @@ def test_the_transactions_review_shows_what_the_device_does_not(screen: str, sho
     assert shown in part
 
 
-@pytest.mark.parametrize("shown", ["100 USDC", "raw 100000000", '"TREASURY"', "2027-", "MarketOrderExecuted"])
+@pytest.mark.parametrize("shown", ["100 USDC", "raw 100000000", '"TAKEN"', "2027-", "MarketOrderExecuted"])
 def test_fields_are_shown_in_human_units_beside_raw_texts(screen: str, shown: str) -> None:
     assert shown in screen
 

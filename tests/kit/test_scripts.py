@@ -52,7 +52,7 @@ def python(folder: Path, first: str = "") -> Path:
 
 
 def install(kit: Kit, typed: str, first: str = "") -> tuple[FinishedCommand, Path]:
-    machine = kit.folder.parent / "machine"
+    machine = kit.folder.parent / "it's a machine"
     machine.mkdir(exist_ok=True)
     stand_in = python(kit.folder.parent, first)
     ended = run_command("env", "-i", "sh", kit.folder / "install.sh", typed, machine / "new", stand_in)
@@ -109,6 +109,7 @@ def test_nothing_is_taken_from_a_medium_that_is_swapped_after_the_copy(small: Ki
     swap = f"find {small.folder} -type f -exec cp /dev/null {{}} \\; ; cp /bin/false {small.folder}/program/airlock-offline"
     ended, machine = install(small, small.fingerprint, swap)
     assert ended.code == 0, ended.err
+    assert "/it'\\''s a machine/new'/share/airlock-offline/udev/*.rules" in ended.err
     assert (small.folder / "KIT").read_text() == ""
     assert (machine / "new/share/airlock-offline/KIT").read_text() == FILES["KIT"]
     assert (machine / "new/bin/airlock-offline").read_text() == FILES["program/airlock-offline"]
@@ -158,6 +159,6 @@ def test_a_medium_that_agrees_with_itself_and_not_with_what_was_typed_installs_n
 
 
 def test_the_copy_is_nobody_elses_while_it_is_used(small: Kit) -> None:
-    machine, seen = small.folder.parent / "machine", small.folder.parent / "seen"
-    ended, _ = install(small, small.fingerprint, f"stat -c %a {machine}/new.part.* >{seen}")
+    seen = small.folder.parent / "seen"
+    ended, _ = install(small, small.fingerprint, f"stat -c %a {small.folder.parent}/it*/new.part.* >{seen}")
     assert (ended.code, seen.read_text()) == (0, "700\n"), ended.err

@@ -14,7 +14,7 @@ from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
 from airlock_shared.host.files import LOOK, OK, REFUSED, MachineProbes, TranscriptFile, current
-from airlock_shared.host.machine import page_lines
+from airlock_shared.host.machine import fingerprint_text, page_lines
 from offline.machine_trees import interface, machine, radio, route, zbar_of
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_isolation import ENFORCED, pin
@@ -227,7 +227,8 @@ def test_a_pin_is_shown_with_its_kind_fingerprint_and_words(home: Path) -> None:
     pins, lines = read_deployments(current(home / "pins"), first="trust one")
     assert [line.what for line in lines] == ["practice", "venue"]
     assert [line.found.split(",")[0] for line in lines] == ["REHEARSAL", "production"]
-    assert all(pin.fingerprint in line.found.replace(" ", "") for pin, line in zip(pins, lines, strict=True))
+    assert [line.found.partition(", ")[2] for line in lines] == [fingerprint_text(each.fingerprint) for each in pins]
+    assert " 24." in lines[0].found
 
 
 def test_a_replaced_pin_is_not_one(home: Path) -> None:

@@ -1,4 +1,4 @@
-"""A word about a wait: said when it is long, not when it is short, and never after its end."""
+"""A word about a wait: one row when it is long, none when it is short, and never after its end."""
 
 from __future__ import annotations
 
@@ -9,59 +9,44 @@ import pytest
 
 from airlock_shared.cli import progress as module
 from airlock_shared.cli.progress import working
+from airlock_shared.cli.terminal import renew, say
 
 
-class Said:
-    """What was said, and a signal after so many lines."""
-
-    def __init__(self, lines: int) -> None:
-        self.lines: list[str] = []
-        self.wanted = lines
-        self.enough = threading.Event()
-
-    def __call__(self, text: str) -> None:
-        self.lines.append(text)
-        if len(self.lines) >= self.wanted:
-            self.enough.set()
+def told_by(monkeypatch: pytest.MonkeyPatch, every_s: float, *, terminal: bool = True) -> list[str]:
+    told: list[str] = []
+    monkeypatch.setattr(module, "renew", lambda text="": told.append(text))
+    monkeypatch.setattr(module, "EVERY_S", every_s)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    return told
 
 
-@pytest.fixture(autouse=True)
-def at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-
-
-def test_a_long_wait_is_told_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Said(3)
-    monkeypatch.setattr(module, "say", said)
-    with working("Drawing", first_s=0.0, again_s=0.0):
-        assert said.enough.wait(60)
-    assert said.lines[0].startswith("Drawing ... (")
+def test_a_long_wait_is_told_again_and_again_in_a_row_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = told_by(monkeypatch, 0.0)
+    with working("Drawing" * 20):
+        assert any(len(told) > 2 or threading.Event().wait(0.01) for _ in range(6000))
+    assert told[0].startswith("DrawingDrawing")
+    assert told[0].endswith(" ... (0 s)")
+    assert (len(told[0]) <= 78, told[-1]) == (True, "")
 
 
 def test_in_a_pipe_nothing_is_told_and_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Said(1)
-    monkeypatch.setattr(module, "say", said)
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    told = told_by(monkeypatch, 0.0, terminal=False)
     before = threading.active_count()
-    with working("Drawing", first_s=0.0, again_s=0.0):
+    with working("Drawing"):
         assert threading.active_count() == before
-        assert not said.enough.wait(0.2)
-    assert said.lines == []
+    assert told == []
 
 
-def test_a_short_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Said(1)
-    monkeypatch.setattr(module, "say", said)
-    with working("Drawing", first_s=3600.0):
-        pass
-    assert said.lines == []
-
-
-def test_a_failure_goes_through_and_ends_the_telling(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = Said(1)
-    monkeypatch.setattr(module, "say", said)
-    before = threading.active_count()
-    with pytest.raises(ZeroDivisionError), working("Drawing", first_s=3600.0):
+def test_a_short_one_is_not_and_a_failure_goes_through_and_ends_the_telling(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, before = told_by(monkeypatch, 3600.0), threading.active_count()
+    with pytest.raises(ZeroDivisionError), working("Drawing"):
         _ = 1 // 0
-    assert threading.active_count() == before
-    assert said.lines == []
+    assert (threading.active_count(), told) == (before, [""])
+
+
+def test_what_is_said_next_takes_its_place(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    renew("Drawing ... (1 s)")
+    say("done")
+    say("more")
+    assert capsys.readouterr().err == "\r\x1b[KDrawing ... (1 s)\r\x1b[Kdone\nmore\n"

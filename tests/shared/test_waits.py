@@ -59,8 +59,8 @@ SEEN: list[tuple[str, Callable[[Path, Half], None], str]] = [
 
 
 STICKS: list[tuple[str, dict[str, int], str]] = [
-    ("absent", {}, "{stick} is not there: plug in the stick"),
-    ("unreadable", {}, "{stick} cannot be read: plug it in again"),
+    ("absent", {}, "{stick} is not there: plug it in"),
+    ("unreadable", {}, "{stick} cannot be read: plug it in"),
     ("read-only", {"f_flag": os.ST_RDONLY}, "{stick} is read-only: unlock it"),
     ("full", {"f_bavail": 1}, "{stick} is full: make room on it"),
 ]
@@ -143,7 +143,7 @@ TAKE = Task("take", (), "Wait for the requests.", done=False, brings=("requests.
 
 
 def test_without_a_terminal_the_wait_ends_and_says_what_stands_in_the_way(tmp_path: Path) -> None:
-    for exchange, said in ((True, "stick is not there: plug in the stick"), (False, "bring c/requests.json here")):
+    for exchange, said in ((True, "stick is not there: plug it in"), (False, "bring c/requests.json here")):
         lead = lead_at(tmp_path, exchange=exchange)
         with pytest.raises(UsageError, match=said):
             _do(lead, reply_members(lead), TAKE, set())
@@ -199,7 +199,7 @@ def test_the_time_to_sign_is_counted_down_and_then_enter_prepares_again(
     now_s = [1_000_000]
     at_terminals(monkeypatch)
     monkeypatch.setattr(crossing_module, "time_ns", lambda: now_s[0] * 1_000_000_000)
-    monkeypatch.setattr(crossing_module, "_progress", said.append)
+    monkeypatch.setattr(crossing_module, "renew", said.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(said) > 4 else [], [], []))
     monkeypatch.setattr(crossing_module, "typed_line", pressed.pop)
     monkeypatch.setattr(crossing_module, "sleep", lambda _s: now_s.__setitem__(0, now_s[0] + 50))
@@ -242,7 +242,7 @@ def line_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., st
         raise Stands
 
     at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "_progress", lines.append)
+    monkeypatch.setattr(crossing_module, "renew", lines.append)
     monkeypatch.setattr(crossing_module, "sleep", sleep)
     monkeypatch.setattr(Lead, "child", lambda _lead, words: pytest.fail(" ".join(words)))
 
@@ -279,6 +279,19 @@ def test_what_fails_at_a_hand_over_is_put_right_and_goes_on(
         assert _do(lead, reply_members(lead, half, 0, task), task, set()) is False
     assert asked == ["Put this right, then press Enter: it goes on here. Ctrl-C stops. "] * 3
     assert not (lead.folder / "handed-over").exists()
+
+
+def test_a_page_that_is_not_whole_is_read_again_once_another_picture_is_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, line_of: Callable[..., str]
+) -> None:
+    (tmp_path / "p/requests").mkdir(parents=True)
+    (tmp_path / "p/requests/1.png").touch()
+    monkeypatch.setattr(Lead, "child", lambda *_: 4)
+    monkeypatch.setattr(select, "select", lambda *_: ([], [], []))
+    assert line_of("offline", TAKE, pictures=str(tmp_path / "p")) == "waiting: more pictures; Enter looks again"
+    monkeypatch.setattr(crossing_module, "sleep", lambda _: (tmp_path / "p/requests/2.png").touch())
+    lead = lead_at(tmp_path, pictures=str(tmp_path / "p"))
+    assert _do(lead, reply_members(lead, "offline", 0, TAKE), TAKE, set()) is False
 
 
 # ---- too late to sign -----------------------------------------------------------------------------------------------
@@ -329,7 +342,7 @@ def test_before_the_seal_somebody_says_that_the_outcome_was_read(
     (tmp_path / "stick").mkdir()
     at(number, "take" if number == 18 else "compare")(tmp_path / "stick" / CROSSING, "offline")
     at_terminals(monkeypatch)
-    monkeypatch.setattr(crossing_module, "_progress", lines.append)
+    monkeypatch.setattr(crossing_module, "renew", lines.append)
     monkeypatch.setattr(select, "select", lambda *_: ([1] if len(lines) > 1 else [], [], []))
     monkeypatch.setattr(crossing_module, "typed_line", lambda: f"{typed}\n")
     monkeypatch.setattr(crossing_module, "sleep", lambda _s: None)

@@ -185,7 +185,7 @@ def test_progress_is_told_after_every_picture_and_ends_at_100() -> None:
     reports: list[ScanReport] = []
     scan_pictures([images[0], images[0], BLANK, image_of("FOREIGN"), *images[1:]], Decoder(), reports.append)
     assert [report.pictures for report in reports] == list(range(1, len(reports) + 1))
-    assert reports[3].line() == f"{100 // count:3} %  1 of {count} parts, 1 repeated, 1 foreign"
+    assert reports[3].line() == f"{100 // count:3} %  1 of {count} parts, 1 seen again, 1 other codes"
     assert [report.progress.percent for report in reports][-1] == 100
     assert all(report.progress.percent < 100 for report in reports[:-1])
 
@@ -193,7 +193,7 @@ def test_progress_is_told_after_every_picture_and_ends_at_100() -> None:
 def test_a_line_of_progress_fits_80_columns() -> None:
     line = ScanReport(10**9, Progress(4096, 10**6, 10**6, 10**6, 10**6, 4096, 100), "").line()
     assert len(line) <= 80
-    assert ScanReport(0, Progress(0, 0, 0, 0, 0, 0, 0), "").line() == "  0 %  0 of ? parts, 0 repeated, 0 foreign"
+    assert ScanReport(0, Progress(0, 0, 0, 0, 0, 0, 0), "").line() == "no part is read yet"
 
 
 def test_when_nothing_is_read_for_a_while_the_hints_come_in_turn() -> None:

@@ -146,7 +146,6 @@ def program(
         sys.stdout.write(json.dumps({"port": listener.getsockname()[1], "model": model}) + "\n")
         sys.stdout.flush()
         serve(ledger, listener)
-    tell("The software Ledger is switched off.")
 
 
 def main() -> None:

@@ -119,7 +119,7 @@ def prove_command(
         show_json({"ok": True, "step": challenge.step, "delegate": challenge.delegate, "file": str(output)})
     else:
         show_all(rows("Wrote ", safe(str(output))))
-        show("Now check it where the registration is signed: airlock-offline delegate check")
+        show("In a led ceremony the run checks it. By hand: airlock-offline delegate check")
 
 
 def _require_possession(state: OfflineHome, challenge: Challenge, signature: bytes) -> None:

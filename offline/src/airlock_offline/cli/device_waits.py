@@ -14,9 +14,7 @@ class WaitNotices:
 
     def exchange(self, apdu: bytes, *, person: bool) -> tuple[bytes, int]:
         """Exchange one APDU (see ``Transport``), and say what is waited for: the device, or the person who holds it."""
-        with working(
-            "Waiting for you on the Ledger" if person else "Waiting for the Ledger", again_s=1.0, renewed=True
-        ):
+        with working("Waiting for you on the Ledger" if person else "Waiting for the Ledger"):
             return self._transport.exchange(apdu, person=person)
 
     def close(self) -> None:

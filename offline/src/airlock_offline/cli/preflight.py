@@ -251,9 +251,9 @@ def preflight(
     clock = _ask_time(state, uncertainty) if watch else _state_time(state, stated, uncertainty)
     valid_ms = clock_of(state.transcript.entries(), now_ms(), uptime()).uncertainty_ms
     device = _device(emulator_port, ledger_path, record)
-    with working("Looking at every installed file", renewed=True):
+    with working("Looking at every installed file"):
         installation = examine_installation()
-    with working("Looking at every file of the kit", renewed=True):
+    with working("Looking at every file of the kit"):
         examined = folder and folder._replace(findings=examine_kit(folder.folder, folder.fingerprint))
     software = emulator_port is not None
     told = PreflightInputs(
@@ -281,9 +281,7 @@ def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> dict[str, Any] |
             typed = ask(question, piped=state.nothing_of_worth()).strip()
             return _state_time(state, typed, uncertainty_s or ASKED_UNCERTAINTY_S)
         except UsageError:
-            say(
-                "This is no date and time in UTC, with a Z behind it, such as 2026-11-21 02:43Z: local time less its offset."
-            )
+            say("This is no date and time in UTC, such as 2026-11-21T02:43:00Z. UTC is local time less its offset.")
         except Expired as error:
             say(explain_error(error))
 

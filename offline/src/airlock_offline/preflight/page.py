@@ -30,6 +30,7 @@ from airlock_shared.host.machine import (
     Library,
     camera_line,
     disk_line,
+    fingerprint_text,
     home_line,
     library_lines,
     page_lines,
@@ -86,17 +87,16 @@ def installation_lines(found: Installation) -> Iterator[Observed]:
         return
     yield from _findings(found.findings)
     if not found.findings:
-        name, digits = safe(found.kit), found.fingerprint
-        yield Observed("installed", "installed", f"{found.files} files as {name} lists them")
-        yield Observed("installed", "kit", f"{digits[:32]} {digits[32:]} {spoken(digits)}")
+        yield Observed("installed", "installed", f"{found.files} files as {safe(found.kit)} lists them")
+        yield Observed("installed", "kit", fingerprint_text(found.fingerprint))
 
 
 def kit_lines(findings: Sequence[KitFinding], folder: Path, fingerprint: str) -> Iterator[Observed]:
     """Judge a kit's own medium."""
     yield from _findings(findings)
     if not findings:
-        words = spoken("".join(fingerprint.split()).lower())
-        yield Observed("installed", "medium", f"{safe(str(folder))} is whole, with the fingerprint given: {words}")
+        given = fingerprint_text("".join(fingerprint.split()).lower())
+        yield Observed("installed", "medium", f"{safe(str(folder))} is whole, with the fingerprint given: {given}")
 
 
 def installation_as_json(found: Installation) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def ceremonies(deployment: str, now: datetime, *, trading_storage: str, led: boo
         )._replace(delegate_path=DELEGATE_PATH),
         ceremony(
             "referral-code", "The treasury adopts a referral code", "referral-set-code",
-            f'referee = "{TRADER}"\ncode = "TREASURY"\n',
+            f'referee = "{TRADER}"\ncode = "TAKEN"\n',
         ),
         ceremony(
             "usdc-approval", "Let the trading storage take USDC, by a transaction", "token-approve",

@@ -30,7 +30,7 @@ from airlock_online.preparing.venue_profile import by_the_profile
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.cli.progress import working
-from airlock_shared.cli.terminal import paint, say
+from airlock_shared.cli.terminal import renew, say
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.errors import Expired, Refusal, UsageError
 from airlock_shared.plan.model import Plan, Step
@@ -48,10 +48,10 @@ def count_down(seconds: int, why: str) -> None:
     say(why)
     try:
         for left in range(seconds, 0, -1):
-            paint(f"\r\x1b[KIt goes on in {span_text(left)}. Ctrl-C loses nothing.", err=True, end="")
+            renew(f"It goes on in {span_text(left)}. Ctrl-C loses nothing.")
             sleep(1)
     finally:
-        paint("\r\x1b[K", err=True, end="")
+        renew()
 
 
 def prepare_plan(

@@ -76,7 +76,7 @@ def plan_lines(plan: Plan, *, words: bool = True) -> Iterator[str]:
     yield f"on deployment {plan.deployment}; roles: {', '.join(plan.roles) or 'none named'}"
     yield f"witness: {plan.witness_text}"
     yield "limits for the builder's choices:"
-    for limit, bound in limit_rows(plan.limits):
+    for limit, bound in limit_rows(plan):
         yield f"  {limit:<18}  {bound}"
     for signer in plan.signers.values():
         yield f"signer {signer.name}: {checksum_address(signer.address)}"

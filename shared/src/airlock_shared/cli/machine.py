@@ -14,10 +14,9 @@ from airlock_shared.cli.terminal import finish, json_option, paint, say, show, s
 from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import AirlockError, ExitCode, Refusal
 from airlock_shared.host.files import LOOK, REFUSED, Observed, TranscriptFile, read_input
-from airlock_shared.host.machine import page_lines
+from airlock_shared.host.machine import fingerprint_text, page_lines
 from airlock_shared.host.settings import C, read_table
 from airlock_shared.text.safe import safe
-from airlock_shared.text.words import spoken
 
 # ---- config ---------------------------------------------------------------------------------------------------------
 # ``config show``: every setting, its value, and where that comes from; the same on both machines.
@@ -94,9 +93,7 @@ def read_deployments(paths: Iterable[Path], *, first: str) -> tuple[list[Deploym
             continue
         found.append(one)
         kind = "REHEARSAL" if one.rehearsal else one.test_mark or "production"
-        digits = one.fingerprint
-        told = f"{kind}, {digits[:32]} {digits[32:]} {spoken(digits)}"
-        lines.append(Observed("deployments", one.name, told))
+        lines.append(Observed("deployments", one.name, f"{kind}, {fingerprint_text(one.fingerprint)}"))
     return found, lines or [Observed("deployments", "deployments", "none yet", LOOK, first)]
 
 
@@ -108,8 +105,7 @@ def transcript_line(transcript: TranscriptFile) -> Observed:
         return _refused("transcript", "transcript", error, error.what)
     if not entries:
         return Observed("transcript", "transcript", "nothing is recorded yet")
-    head = entries[-1].hash
-    found = f"entries: {len(entries)}, the chain holds; head {head[:32]} {head[32:]} {spoken(head)}"
+    found = f"entries: {len(entries)}, the chain holds; head {fingerprint_text(entries[-1].hash)}"
     return Observed("transcript", "transcript", found)
 
 

@@ -11,18 +11,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
 
-from airlock_shared.cli.terminal import paint, say
+from airlock_shared.cli.terminal import renew
 
-FIRST_S = 1.0
-AGAIN_S = 10.0
+EVERY_S = 1.0
+WHAT_AT_MOST = 66  # letters: how long it has lasted stands in the same row
 
 
 @contextmanager
-def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S, renewed: bool = False) -> Iterator[None]:
-    """Say ``what`` on stderr when the work inside lasts longer than ``first_s`` seconds, and every ``again_s`` after that.
+def working(what: str) -> Iterator[None]:
+    """Say ``what`` on a terminal when the work inside lasts for over a second, and how long it has lasted.
 
-    Plain lines, on a terminal alone; nothing for work that is quick. Where nothing else is said meanwhile, the line may be
-    ``renewed`` in its place, and is gone afterwards. ``what`` has been made safe.
+    It is one row, renewed in its place, cut where it has no room, and gone afterwards. ``what`` has been made safe.
     """
     if not sys.stderr.isatty():
         yield
@@ -31,14 +30,8 @@ def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S, re
     begun = monotonic()
 
     def tell() -> None:
-        wait_s = first_s
-        while not done.wait(wait_s):
-            told = f"{what} ... ({monotonic() - begun:.0f} s)"
-            if renewed:
-                paint(f"\r\x1b[K{told}", err=True, end="")
-            else:
-                say(told)
-            wait_s = again_s
+        while not done.wait(EVERY_S):
+            renew(f"{what[:WHAT_AT_MOST]} ... ({monotonic() - begun:.0f} s)")
 
     teller = threading.Thread(target=tell, daemon=True)
     teller.start()
@@ -47,5 +40,4 @@ def working(what: str, *, first_s: float = FIRST_S, again_s: float = AGAIN_S, re
     finally:
         done.set()
         teller.join()
-        if renewed:
-            paint("\r\x1b[K", err=True, end="")
+        renew()

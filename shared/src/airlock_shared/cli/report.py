@@ -121,7 +121,7 @@ def verify_command(judge: Judge, screens_of: ScreensOf | None, example: str) -> 
 def _printed(folder: Path, printing: Printing) -> bool:
     if not led():
         say("Printing it as PDF ...")
-    with working("Printing the page", renewed=True):
+    with working("Printing the page"):
         why = printing(folder / REPORT_HTML, folder / REPORT_PDF)
     if why:
         say(f"No {REPORT_PDF}: {safe_again(why)}. {REPORT_HTML} can be printed from any browser.")

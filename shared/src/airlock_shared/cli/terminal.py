@@ -56,6 +56,7 @@ def led() -> bool:
 
 def say(text: str = "") -> None:
     """Write talk to stderr, a long line wrapped at 80 columns between words; nothing in it acts on the terminal."""
+    renew()
     click.echo(harmless(filled(without_secrets(text))), err=True)
 
 
@@ -76,6 +77,7 @@ def filled(text: str) -> str:
 
 def show(text: str) -> None:
     """Write lines of the result to stdout; nothing in them acts on the terminal."""
+    renew()
     click.echo(harmless(without_secrets(text)))
 
 
@@ -88,6 +90,17 @@ def show_all(lines: Iterable[str]) -> None:
 def paint(codes: str, *, err: bool = False, end: str = "\n") -> None:
     """Write our own screen control, such as a QR code in its colours: never a text that came from elsewhere."""
     click.echo(codes + end, err=err, nl=False)
+
+
+def renew(text: str = "") -> None:
+    """Show a row of progress in the place of the one before, on a terminal alone; what is said next takes its place."""
+    global _row
+    if text != _row and sys.stderr is not None and sys.stderr.isatty():
+        _row = text
+        paint(f"\r\x1b[K{text}", err=True, end="")
+
+
+_row = ""
 
 
 def show_json(value: Any) -> None:
@@ -320,4 +333,4 @@ def next_key(
         return key
     finally:
         with suppress(OSError):  # the terminal was closed
-            paint("\r" + " " * len(f"{before}only {words} --") + "\r", err=True, end="")
+            paint("\r\x1b[K", err=True, end="")

@@ -20,6 +20,7 @@ from airlock_shared.host import picture_sources
 from airlock_shared.host.files import FAULT, LOOK, OK, MachineProbes, Observed
 from airlock_shared.host.settings import CONFIG_FILE
 from airlock_shared.text.safe import WIDTH, safe, safe_again, wrapped
+from airlock_shared.text.words import grouped, spoken
 
 ENOUGH_FREE_BYTES = 64 << 20
 MARGIN, VERDICT = 18, 8
@@ -52,6 +53,11 @@ def broken(group: str, what: str, error: AirlockError) -> Observed:
 def fault(group: str, what: str, found: str, do: str, code: ExitCode = ExitCode.USAGE) -> Observed:
     """Return a line about what does not work."""
     return Observed(group, what, found, FAULT, do, "", code)
+
+
+def fingerprint_text(fingerprint: str) -> str:
+    """Return a fingerprint for a line: hex in groups of four, and its words, each behind its number, 1 to 24."""
+    return " ".join([grouped(fingerprint), *(f"{at}.{word}" for at, word in enumerate(spoken(fingerprint).split(), 1))])
 
 
 # ---- the disk -------------------------------------------------------------------------------------------------------

@@ -150,13 +150,12 @@ def _within_limit(limit: str, raw: object, plan: Plan) -> tuple[str, bool]:
             return "slippagePercent in the plan, or the limit slippage_percent_at_most", False
         return f"at most {to_human(highest, PERCENT)} %", type(raw) is int and raw <= highest
     if limit == "terms":
-        ok = type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
-        return "any: the plan does not fix these terms, so read all of them aloud", ok
+        said = "on length alone (the plan does not fix these terms: read all of them aloud)"
+        return said, type(raw) is str and len(raw) <= MAX_TERMS_CHARACTERS
     most_ms = plan.limits.deadline_at_most_ms
     if most_ms is None:
         return "deadlineMs in the plan, or the limit deadline_at_most", False
-    skew = span_text(CLOCK_SKEW_MS // 1000)
-    return f"at most {span_text(most_ms // 1000)} from now + {skew} + clock error", True
+    return f"at most {span_text(most_ms // 1000)} from now + {span_text(CLOCK_SKEW_MS // 1000)} + clock error", True
 
 
 def shown_value(field: Field, raw: object) -> str:

@@ -160,9 +160,8 @@ def _read_time(unit: Unit, value: Any, where: str) -> Exact:
         if value.microsecond:
             raise plan_error("PLAN-FIELD", "a time with a fraction of a second; nothing is rounded", where,
                              got=str(value), expected="whole seconds")  # fmt: skip
-        text = utc_form(value, where)
         seconds = int(value.timestamp())
-        return Exact(seconds if unit is UNIX_S else seconds * 1000, text)
+        return Exact(seconds if unit is UNIX_S else seconds * 1000, utc_form(value, where).replace("+00:00", "Z"))
     if type(value) not in (int, str) or not _COUNT.fullmatch(str(value)):
         got = repr(value)[:80] if type(value) is str else str(value)[:80]  # a date as it is written, not as Python's
         raise plan_error(

@@ -190,9 +190,9 @@ class ScanReport(NamedTuple):
     def line(self) -> str:
         """Return the state as one line of at most 80 columns, without the hint."""
         p = self.progress
-        done = f"{p.percent:3} %  {p.useful} of {p.expected or '?'} parts"
-        ignored = [f"{count} {name}" for name, count in (("mixed", p.mixed), ("damaged", p.bad)) if count]
-        return ", ".join([done, f"{p.repeated} repeated", f"{p.foreign} foreign", *ignored])[:80]
+        done = f"{p.percent:3} %  {p.useful} of {p.expected} parts" if p.expected else "no part is read yet"
+        others = {"seen again": p.repeated, "other codes": p.foreign, "of another page": p.mixed, "damaged": p.bad}
+        return ", ".join([done, *(f"{count} {name}" for name, count in others.items() if count)])[:80]
 
 
 def scan_pictures(

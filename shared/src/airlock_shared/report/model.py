@@ -200,7 +200,7 @@ def plan_row(plan: Plan) -> Row:
     """Return where a plan is for, its limits, and its signers."""
     return {
         "deployment": plan.deployment,
-        "limits": named_rows(dict(limit_rows(plan.limits))),
+        "limits": named_rows(dict(limit_rows(plan))),
         "signers": [signer_row(signer) for signer in plan.signers.values()],
     }
 

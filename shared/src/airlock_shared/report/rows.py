@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airlock_shared.plan.model import Limits, Step
+from airlock_shared.plan.model import CUSTOM, Limits, Plan, Step
 from airlock_shared.units import CODE, GWEI, NATIVE, PERCENT, span_text, to_human, utc_text
 from airlock_shared.venue.referral_code import code_flags, code_rows
 
@@ -63,21 +63,22 @@ def read_warnings(read: Row) -> Iterator[str]:
     yield from read["warnings"]
 
 
-def limit_rows(limits: Limits) -> Iterator[tuple[str, str]]:
-    """Yield the name of each of a plan's limits for what the builder chooses, and what it is."""
+def limit_rows(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield the name of each limit of a plan for what the builder chooses, and what it is; none that no step can use."""
+    limits, actions = plan.limits, [step.action for step in plan.steps.values()]
+    slips = any(action.name == CUSTOM or action.parameter("slippagePercent") for action in actions)
+    calls = any(action.name == CUSTOM or action.call for action in actions)
     spans = {"deadline at most": limits.deadline_at_most_ms, "remaining at least": limits.remaining_at_least_ms}
     for name, span_ms in spans.items():
-        yield name, _NONE if span_ms is None else span_text(span_ms // 1000)
-    for name, raw, unit in (
-        ("slippage at most", limits.slippage_at_most_raw, PERCENT),
-        ("max fee at most", limits.max_fee_at_most_wei, GWEI),
-        ("native fee at most", limits.native_fee_at_most_wei, NATIVE),
+        if span_ms is not None:
+            yield name, span_text(span_ms // 1000)
+    for name, raw, unit, used in (
+        ("slippage at most", limits.slippage_at_most_raw, PERCENT, slips),
+        ("max fee at most", limits.max_fee_at_most_wei, GWEI, calls),
+        ("native fee at most", limits.native_fee_at_most_wei, NATIVE, calls),
     ):
-        if raw is not None or unit is not NATIVE:
-            yield name, _NONE if raw is None else f"{to_human(raw, unit)} {unit.name}"
-
-
-_NONE = "none; a step that uses it fixes the value itself"
+        if raw is not None and used:
+            yield name, f"{to_human(raw, unit)} {unit.name}"
 
 
 def code_notes(code: bytes) -> Iterator[str]:

@@ -34,7 +34,7 @@ from airlock_shared.cli.ceremony.waits import (
     place_of_other,
     short,
 )
-from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, paint, say, typed_line
+from airlock_shared.cli.terminal import ask, ask_yes, at_a_terminal, forget_typed, renew, say, typed_line
 from airlock_shared.errors import Declined, ExitCode, UsageError
 from airlock_shared.host.files import make_folder
 from airlock_shared.host.picture_sources import PICTURES
@@ -77,16 +77,21 @@ def note_given(lead: Lead, names: Sequence[str]) -> None:
         (make_folder(lead.folder / GIVEN) / Path(name).name).touch(mode=0o600)
 
 
-def _crosses(lead: Lead, words: Sequence[str]) -> bool:
+def _crosses(lead: Lead, words: Sequence[str], pictures: Sequence[Path] = ()) -> bool:
     """Run the command by which documents cross. Where it fails, the cause stands above, and Enter tries it again, as False.
 
-    Ends as :meth:`Lead.require` after Ctrl-C, and where nobody can press Enter.
+    So does another picture in the folder ``pictures``. Ends as :meth:`Lead.require` after Ctrl-C, and where nobody can press
+    Enter.
     """
+    before = [*map(names_in, pictures)]
     code = lead.child(words)
     if not code or lead.code_of(code) == ExitCode.INTERRUPTED or not at_a_terminal():  # also one that a signal ended
         lead.require(code)
         return True
-    await_put_right("this")
+    if pictures:
+        _wait(lambda: "more pictures" if [*map(names_in, pictures)] == before else "", enter="Enter looks again")
+    else:
+        await_put_right("this")
     return False
 
 
@@ -139,7 +144,7 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
     if new_here():
         return False
     if lead.pictures:
-        return _crosses(lead, scanning(task, lead.place, pictures_source(lead, task)))
+        return _crosses(lead, scanning(task, lead.place, pictures_source(lead, task)), awaited)
     return crossing is None or _crosses(lead, carrying(task, str(crossing), lead.place.folder))
 
 
@@ -311,17 +316,11 @@ def _wait(sees: Callable[[], str], sign_by_ms: int = 0, enter: str = "") -> str 
         left = f"{span_text(left_s // unit_s * unit_s)} left" if sign_by_ms else f"{monotonic() - began:.0f} s"
         last = f"; {enter}" if enter else f" ({left})"
         width = min(WIDTH, shutil.get_terminal_size().columns) - 2
-        _progress(next(wrapped(f"waiting: {said}", width - len(last))).rstrip() + last)
+        renew(next(wrapped(f"waiting: {said}", width - len(last))).rstrip() + last)
         if enter and select.select([sys.stdin], [], [], 0)[0]:
             typed = typed_line().strip()
-            _progress("")
+            renew("")
             return typed
         sleep(_LOOK_AGAIN_S)
-    _progress("")
+    renew("")
     return None
-
-
-def _progress(text: str) -> None:
-    """Show one line in the place of the one before, on a terminal alone."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        paint(f"\r\x1b[K{text}", err=True, end="")

@@ -14,7 +14,7 @@ from airlock_shared.ceremony.workflow import DEPLOYMENT, PEOPLE, READY
 from airlock_shared.cli.ceremony.status import CeremonyMachine, plan_with_roles
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import json_option, led, plan_option, say, show_json
-from airlock_shared.errors import AirlockError, DocumentError, UsageError
+from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.files import MAX_FILE_BYTES, make_folder, read_input, write_new
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.toml_positions import parse_written_plan
@@ -74,7 +74,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
         untold = transfer._replace(
             fingerprint="", kind=f"{', '.join(files)}{secret}"
         )  # nobody types its words: those of each document stand on the terminal
-        with working("Drawing the codes", renewed=True):
+        with working("Drawing the codes"):
             write_new(path, qr_page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
     put(path.with_suffix(".json"), document)
     for name, data in window(path.name).items():
@@ -114,11 +114,7 @@ def scan_hand_over(
     if any(map(CAMERA.fullmatch, sources)):
         say(f"Point the camera at the other machine's page of codes: {', '.join(names)}")
     while True:  # nothing is kept between two pages: half of the one before would keep the next one out
-        try:
-            document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
-        except AirlockError:
-            say()  # what went wrong is said below the line of the progress
-            raise
+        document = scan_document(sources, HAND_OVER_FORMAT, kept=KeptFrames(), known=None)
         ceremony, files = parse_hand_over(document.data)
         if not (other := _other(plan, ceremony, files, names)):
             break

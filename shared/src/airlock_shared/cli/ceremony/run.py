@@ -214,6 +214,8 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     other: Half = "offline" if state.half == "online" else "online"
     crossing = lead.crossing(state)
     place = None if crossing is None else place_of_other(crossing, state.half)
+    if lead.pictures:  # no note of it crosses
+        return f"{parts}   the other machine: ask its people"
     return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
 
 

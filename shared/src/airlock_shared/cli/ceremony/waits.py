@@ -32,7 +32,7 @@ _NOTE = re.compile(
 )
 _CROSSING = re.compile("([a-z0-9][a-z0-9-]{0,62})-[0-9a-f]{16}", re.ASCII)
 _NAMES_AT_MOST = 1000
-_PATH_AT_MOST = 26
+_PATH_AT_MOST = 27
 _SPARE_BYTES = 64 << 10  # beyond what is handed over: a file system has its own needs
 
 
@@ -104,12 +104,12 @@ def cannot_cross(exchange: Path, needed_bytes: int | None) -> str:
     """
     place = short(exchange)
     if not os.path.isdir(exchange):  # noqa: PTH112 (``is_dir`` raises where a folder above it may not be entered)
-        return f"{place} is not there: plug in the stick"
+        return f"{place} is not there: plug it in"
     try:
         next(exchange.iterdir(), None)
         told = os.statvfs(exchange)
     except OSError:
-        return f"{place} cannot be read: plug it in again"
+        return f"{place} cannot be read: plug it in"
     if needed_bytes is None:
         return ""
     if told.f_flag & os.ST_RDONLY or not os.access(exchange, os.W_OK | os.X_OK):

@@ -11,7 +11,7 @@ import click
 
 from airlock_shared.cli.document_lines import fingerprint_lines, name_lines
 from airlock_shared.cli.lazy_commands import READER
-from airlock_shared.cli.terminal import ask_yes, led, paint, say, say_all
+from airlock_shared.cli.terminal import ask_yes, led, renew, say, say_all
 from airlock_shared.documents.deployment import DEPLOYMENT_FORMAT, Deployment, nothing_of_worth, parse_deployment
 from airlock_shared.errors import Declined, DocumentError
 from airlock_shared.host.files import make_folder
@@ -51,7 +51,6 @@ def scan_message(sources: Sequence[str], *, kept: KeptFrames) -> Message:
 
 def _remark(text: str) -> None:
     if not (led() and text.startswith(_SECOND_DECODER)):
-        paint("\r\x1b[K" if sys.stderr.isatty() else "", err=True, end="")  # the row of progress
         say(safe_again(text))
 
 
@@ -64,16 +63,12 @@ class _Screen:
     def tell(self, report: ScanReport) -> None:
         """Show how the scan stands after a picture; where a ceremony is led and waits for a page, a hint is its line."""
         if led() and self._live and report.hint and not report.progress.percent:
-            paint(f"\r\x1b[K{next(iter(wrapped(report.hint, _LINE)))}", err=True, end="")
+            renew(next(iter(wrapped(report.hint, _LINE))))
             return
         if report.hint and report.hint != self._hint:
-            if self._live:
-                paint("\r\x1b[K", err=True, end="")
             say(report.hint)
         self._hint = report.hint or self._hint
-        if self._live:
-            end = "" if report.progress.percent < 100 else "\r\x1b[K" if led() else "\n"
-            paint(f"\r\x1b[K{report.line()}", err=True, end=end)
+        renew(report.line() if report.progress.percent < 100 or not led() else "")
 
 
 @contextmanager
