@@ -106,8 +106,9 @@ def sign_item(
 
     ``answers`` holds the digests (0x-hex) that stood on a page of their group, and whether it was confirmed: what is signed
     over any other digest is shown and asked about by itself.
-    Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used; items
-    signed before stay signed, and the same command goes on from there.
+    Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used,
+    ``UsageError`` when the Ledger signed and that cannot be put on record, as on a full disk: the item counts as signed.
+    Items signed before stay signed, and the same command goes on from there.
     """
     examined = judged(request, situation, desk)
     case = to_sign(examined, desk.state)
