@@ -370,10 +370,11 @@ def _is_amount(decision: Decision) -> bool:
 
 def _value(decision: Decision) -> str:
     asked = decision.expected if decision.expected == "unlimited" else shown_value(decision.field, decision.raw)
-    planned = f", the plan's {known}" if (known := planned_as(decision)) else ""
+    name = safe(decision.field.path.rsplit(".", 1)[-1], limit=40)
     if decision.in_bounds:
-        planned = f", chosen by the builder: the plan has {safe(decision.expected, limit=200)}"
-    return f"{safe(asked, limit=200)} ({safe(decision.field.path.rsplit('.', 1)[-1], limit=40)}){planned}"
+        name += f": chosen by the builder, the plan has {safe(decision.expected, limit=200)}"
+    planned = f", the plan's {known}" if (known := planned_as(decision)) else ""
+    return f"{safe(asked, limit=200)} ({name}){planned}"
 
 
 def _for_whom(case: Case) -> str:
