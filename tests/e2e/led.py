@@ -196,7 +196,7 @@ def lead(
     began = time.monotonic()
     while open_ := {name: screen for name, screen in screens.items() if screen.code is None}:
         assert time.monotonic() - began < _PATIENCE_S, {name: screen.shown[-1500:] for name, screen in screens.items()}
-        ready, _, _ = select.select([screen.outside for screen in open_.values()], [], [], 1)
+        ready, _, _ = select.select([screen.outside for screen in open_.values()], [], [], 0.05)
         for screen in open_.values():
             if screen.outside in ready and not screen.more():
                 screen.code = screen.end()
