@@ -222,7 +222,7 @@ class ReviewPages:
         if select.select([ended], [], [], WAIT_S)[0]:
             return
         if not self._turns:
-            say_all(self._ledger)
+            say_all((*self._ledger, "The software Ledger asks above this list: Yes approves, anything else rejects."))
             return
         key, at, shown = "", 0, -1
         with keys:

@@ -148,7 +148,7 @@ def sign(
     begun = document = {"requests": fingerprint, "plan": plan.fingerprint, "ceremony": plan.id}
     ask = partial(ask_yes, piped=isolation.nothing_at_stake())
     pages = (
-        ReviewPages(ask, turns=LEDGER_HERE not in os.environ) if screen_rows() else None
+        ReviewPages(ask, turns=not (emulator_port and LEDGER_HERE in os.environ)) if screen_rows() else None
     )  # where nobody reads and answers at a terminal, all in one piece
     around = pages.with_list if pages else lambda it: it
     with opened(emulator_port, ledger_path, around, named_model=model or "") as device:

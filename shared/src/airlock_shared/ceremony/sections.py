@@ -120,11 +120,9 @@ def begun_note(entries: Sequence[Entry], plan: Plan) -> str:
         return ""
     if section_of(entries, plan)[1]:
         return "NOTE: not each of signer and witness has compared this plan with their own paper in this ceremony."
+    if plan.requires_witness:
+        return ""
     return (
-        ""
-        if plan.requires_witness
-        else (
-            f"NOTE: the plan names roles ({', '.join(plan.roles)}), but no ceremony is open on this machine. "
-            "Nothing you do now is on its record. To begin one: airlock-offline ceremony begin"
-        )
+        f"NOTE: the plan names roles ({', '.join(plan.roles)}), but no ceremony is open on this machine. "
+        "Nothing you do now is on its record. To begin one: airlock-offline ceremony begin"
     )

@@ -97,7 +97,7 @@ def renew(text: str = "") -> None:
     global _row
     if text != _row and sys.stderr is not None and sys.stderr.isatty():
         _row = text
-        paint(f"\r\x1b[K{text}", err=True, end="")
+        paint(f"\r\x1b[K{harmless(without_secrets(text))}", err=True, end="")
 
 
 _row = ""
