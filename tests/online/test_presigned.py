@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from eth_account import Account
 
-from airlock_online.cli.delivery_context import MatchedSignatures
 from airlock_online.cli.presigned import authorization_line, presigned_texts, read_presigned
+from airlock_online.cli.signed_documents import MatchedSignatures
 from airlock_online.secrets import redact
 from airlock_shared.documents.requests import Request, parse_requests
 from airlock_shared.documents.signatures import Answer

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from airlock_online import secrets
-from airlock_online.cli.delivery_context import keep_signatures_secret, open_desk
+from airlock_online.cli.delivery_context import open_desk
 from airlock_online.cli.main import program
+from airlock_online.cli.signed_documents import keep_signatures_secret
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal

@@ -6,7 +6,6 @@ Several orders are told of at once, so that whatever is written is written whole
 from __future__ import annotations
 
 import json
-import re
 import sys
 import threading
 import time
@@ -14,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
-from pathlib import Path
 from typing import NamedTuple
 
 import click
@@ -31,7 +29,7 @@ from airlock_online.delivery.chain_evidence import (
     nonce_used_in,
     require_recorded_chain,
 )
-from airlock_online.delivery.deliveries import encoding_signed, match_answers
+from airlock_online.delivery.deliveries import encoding_signed
 from airlock_online.delivery.event_lines import event_json, event_lines
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import is_waiting
@@ -47,14 +45,12 @@ from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Scen
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
 from airlock_online.routes import OF_TRANSACTIONS
-from airlock_online.secrets import keep_secret
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up
 from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show, worst
 from airlock_shared.documents.deployment import Deployment
-from airlock_shared.documents.requests import Header, Request, parse_requests
-from airlock_shared.documents.signatures import Answer, parse_signatures
+from airlock_shared.documents.requests import Request
 from airlock_shared.errors import (
     AirlockError,
     Declined,
@@ -66,7 +62,6 @@ from airlock_shared.errors import (
     UsageError,
 )
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.host.files import read_input
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
 from airlock_shared.venue.services import CORE_API, TWAP
@@ -109,7 +104,6 @@ def tally_lines(outcomes: Sequence[OutcomeSummary]) -> Iterator[str]:
 
 NOTING_S = 5.0  # after Ctrl-C, for what was begun to be written down
 READS_AT_MOST = 3  # of an expectation that looks broken: a read may lag behind the chain
-_SIGNATURE = re.compile(r'"signature"\s*:\s*"([^"]*)')
 _SUCCESS = (OrderState.FILLED, OrderState.CONFIRMED)
 
 patience = click.option("--patience", type=click.IntRange(0, 86_400), default=120, show_default=True,
@@ -495,56 +489,3 @@ def recall(home: OnlineHome, journal: Journal) -> list[ExitCode]:
         if state not in FINAL:
             say("  do:       submit its signatures: they are not sent again, but followed; sign nothing in their place")
     return [ExitCode.DONE if told.get(digest) in FINAL else ExitCode.UNKNOWN for digest in forgotten]
-
-
-# ---- what was signed ------------------------------------------------------------------------------------------------
-
-
-class MatchedSignatures(NamedTuple):
-    """A signatures document with the requests that it answers."""
-
-    header: Header
-    pairs: list[tuple[Request, Answer]]
-    deployment: Deployment
-    requests: str
-    signatures: str
-    offline_head: str
-
-
-def read_signatures(home: OnlineHome, data: bytes, requests_file: Path | None) -> MatchedSignatures:
-    """Read and match a signatures document, and note which head the signing machine names.
-
-    Raises ``DocumentError``, ``Refusal`` or ``UsageError``.
-    """
-    keep_signatures_secret(data)
-    answer_header, answers, signatures_fingerprint = parse_signatures(data)
-    if requests_file is not None:
-        answered = read_input(requests_file)
-        header, items, fingerprint = parse_requests(answered)
-        home.keep_requests(fingerprint, answered)
-    else:
-        header, items, fingerprint = home.require_requests(answer_header.requests)
-    deployment = home.require_deployment(header.deployment_name)
-    if deployment.fingerprint != header.deployment:
-        raise UsageError("the deployment changed since these requests were prepared", do="prepare and sign again")
-    pairs = match_answers(answer_header, answers, header, items, fingerprint)
-    home.note_signing_head(answer_header, now_ms())
-    return MatchedSignatures(
-        header, pairs, deployment, fingerprint, signatures_fingerprint, answer_header.transcript_head
-    )
-
-
-def keep_signatures_secret(data: bytes) -> None:
-    """Keep what a signatures document holds out of every output, before anything in it is read or refused."""
-    for found in _SIGNATURE.finditer(data.decode("utf-8", "replace")):
-        keep_secret(found[1])
-
-
-def not_signed(request: Request, answer: Answer) -> ExitCode:
-    """Say why a step has no signature, and return the exit code that this has."""
-    why = safe(answer.why, limit=200)
-    say(f"step {request.step} ({safe(request.action)}): not signed, {answer.result} ({why}); nothing to submit")
-    refused = answer.result == "refused"
-    how = "prepare it again here" if refused else "sign it on the air-gapped machine, into another file"
-    say(f"  do:       if you still want it, {how}")
-    return ExitCode.REFUSED if refused else ExitCode.DECLINED

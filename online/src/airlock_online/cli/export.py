@@ -7,7 +7,8 @@ from pathlib import Path
 import click
 
 from airlock_online.cli.comparing import prove_compared
-from airlock_online.cli.delivery_context import not_signed, open_desk, read_signatures, requests_option
+from airlock_online.cli.delivery_context import open_desk, requests_option
+from airlock_online.cli.signed_documents import not_signed, read_signatures
 from airlock_online.clock import now_ms
 from airlock_online.delivery import submit
 from airlock_online.delivery.deliveries import delivery_of

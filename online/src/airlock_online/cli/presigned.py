@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_online.cli.delivery_context import MatchedSignatures
+from airlock_online.cli.signed_documents import MatchedSignatures
 from airlock_online.delivery.admission import EIP7702, is_eip7702
 from airlock_online.delivery.deliveries import signed_authorization
 from airlock_online.delivery.routes.context import Delivery

@@ -9,8 +9,9 @@ from pathlib import Path
 import click
 
 from airlock_online.cli.comparing import prove_compared
-from airlock_online.cli.delivery_context import Desk, not_signed, open_desk, patience, read_signatures, requests_option
+from airlock_online.cli.delivery_context import Desk, open_desk, patience, requests_option
 from airlock_online.cli.presigned import agree_to_presigned, authorization_line, presigned_texts
+from airlock_online.cli.signed_documents import not_signed, read_signatures
 from airlock_online.clock import now_ms
 from airlock_online.delivery.deliveries import delivery_of
 from airlock_online.delivery.routes.context import Delivery
