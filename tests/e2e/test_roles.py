@@ -54,12 +54,8 @@ def _begin(desk: BothMachines, plan: Path) -> None:
 
 
 def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachines, ledger: Ledger) -> None:
-    plan, again, urls, refusing = (
-        _write_plan(desk),
-        desk.path("again.json"),
-        desk.services,
-        start_ledger("--fault", "refuse"),
-    )
+    plan, again, urls = _write_plan(desk), desk.path("again.json"), desk.services
+    refusing = start_ledger("--fault", "refuse")
     _begin(desk, plan)
     words = ("--builder", urls.builder_url, "--batched-market", urls.batched_url)  # fewer services: another deployment
     assert desk.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", again).code == 0

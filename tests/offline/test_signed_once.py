@@ -146,15 +146,16 @@ def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_
 
 @pytest.mark.parametrize(("same_home", "same_account"), [(True, True), (False, True), (True, False), (False, False)])
 def test_two_state_folders_share_the_lock_of_an_account(
-    tmp_path: Path, same_home: bool, same_account: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, same_home: bool, same_account: bool, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     waited: list[int] = []
+    monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
     with (
         account_lock(tmp_path / "one", SIGNER),
-        account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20), waited.append),
+        account_lock(tmp_path / ("one" if same_home else "two"), SIGNER if same_account else bytes(20)),
     ):
-        assert bool(waited) == same_account
+        assert (bool(waited), "signs with" in capsys.readouterr().err) == (same_account,) * 2
 
 
 def test_a_lock_file_that_leads_elsewhere_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def test_a_short_one_is_not_and_a_failure_goes_through_and_ends_the_telling(monk
 
 def test_what_is_said_next_takes_its_place(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    renew("Drawing ... (1 s)")
+    renew("Drawing\x1b[2J ... (1 s)")
     say("done")
     say("more")
-    assert capsys.readouterr().err == "\r\x1b[KDrawing ... (1 s)\r\x1b[Kdone\nmore\n"
+    assert capsys.readouterr().err == "\r\x1b[KDrawing\\u{1b}[2J ... (1 s)\r\x1b[Kdone\nmore\n"
