@@ -101,11 +101,12 @@ class World:
         monkeypatch.setattr("airlock_offline.preflight.isolation.airgap_lines", lambda _world: [])
         monkeypatch.setattr("airlock_offline.cli.sign.opened", lambda *_, **__: _device())
 
-    def sign(self, data: bytes, folder: str, answers: str = "Yes\n" * 40) -> Ended:
+    def sign(self, data: bytes, folder: str, answers: str = "Yes\n" * 40, *, again: bool = False) -> Ended:
         """Sign a document as ``airlock-offline sign`` does; what the program does not foresee comes out of it as it is."""
         home, output = self.folder / "home", self.folder / "out.json"
-        shutil.rmtree(home, ignore_errors=True)
-        shutil.copytree(self.folder / "fresh", home)
+        if not again:
+            shutil.rmtree(home, ignore_errors=True)
+            shutil.copytree(self.folder / "fresh", home)
         output.unlink(missing_ok=True)
         (self.folder / "requests.json").write_bytes(data)
         self._monkeypatch.setattr("sys.stdin", io.StringIO(answers))
@@ -118,14 +119,9 @@ class World:
 @contextmanager
 def _device() -> Iterator[Any]:
     ledger = SoftwareLedger(seed=SEED, settings=AppSettings(blind_signing=True, smart_accounts=True))
-    yield SimpleNamespace(
-        app=lambda: open_app(ledger),
-        look=lambda app, need: None,
-        close=lambda: None,
-        model="flex",
-        listed="flex",
-        version="1.22.0",
-    )
+    device = SimpleNamespace(app=lambda: open_app(ledger), close=lambda: None, model="", listed="", version="")
+    device.look = lambda app, need: vars(device).update(model="flex", listed="flex", version="1.22.0")
+    yield device
 
 
 def require_complete(ended: Ended, steps: list[str]) -> None:

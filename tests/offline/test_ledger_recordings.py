@@ -12,7 +12,6 @@ from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, SignedOth
 from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.venue.calldata import for_ledger
 from offline.recordings import RECORDINGS, Exchange, Played, Recording, recorded, recovered
 
 OTHER_ORDER = ("-order-reversed", "-order-alphabetical")  # recorded with another order of the definitions than ours
@@ -55,7 +54,7 @@ def ask(recording: Recording, app: EthereumApp) -> Any:
         case "personal-message":
             return app.sign_personal_message(path, bytes.fromhex(values["hex"][2:]))
         case "eip7702-authorization":
-            return app.sign_authorization(path, for_ledger(values))
+            return app.sign_authorization(path, values)
         case "address":
             return app.address(path, confirm=values["confirm"])
         case "configuration":

@@ -115,6 +115,16 @@ def test_whatever_fails_inside_an_item_what_was_signed_before_is_handed_over(
     assert "Traceback" not in ended.err
 
 
+def test_groups_that_were_signed_whole_are_handed_over_again_though_no_ledger_is_needed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("airlock_offline.signing.review_groups.AT_LEAST", 1)
+    for again in (False, True):
+        ended = world.sign(_bytes(document("requests")), "requests", again=again)
+        assert (ended.code, set((ended.results or {}).values())) == (0, {"signed"}), ended.err[-2000:]
+    assert ended.count("signed") == len(ended.results or {})
+
+
 def test_in_a_led_ceremony_a_ledger_that_fails_midway_is_waited_for_and_nothing_is_left_behind(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ import cbor2
 import pytest
 
 from airlock_shared.errors import DocumentError
+from airlock_shared.units import NATIVE, to_human
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import (
     MAX_DOCUMENT_BYTES,
@@ -71,6 +73,15 @@ def test_deep_nesting_is_refused_whatever_the_recursion_limit(opening: bytes, li
         assert _check_of(_read, _batch(f'{{"a": {"[" * 30}{"]" * 30}}}', 1)) == "DOC-DEPTH"
     finally:
         sys.setrecursionlimit(before)
+
+
+def test_a_member_twice_among_many_and_a_number_of_many_digits_are_refused_at_once() -> None:
+    began = time.monotonic()
+    members = ",".join(f'"{number}":0' for number in [*range(60_000), 59_999])
+    assert _check_of(parse_json, f"{{{members}}}".encode()) == "DOC-DUPLICATE"
+    assert _check_of(parse_json, b"9" * 621) == "DOC-NUMBER"
+    assert to_human(parse_json(b"9" * 620) ** 2, NATIVE)  # gas times its price
+    assert time.monotonic() - began < 5
 
 
 def test_floats_are_allowed_under_meta_alone() -> None:

@@ -75,7 +75,8 @@ def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
     ("change", "taken"),
     [
         ({}, True),
-        ({"digest": USE.digest}, False),  # the same intent
+        ({"digest": USE.digest, "step": USE.step}, False),  # the same intent
+        ({"digest": USE.digest}, True),  # once, for one of two steps
         ({"nonce": 8}, False),
         ({"nonce": 7 + (1 << 255)}, False),
         ({"chain_id": 1}, False),

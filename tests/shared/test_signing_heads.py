@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.document import HeaderEvidence, OwnRecord, head_is_known, own_record
+from airlock_shared.checks.document import Heading, OwnRecord, head_is_known, own_record
 from airlock_shared.checks.judge import Known, judge_header
 from airlock_shared.documents.requests import Header, parse_requests
 from airlock_shared.documents.transcript import Entry, machine_of, next_entry
@@ -45,9 +45,8 @@ def header(heads: dict[str, str], *, created_ms: int = NOW_MS, own_head: str = H
 
 
 def passes(told: Header, own: OwnRecord | None) -> bool | None:
-    return {"pass": True, "refused": False, "not-judged": None}[
-        head_is_known.run(HeaderEvidence(told, plan(), own)).result
-    ]
+    result = head_is_known.run(Heading(told, situation(), own)).result
+    return {"pass": True, "refused": False, "not-judged": None}[result]
 
 
 @pytest.mark.parametrize("kept", range(1, len(DAY)))
@@ -84,7 +83,8 @@ def test_a_plan_that_replaces_what_was_signed_here_knows_this_machine(replaced: 
     agreed = plan()
     first = next(iter(agreed.steps))
     steps = {**agreed.steps, first: agreed.steps[first]._replace(replaced_digest=replaced)}
-    found = head_is_known.run(HeaderEvidence(header({}), agreed._replace(steps=steps), own_record(ENTRIES)))
+    judged = situation()._replace(plan=agreed._replace(steps=steps))
+    found = head_is_known.run(Heading(header({}), judged, own_record(ENTRIES)))
     assert found.result == ("pass" if replaced == DIGEST else "refused")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -115,7 +114,7 @@ def test_a_line_that_was_only_half_written_is_noticed(tmp_path: Path) -> None:
     transcript.record("started", {}, 1)
     transcript.record("signed", {}, 2)
     os.truncate(transcript.path, transcript.path.stat().st_size - 20)
-    with pytest.raises(DocumentError):
+    with pytest.raises(DocumentError, match="DOC-CHAIN: the transcript's chain breaks at line 2: it was cut short"):
         transcript.entries()
 
 
@@ -178,28 +177,11 @@ def test_an_untouched_transcript_reads_back() -> None:
     assert read_entries([]) == []
 
 
-@pytest.mark.parametrize("position", range(6))
-@pytest.mark.parametrize("member", ["seq", "at_ms", "event", "data", "hash"])
-def test_a_changed_member_breaks_the_chain(position: int, member: str) -> None:
-    lines = _lines()
-    entry = json.loads(lines[position])
-    entry[member] = {
-        "seq": entry["seq"] + 1, "at_ms": entry["at_ms"] + 1, "event": "refused",
-        "data": {**entry["data"], "step": "other"}, "hash": "0" * 64,
-    }[member]  # fmt: skip
-    lines[position] = json.dumps(entry).encode()
-    assert _check_of(lines) == "DOC-CHAIN"
-
-
 @pytest.mark.parametrize("position", range(5))
 def test_a_dropped_line_breaks_the_chain(position: int) -> None:
     lines = _lines()
     del lines[position]
     assert _check_of(lines) == "DOC-CHAIN"
-
-
-def test_a_dropped_last_line_gives_another_head() -> None:
-    assert read_entries(_lines()[:-1])[-1].hash != read_entries(_lines())[-1].hash
 
 
 @pytest.mark.parametrize("position", range(6))

@@ -291,6 +291,8 @@ BAD: dict[str, dict[str, Any]] = {
     "an executing call of a call": changed(lambda p: p["calls"]["claimTokens"].update(executing="")),
     "an order that lacks a member": with_struct("TpSlReq", abi_order=PROFILE["structs"]["TpSlReq"]["abi_order"][1:]),
     "an order with a member twice": with_struct("TpSlReq", abi_order=["salt"] * 12),
+    "an order of what reads like a name": _cancel(encode_type="CancelReq(address trader,uint256 nonce,bool None)",
+        leaves={"trader": "trader", "nonce": "nonce", "None": "raw"}, abi_order=[None, "nonce", "trader"]),
     "a text that is longer than people read": _delegate(")", f",{_ZEROS})", **{f"z{n}": "zero" for n in range(400)}),
     "a struct within itself": _cancel(encode_type=CANCEL["encode_type"].replace("(", "(CancelReq again,")),
     "two structs within each other": _cancel(

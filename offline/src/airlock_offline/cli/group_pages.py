@@ -47,8 +47,8 @@ class GroupPages:
         group = self._groups.get(digest)
         if group is None or digest in self.answers:
             return
-        rest = list(group.rows)[list(group.rows).index(digest) :]
-        left = [each for each in rest if each not in self.answers and waiting(each)]
+        rows = list(group.rows)
+        left = [each for each in rows[rows.index(digest) :] if each not in self.answers and waiting(each)]
         if left[:1] != [digest]:
             return
         if self._form is not group.form:

@@ -170,7 +170,7 @@ def sign(
             pages.begin()
         examined = [judged(item, situation, desk) for item in items]
         groups = GroupPages(
-            groups_of(examined, desk.used, lambda case: _listed_pages(case, device.listed)[1]),
+            groups_of(examined if first else (), desk.used, lambda case: _notes(case, device.listed)),
             confirmed_on_pages(entries, plan, fingerprint),
             pages,
             ask,
@@ -217,8 +217,7 @@ def _hand_over(
         output = keep_file(state.home, SIGNATURES, fingerprint, data)
     else:
         write_new(output, data)
-    written = {"requests": header.requests, "signatures": fingerprint}
-    state.transcript.record("signatures-written", written, now_ms())
+    state.transcript.record("signatures-written", {"requests": header.requests, "signatures": fingerprint}, now_ms())
     if stopped or not led():
         _say_results(results)
     if not led():
@@ -230,7 +229,7 @@ def _hand_over(
         from airlock_shared.cli.qr.documents import outgoing
 
         codes = outgoing(state.home, data, as_json=as_json)
-    if stopped is not None:
+    if stopped:
         say(explain_error(stopped))
     code = stopped.exit_code if stopped else worst([result.code for result in results])
     if as_json:
@@ -262,7 +261,7 @@ def _desk(
             say(setting)
 
     def list_pages(examined: Examined) -> None:
-        pages, _ = _listed_pages(examined.case, device.listed)
+        pages = _pages(examined.case, device.listed)
         listed = review.screen_lines(pages, device.listed, device.version, each=not on_screen)
         if on_screen:
             on_screen.set_list(examined.received.request.step, list(listed))
@@ -270,13 +269,14 @@ def _desk(
             say_all(listed)
 
     def show(examined: Examined) -> None:
-        pages, notes = _listed_pages(to_sign(examined, state), device.listed)
+        asked = to_sign(examined, state)
+        pages, notes = _pages(asked, device.listed), _notes(asked, device.listed)
         sections = [part for part in sections_of(examined, used, pages, notes, device.listed, device.version) if part]
         five: list[str] = []
         if (case := examined.case) is not None and not examined.verdicts.blocks_signing():
             decides = deciding_rows(case)
             mark = {"step": case.request.step, "action": case.step.action.name, "digest": "0x" + case.digest.hex()}
-            read[:] = [mark | {"decides": decides}]
+            read[:] = [{**mark, "decides": decides}]
             before = [  # of the reviews of this kind of step, of this document too
                 entry.data["decides"]
                 for entry in state.transcript.entries()
@@ -340,18 +340,17 @@ def _sign_all(
     return results, None
 
 
-def _listed_pages(case: Case | None, model: str) -> tuple[list[list[str]], list[str]]:
-    """Return the device's pages of what it will be asked to sign, and the notes on what they do not show in full."""
-    if case is None:
-        return [], []
-    by_hashes = case.step.signer.show == "hashes"
-    pages = device_pages(case, model, by_hashes=by_hashes)
-    if by_hashes or not isinstance(case, IntentCase):
-        return pages, []  # the review's own notes say so
-    filtered = filtered_message(case)
-    return pages, filtered.notes(typed_data_of(case), model) if filtered else not_shown_in_full(
-        typed_data_of(case), model
-    )
+def _pages(case: Case | None, model: str) -> list[list[str]]:
+    """Return the device's pages of what it will be asked to sign."""
+    return device_pages(case, model, by_hashes=case.step.signer.show == "hashes") if case else []
+
+
+def _notes(case: Case | None, model: str) -> list[str]:
+    """Return the notes on what those pages do not show in full; of hashes and transactions the review has its own."""
+    if not isinstance(case, IntentCase) or case.step.signer.show == "hashes":
+        return []
+    filtered, typed_data = filtered_message(case), typed_data_of(case)
+    return filtered.notes(typed_data, model) if filtered else not_shown_in_full(typed_data, model)
 
 
 def sections_of(

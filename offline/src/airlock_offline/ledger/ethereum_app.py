@@ -7,7 +7,7 @@ account, is decided by recovering it. Sources: the app's protocol description, t
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airlock_offline.ledger.apdu import (
     CLA_SIMULATOR,
@@ -26,6 +26,7 @@ from airlock_offline.ledger.apdu import (
     DeviceSignature,
     Ins,
     chunks,
+    encode_integer,
     encode_path,
     ethereum_apdu,
 )
@@ -47,7 +48,7 @@ from airlock_offline.ledger.typed_data import fields_flow, require_no_fault
 from airlock_shared.documents.ledger_metadata import TokenMetadata
 from airlock_shared.errors import ExitCode, Refusal, UsageError
 from airlock_shared.ethereum.eip712 import TypedData
-from airlock_shared.ethereum.signatures import checksum_address, keccak256
+from airlock_shared.ethereum.signatures import checksum_address, keccak256, parse_address
 from airlock_shared.ethereum.transactions import TYPE_2
 
 if TYPE_CHECKING:
@@ -182,9 +183,12 @@ class EthereumApp:
         payload = encode_path(path) + len(message).to_bytes(4, "big") + message
         return self.sign_in_pieces(Ins.SIGN_PERSONAL_MESSAGE, payload, 27, "sign the message")
 
-    def sign_authorization(self, path: str, authorization: bytes) -> DeviceSignature:
-        """Sign an EIP-7702 authorization, given as ``venue.calldata.for_ledger`` writes it."""
-        payload, doing = encode_path(path) + authorization, "sign the authorization"
+    def sign_authorization(self, path: str, authorization: dict[str, Any]) -> DeviceSignature:
+        """Sign an EIP-7702 authorization, an item's payload: tags 0 to 3 with version, contract, chain and nonce."""
+        numbers = (encode_integer(authorization[name]) for name in ("chainId", "nonce"))
+        values = b"\x01", parse_address(authorization["address"]), *numbers
+        listed = b"".join(bytes((tag, len(value))) + value for tag, value in enumerate(values))
+        payload, doing = encode_path(path) + len(listed).to_bytes(2, "big") + listed, "sign the authorization"
         return self.sign_in_pieces(Ins.SIGN_AUTHORIZATION, payload, 0, doing, P1_AUTHORIZATION_FIRST)
 
     def sign_in_pieces(

@@ -39,7 +39,6 @@ from airlock_shared.errors import AirlockError, Declined, ExitCode, Refusal, Usa
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import unsigned_bytes
 from airlock_shared.units import utc_text
-from airlock_shared.venue.calldata import for_ledger
 
 
 class SigningDesk(NamedTuple):
@@ -249,10 +248,8 @@ def _require_signature(case: Case, signed: Answer, desk: SigningDesk) -> None:
     try:
         check_signature(case, signed)
     except Refusal as refusal:
-        data = {
-            "step": case.request.step,
+        data = _named(case) | {
             "check": refusal.check,
-            "digest": "0x" + case.digest.hex(),
             "recovered": recovered_by(case.digest, bytes.fromhex(signed.signature[2:])),
             "expected": checksum_address(case.step.signer.address),
         }
@@ -319,7 +316,7 @@ def _ask_device(case: Case, app: EthereumApp) -> tuple[DeviceSignature, str]:
     signer, filled = case.step.signer, case.request.transaction
     if not isinstance(case, IntentCase):
         if filled is None:
-            return app.sign_authorization(signer.path, for_ledger(case.request.payload)), "authorization"
+            return app.sign_authorization(signer.path, case.request.payload), "authorization"
         if token := case.token_for_device:
             app.provide_token(token)
         return app.sign_transaction(signer.path, unsigned_bytes(case.request.payload, filled)), "transaction"

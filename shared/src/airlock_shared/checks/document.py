@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from airlock_shared.plan.model import Plan
 
 
-class Heading(NamedTuple):
-    """A requests document's header, and what it is judged against."""
-
-    header: Header
-    situation: Situation
-
-
 class OwnRecord(NamedTuple):
     """What the signing machine's transcript says of itself: its id, every head that it had, and the digests it has signed.
 
@@ -40,11 +33,14 @@ class OwnRecord(NamedTuple):
     handed_out_ms: int | None
 
 
-class HeaderEvidence(NamedTuple):
-    """A document's header, the plan, and the own record of the machine that judges; None on a machine that signs nothing."""
+class Heading(NamedTuple):
+    """A requests document's header, and what it is judged against.
+
+    ``own`` is the own record of the machine that judges; None on a machine that signs nothing.
+    """
 
     header: Header
-    plan: Plan
+    situation: Situation
     own: OwnRecord | None
 
 
@@ -108,14 +104,6 @@ def names_agree(heading: Heading) -> Finding:
     )
 
 
-HEADER_CHECKS = (
-    deployment_is_pinned,
-    rehearsal_is_apart,
-    plan_is_the_same,
-    names_agree,
-)
-
-
 def own_record(entries: Sequence[Entry], requests: str = "") -> OwnRecord:
     """Return what a transcript says of its machine; ``requests`` is the fingerprint of the document that is judged."""
     signed, handed_out_ms, resumed = set(), None, False
@@ -142,13 +130,13 @@ _NO_HEAD = "none of this machine"
     "Find out which machine was set back. If this one: put its folder aside, and begin with a new one. If the online "
     "machine, or if it never saw the last signatures: give it those (submit, or only report make), and prepare again.",
 )  # fmt: skip
-def head_is_known(evidence: HeaderEvidence) -> Finding:
+def head_is_known(heading: Heading) -> Finding:
     """The head that the online machine has seen of this machine is in its transcript; there is one if one was handed out.
 
     None is required of a document that was made before; of one by a program that keeps no record (its own head is all
     zeros); under a plan that replaces a signature of this machine, since whoever agreed on that knows its record.
     """
-    header, plan, own = evidence
+    header, plan, own = heading.header, heading.situation.plan, heading.own
     if own is None:
         return _ELSEWHERE
     head = header.signing_heads.get(own.machine)
@@ -161,6 +149,15 @@ def head_is_known(evidence: HeaderEvidence) -> Finding:
         return Finding(True, _NO_HEAD, "none: the plan replaces a signature of this machine")
     what = "the online machine knows nothing of this one, which has handed out signatures before"
     return Finding(False, _NO_HEAD, "a head of this machine's transcript", "", what)
+
+
+HEADER_CHECKS = (
+    deployment_is_pinned,
+    rehearsal_is_apart,
+    plan_is_the_same,
+    names_agree,
+    head_is_known,
+)
 
 
 @check(
@@ -213,7 +210,7 @@ def _kind(rehearsal: bool) -> str:
     return "rehearsal" if rehearsal else "production"
 
 
-CHECKS = (*HEADER_CHECKS, head_is_known, people_are_present, steps_are_planned)
+CHECKS = (*HEADER_CHECKS, people_are_present, steps_are_planned)
 
 # ---- possession -----------------------------------------------------------------------------------------------------
 # PROOF: no delegate key is registered that nobody has proved to hold.

@@ -139,13 +139,12 @@ _NO_CLOCK = Finding(
 
 def judge_header(header: Header, situation: Situation, known: Known) -> Verdicts:
     """Return the verdicts on a requests document's header, and on the clock that its items are judged by."""
-    heading, stated = document.Heading(header, situation), time_is_stated
+    heading = document.Heading(header, situation, known.own)
     return Verdicts(
         [
             *(check.run(heading) for check in document.HEADER_CHECKS),
-            document.head_is_known.run(document.HeaderEvidence(header, situation.plan, known.own)),
             document.people_are_present.run(document.Attended(situation.plan, known.people)),
-            stated.verdict(_NO_CLOCK) if known.clock is None else stated.run(known.clock),
+            time_is_stated.verdict(_NO_CLOCK) if known.clock is None else time_is_stated.run(known.clock),
         ]
     )
 

@@ -171,8 +171,12 @@ class UsedNonces:
     def clash(self, use: Use) -> Use | None:
         """Return the newest signature that spends the same nonce, unless it is the one that the plan replaces.
 
-        A signature that shares only a part of where the nonce is marked cannot be replaced, and comes first.
+        What was signed over the same digest for another step is no resumption, and comes first: it executes once, for one of
+        the two. So does a signature that shares only a part of where the nonce is marked: it cannot be replaced.
         """
+        same = self._signed.get(use.digest)
+        if same and (same.ceremony, same.step) != (use.ceremony, use.step):
+            return same
         holders = self.holders(use)
         apart = [other for other in holders if not use.shares_nonce(other)]
         if apart:
@@ -261,7 +265,7 @@ _SIGNED_ELSEWHERE = Finding(
 def nonce_is_unused(spending: Spending) -> Finding:
     """No other digest with this nonce was signed for this contract by the signer or for the trader, but what is replaced.
 
-    The same digest again is a ceremony that is resumed.
+    The same digest again, for the same step, is a ceremony that is resumed.
     """
     use = spending.use
     if not spending.used.knows_signed:
@@ -273,7 +277,7 @@ def nonce_is_unused(spending: Spending) -> Finding:
     what = "" if use.contract else "this account nonce was signed before"
     got = f"{use.nonce}, signed before for step {other.step} of ceremony {other.ceremony}, digest {other.digest}"
     got += _if_begun(other, spending.used)
-    if use.shares_nonce(other):
+    if use.shares_nonce(other) and other.digest != use.digest:
         got += f'; to replace that one, the plan says: replaces = "{other.digest}"'
     return Finding(False, got, "a nonce that was not signed before", "", what)
 

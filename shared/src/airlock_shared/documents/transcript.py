@@ -53,7 +53,12 @@ def read_entries(lines: Iterable[bytes]) -> list[Entry]:
     """
     entries: list[Entry] = []
     for number, line in enumerate(lines, start=1):
-        value = parse_json(line, max_bytes=MAX_LINE_BYTES)
+        try:
+            value = parse_json(line, max_bytes=MAX_LINE_BYTES)
+        except DocumentError as error:
+            if number == 1:  # perhaps no transcript at all: the reader's own words say more
+                raise
+            raise _broken(number, f"it was cut short or changed ({error.check})") from error
         if type(value) is not dict or set(value) != set(Entry._fields):
             raise _broken(number, "it is not a transcript entry")
         entry = Entry(**value)

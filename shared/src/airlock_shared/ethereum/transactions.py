@@ -90,13 +90,13 @@ def unsigned_fields(payload: dict[str, Any], filled: Transaction) -> list[Any]:
 
 def named_fields(payload: dict[str, Any], filled: Transaction) -> dict[str, Any]:
     """Return a transaction's fields by their names, as other libraries take them; numbers as integers, data as 0x-hex."""
-    sent = {
+    return {
         "chainId": payload["chainId"],
         "to": checksum_address(parse_address(payload["to"])),
         "data": payload["data"],
         "value": value_wei(payload),
+        **filled._asdict(),
     }
-    return sent | filled._asdict()
 
 
 def unsigned_bytes(payload: dict[str, Any], filled: Transaction) -> bytes:

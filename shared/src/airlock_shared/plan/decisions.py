@@ -166,7 +166,7 @@ def shown_value(field: Field, raw: object) -> str:
 
         return f'"{code_text(raw)}"'
     if unit is FLAG:
-        return ("yes" if raw else "no") + (" (long)" if raw else " (short)")
+        return "yes (long)" if raw else "no (short)"
     if unit.is_amount and type(raw) is int:
         return f"{to_human(raw, unit)} {unit.name}"
     if unit in (UNIX_MS, UNIX_S) and type(raw) is int:

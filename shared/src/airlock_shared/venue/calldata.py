@@ -105,12 +105,3 @@ def read_authorization(payload: dict[str, Any]) -> Decoded:
 def payload_hash(payload: dict[str, Any]) -> bytes:
     """Return the 32-byte hash that is signed of an authorization's payload, which the checks have read."""
     return authorization_hash(payload["chainId"], parse_address(payload["address"]), payload["nonce"])
-
-
-def for_ledger(payload: dict[str, Any]) -> bytes:
-    """Return an authorization as the app takes it: its length, then tags 0 to 3 with version, contract, chain and nonce."""
-    numbers = (payload["chainId"], payload["nonce"])
-    chain, nonce = (number.to_bytes(max(1, (number.bit_length() + 7) // 8), "big") for number in numbers)
-    values = (b"\x01", parse_address(payload["address"]), chain, nonce)
-    listed = b"".join(bytes((tag, len(value))) + value for tag, value in enumerate(values))
-    return len(listed).to_bytes(2, "big") + listed

@@ -29,6 +29,7 @@ from airlock_shared.venue.calls import (
     selector_of,
 )
 from airlock_shared.venue.kinds import (
+    ACCOUNTS,
     DEADLINE,
     LEAF_KINDS,
     MAY_BE_LEFT_OUT,
@@ -79,7 +80,6 @@ _MEANT = {name.lower() for name in (DOMAIN_TYPE, *CATALOGUE)}
 
 _TOKEN, _CONTRACT = "usdc", re.compile(r"[A-Za-z][A-Za-z0-9]{0,63}", re.ASCII)
 
-_ACCOUNTS = ("trader", "referee", "referrer")
 _Read = TypeVar("_Read")
 
 
@@ -174,7 +174,7 @@ def intent_of(name: str, entry: Any) -> Intent:
     wrong = [*_in_struct(where, entry, members, shipped)]
     fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
     raise_first(wrong)
-    accounts = [each.path for each in fields if each.kind in _ACCOUNTS]
+    accounts = [each.path for each in fields if each.kind in ACCOUNTS]
     if shipped is not None:
         fields, title = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE}), shipped.title
     elif len(accounts) != 1 or not path_of(fields, NONCE_KIND):
@@ -205,7 +205,7 @@ def _in_struct(
     where: str, entry: Mapping[str, Any], members: list[str], shipped: Intent | None
 ) -> Iterator[DocumentError]:
     """Yield what is wrong with an entry beside its leaves."""
-    if entry["abi_order"] and sorted(map(str, entry["abi_order"])) != sorted(members):
+    if entry["abi_order"] and sorted(map(repr, entry["abi_order"])) != sorted(map(repr, members)):
         yield wrong_profile(f"{where}.abi_order", "not the struct's members", str(entry["abi_order"]), str(members))
     if not _EXECUTING.fullmatch(entry["executing"]):
         yield wrong_profile(
