@@ -10,10 +10,13 @@ from typing import Any
 import cbor2
 import pytest
 
-from airlock_shared.errors import DocumentError
+from airlock_shared.errors import DocumentError, Refusal
+from airlock_shared.ethereum.eip712 import read_types, split_array
+from airlock_shared.text.safe import wrapped
 from airlock_shared.units import NATIVE, to_human
 from airlock_shared.wire.cbor import from_cbor
 from airlock_shared.wire.strict_json import (
+    MAX_DEPTH,
     MAX_DOCUMENT_BYTES,
     MAX_ITEM_BYTES,
     MAX_ITEMS,
@@ -69,18 +72,23 @@ def test_deep_nesting_is_refused_whatever_the_recursion_limit(opening: bytes, li
     sys.setrecursionlimit(limit)
     try:
         assert _check_of(parse_json, opening * 200_000) == "DOC-DEPTH"
+        assert _check_of(parse_json, b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1)) == "DOC-DEPTH"
         assert _check_of(_read, b'{"format": "f", "header": ' + opening * 200_000) == "DOC-DEPTH"
         assert _check_of(_read, _batch(f'{{"a": {"[" * 30}{"]" * 30}}}', 1)) == "DOC-DEPTH"
     finally:
         sys.setrecursionlimit(before)
 
 
-def test_a_member_twice_among_many_and_a_number_of_many_digits_are_refused_at_once() -> None:
+def test_what_is_made_to_take_hours_is_answered_at_once() -> None:
     began = time.monotonic()
     members = ",".join(f'"{number}":0' for number in [*range(60_000), 59_999])
     assert _check_of(parse_json, f"{{{members}}}".encode()) == "DOC-DUPLICATE"
     assert _check_of(parse_json, b"9" * 621) == "DOC-NUMBER"
     assert to_human(parse_json(b"9" * 620) ** 2, NATIVE)  # gas times its price
+    assert sum(1 for _ in wrapped("\u6f22" * 80_000, 60)) == 2667  # each is two columns wide
+    with pytest.raises(Refusal, match="nested more than 16 deep"):
+        read_types({"A": [{"name": "a", "type": "uint256" + "[]" * 9_000}]})
+    assert split_array.cache_info().currsize < 1000  # nor is each of them kept
     assert time.monotonic() - began < 5
 
 

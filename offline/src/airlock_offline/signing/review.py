@@ -280,8 +280,11 @@ def hash_lines(case: Case) -> Iterator[str]:
     yield "HASHES"
     hashes = [("transaction hash" if case.request.transaction else "what is signed", case.digest)]
     if isinstance(case, IntentCase):
-        domain, struct = ("domain hash", case.hashes.domain_separator), ("struct hash", case.hashes.struct_hash)
-        hashes = [domain, struct, ("digest", case.digest)]
+        hashes = [
+            ("domain hash", case.hashes.domain_separator),
+            ("struct hash", case.hashes.struct_hash),
+            ("digest", case.digest),
+        ]
     for label, value in hashes:
         digits = value.hex()
         yield f"  {label:<{INDENT}}{grouped(digits[:32])}"

@@ -95,7 +95,7 @@ class Definitions:
                 type_name = member.type
                 where = f"{name}.{member.name}"
                 depth = 0
-                while array := split_array(type_name):
+                while depth <= _MAX_DEPTH and (array := split_array(type_name)):
                     type_name, depth = array[0], depth + 1
                 if depth > _MAX_DEPTH:
                     raise Refusal("TYPES-FORM", f"arrays nested more than {_MAX_DEPTH} deep").at(where)

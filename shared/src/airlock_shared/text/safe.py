@@ -88,8 +88,8 @@ def wrapped(text: str, width: int) -> Iterator[str]:
         while size > width - taken:
             part = _head(word, width - taken)
             yield line + part
-            word = word[len(part) :]
-            line, taken, size = "", 0, columns(word)
+            word, size = word[len(part) :], size - columns(part)
+            line, taken = "", 0
         line, taken = line + word, taken + size
     yield line.rstrip(" ")
 

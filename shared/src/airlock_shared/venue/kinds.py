@@ -137,7 +137,7 @@ LEAF_KINDS: dict[str, Kind] = {
 MAY_BE_LEFT_OUT = frozenset({TERMS_KIND, ZERO})
 """The kinds that a venue's form of a shipped struct may do without: nothing that a check judges is in them."""
 
-ACCOUNTS = (TRADER, "referee", "referrer")
+ACCOUNT_KINDS = (TRADER, "referee", "referrer")
 """The kinds that say whom an intent speaks for."""
 
 SEVERAL = frozenset({ZERO, UNKNOWN})

@@ -29,7 +29,7 @@ from airlock_shared.venue.calls import (
     selector_of,
 )
 from airlock_shared.venue.kinds import (
-    ACCOUNTS,
+    ACCOUNT_KINDS,
     DEADLINE,
     LEAF_KINDS,
     MAY_BE_LEFT_OUT,
@@ -174,7 +174,7 @@ def intent_of(name: str, entry: Any) -> Intent:
     wrong = [*_in_struct(where, entry, members, shipped)]
     fields = _fields(f"{where}.leaves", entry["leaves"], leaves, wrong)
     raise_first(wrong)
-    accounts = [each.path for each in fields if each.kind in ACCOUNTS]
+    accounts = [each.path for each in fields if each.kind in ACCOUNT_KINDS]
     if shipped is not None:
         fields, title = _as_shipped(where, fields, shipped.fields, {ZERO, DEADLINE}), shipped.title
     elif len(accounts) != 1 or not path_of(fields, NONCE_KIND):

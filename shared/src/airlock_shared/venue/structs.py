@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
-from airlock_shared.venue.kinds import ACCOUNTS, DEADLINE, NONCE_KIND, Field, field, path_of
+from airlock_shared.venue.kinds import ACCOUNT_KINDS, DEADLINE, NONCE_KIND, Field, field, path_of
 from airlock_shared.venue.services import BATCHED_MARKET, CORE_API, RELAYER, TWAP
 
 # ---- encode types ---------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ def _intent(
         field(path, kind, told.get(path.rpartition(".")[2].strip("_") if kind == "zero" else kind, ""))
         for path, kind in zip(paths, words, strict=True)
     )
-    account = next(each.path for each in fields if each.kind in ACCOUNTS)
+    account = next(each.path for each in fields if each.kind in ACCOUNT_KINDS)
     nonce, deadline = path_of(fields, NONCE_KIND), path_of(fields, DEADLINE)
     return Intent(name, SHIPPED_TYPES[name], title, domain, signer_rule, route, account, nonce, deadline, fields)
 
