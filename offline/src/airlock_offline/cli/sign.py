@@ -187,7 +187,7 @@ def sign(
             raise stopped from None
     if not signed:
         _say_results(results)
-        say("No signature was made, and no file was written. What was declined is signed by the same command.")
+        say("Nothing was signed, and no file was written. To sign it after all, give the same command again.")
         if as_json:
             show_json({"ok": False, "steps": _steps(results), "file": None})
         finish(worst([result.code for result in results]))

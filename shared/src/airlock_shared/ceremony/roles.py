@@ -324,6 +324,15 @@ def check_holder(role: str, names: Mapping[str, str], plan: Plan) -> None:
                       expected=", ".join(name for name in names if names[name]))  # fmt: skip
 
 
+def require_same_people(stands: Standing, names: Mapping[str, str]) -> None:
+    """Raise ``Refusal("ROLE-OPEN")`` where a ceremony is open with other people than these."""
+    if stands.is_open and stands.names != names:
+        got, expected = (", ".join(f"{role} {name or 'nobody'}" for role, name in each.items())
+                         for each in (names, stands.names))  # fmt: skip
+        raise Refusal("ROLE-OPEN", "this ceremony is open, with other people", got=got, expected=expected,
+                      do="is this another day's stick? If not, end it, and begin again with the new people")  # fmt: skip
+
+
 def require_open(stands: Standing) -> None:
     """Raise ``Refusal("ROLE-OPEN")`` unless the ceremony began and did not end."""
     if not stands.is_open:

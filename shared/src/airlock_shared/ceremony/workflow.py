@@ -267,7 +267,9 @@ class _Workflow(NamedTuple):
             Task("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
             Task("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
             Task("take", (), "Wait for the signatures.", answered, brings=(answer,)),
-            self.compare("signatures", facts.signatures, answer),
+            self.compare("signatures", facts.signatures, answer)._replace(
+                says=f"{CHECKPOINTS['signatures'].compares} After the last word they are submitted."
+            ),
             Task("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
                  brings=(answer,)),
             self.compare("outcome", self.record("outcome")),

@@ -22,6 +22,7 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     parse_people,
     require_open,
+    require_same_people,
     wrong_words,
 )
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, EXCEPTION
@@ -72,9 +73,7 @@ def begin(
     names = {role: name for role, name in ask_names(plan, names).items() if role in plan.roles}
     check_people(names, plan)
     stands = place.standing(plan)
-    if stands.is_open and stands.names != names:
-        raise Refusal("ROLE-OPEN", "this ceremony is open, with other people", got=_in_words(names),
-                      expected=_in_words(stands.names), do="end it, and begin again with the new people")  # fmt: skip
+    require_same_people(stands, names)
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
@@ -92,10 +91,6 @@ def begin(
     if as_json:
         facts = {"ok": True, "ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
         show_json(facts | {"head": place.transcript.head()})
-
-
-def _in_words(names: dict[str, str]) -> str:
-    return ", ".join(f"{role} {name or 'nobody'}" for role, name in names.items())
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")

@@ -215,9 +215,9 @@ _NOT_SO = "not confirmed: the answer was not Yes"
 def _agree(who: str, tell_no: Callable[[], None], opens: Mapping[str, Callable[[], None]], *, piped: bool) -> None:
     """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
     question = f"{who}: I compared it myself, and it is so. Type Yes: "
-    if yes_or_other(question, "Type Yes: ", opening(ask, opens), piped=piped) != "Yes":
+    if yes_or_other(question, f"{who}: type Yes: ", opening(ask, opens), piped=piped) != "Yes":
         tell_no()
-        raise Declined(_NOT_SO, do="look again, and find out what differs")
+        raise Declined(_NOT_SO, do="find out what differs: this No is on record, and the same command asks again")
 
 
 def _prove(
@@ -316,7 +316,7 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
             say(
                 explain_error(error)
                 if name
-                else f"nobody holds the role of {role}: type a name, for somebody confirms in it."
+                else f"nobody holds the role of {role}: type a name: this person confirms during the ceremony."
             )
         else:
             break
