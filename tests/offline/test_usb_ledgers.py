@@ -301,10 +301,10 @@ class AtTheTable:
 
     def sign(self) -> ItemResult:
         device = Device(None, None)
-        station = self.table.station._replace(
+        desk = self.table.desk._replace(
             look=lambda signed: device.look(device.app, need_of(signed)), app=device.app, let_go=device.close
         )
-        return sign_item(case(), situation(), station)
+        return sign_item(case(), situation(), desk)
 
 
 @pytest.fixture
@@ -337,12 +337,12 @@ def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_re
         if not unplugged:
             bus.plug(seed=SEED, faults=frozenset({"lock"}))
 
-    station = here.table.station
-    here.table.station = station._replace(ask=meanwhile)
+    desk = here.table.desk
+    here.table.desk = desk._replace(ask=meanwhile)
     with pytest.raises(error, match=said):
         here.sign()
     assert here.table.events == []
-    here.table.station = station
+    here.table.desk = desk
     bus.plug(seed=SEED)
     assert here.sign().answer.result == "signed"
 
@@ -506,7 +506,7 @@ def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus:
         other.app().address(PATH)
         other.close()
 
-    here.table.station = here.table.station._replace(ask=beside)
+    here.table.desk = here.table.desk._replace(ask=beside)
     assert here.sign().answer.result == "signed"
 
 
