@@ -99,14 +99,14 @@ def _in_words(names: dict[str, str]) -> str:
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")
-@click.argument("checkpoint", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
+@click.argument("station", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
 @plan_option
 @click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
 @click.option("--file", "file", type=INPUT, help="The document that was compared, if it is not on record here yet.")
 @json_option
 @click.pass_obj
 def confirm(
-    place: CeremonyMachine, checkpoint: str, plan_file: Path, by: tuple[str, ...], file: Path | None, as_json: bool
+    place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str, ...], file: Path | None, as_json: bool
 ) -> None:
     r"""Confirm STATION: show what is compared there and what is on record, then ask for Yes.
 
@@ -117,42 +117,42 @@ def confirm(
     Example:
       PROGRAM ceremony confirm requests --plan plan.toml --by witness
     """
-    plan, here = plan_with_roles(plan_file), CHECKPOINTS[checkpoint]
+    plan, here = plan_with_roles(plan_file), CHECKPOINTS[station]
     stands = place.standing(plan)
     require_open(stands)
     for role in by:
         check_holder(role, stands.names, plan)
-    if checkpoint not in stands.checkpoints:
-        raise UsageError(f"station {checkpoint} is confirmed on the other machine",
-                         do=f"run airlock-{next(iter(here.by))} ceremony confirm {checkpoint} there")  # fmt: skip
-    if file is not None and checkpoint not in DOCUMENTS:
-        raise UsageError(f"station {checkpoint} compares no document", do="leave --file out")
-    record = _to_compare(place, plan, checkpoint) if file is None else fingerprint_of(place, plan, checkpoint, file)
+    if station not in stands.checkpoints:
+        raise UsageError(f"station {station} is confirmed on the other machine",
+                         do=f"run airlock-{next(iter(here.by))} ceremony confirm {station} there")  # fmt: skip
+    if file is not None and station not in DOCUMENTS:
+        raise UsageError(f"station {station} compares no document", do="leave --file out")
+    record = _to_compare(place, plan, station) if file is None else fingerprint_of(place, plan, station, file)
     known = [
-        each for each in stands.checkpoints[checkpoint] if (each.holds or file is not None) and each.compared == record
+        each for each in stands.checkpoints[station] if (each.holds or file is not None) and each.compared == record
     ]
     if set(by) <= {role for each in known for role in each.by}:
-        say(f"Station {checkpoint} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
+        say(f"Station {station} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
     else:
-        _refuse_after_wrong(place, plan, checkpoint, by)
-        for line in (f"station {checkpoint}", *rows("  ", here.compares), *record_lines(record)):
+        _refuse_after_wrong(place, plan, station, by)
+        for line in (f"station {station}", *rows("  ", here.compares), *record_lines(record)):
             say(line)
         say("confirmed by")
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
         ask_yes("Has each of them compared it, and is it correct?", piped=place.nothing_of_worth())
         place.record(
-            CHECKPOINT_CONFIRMED, plan, {"station": checkpoint, "by": list(dict.fromkeys(by)), "compared": record}
+            CHECKPOINT_CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record}
         )
         say("Confirmed.")
         for line in place.standing(plan).missing:
-            if line.startswith(f"station {checkpoint} "):
+            if line.startswith(f"station {station} "):
                 say(f"Still missing: {line}")
     if as_json:
         facts = {
             "ok": True,
             "ceremony": plan.id,
-            "station": checkpoint,
+            "station": station,
             "by": list(dict.fromkeys(by)),
             "compared": record,
         }

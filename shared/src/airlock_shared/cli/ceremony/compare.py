@@ -64,12 +64,12 @@ BY_TYPING = ("plan", *DOCUMENTS)
 
 
 @click.command("compare", short_help="Have each role compare a station, and prove it by typing words.")
-@click.argument("checkpoint", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
+@click.argument("station", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
 @plan_option
 @click.option("--file", "file", type=INPUT, help="The document that is compared: a deployment, requests or signatures.")
 @json_option
 @click.pass_obj
-def compare(place: CeremonyMachine, checkpoint: str, plan_file: Path, file: Path | None, as_json: bool) -> None:
+def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | None, as_json: bool) -> None:
     r"""Have each role compare STATION for itself, one after the other, and record it.
 
     The plan, the deployment and the kit have words on each person's own paper, from days before. The words of requests and
@@ -82,52 +82,52 @@ def compare(place: CeremonyMachine, checkpoint: str, plan_file: Path, file: Path
       PROGRAM ceremony compare requests --plan plan.toml \
         --file requests.json
     """
-    plan, here = plan_with_roles(plan_file), CHECKPOINTS[checkpoint]
+    plan, here = plan_with_roles(plan_file), CHECKPOINTS[station]
     stands = place.standing(plan)
     require_open(stands)
-    if (checkpoint in DOCUMENTS) != (file is not None):
-        raise UsageError(f"station {checkpoint} {'compares a document' if file is None else 'compares no document'}",
+    if (station in DOCUMENTS) != (file is not None):
+        raise UsageError(f"station {station} {'compares a document' if file is None else 'compares no document'}",
                          do="give it with --file" if file is None else "leave --file out")  # fmt: skip
     roles = here.needs(place.half, plan)
     if not roles:
         there: Half = "offline" if place.half == "online" else "online"
-        raise UsageError(f"station {checkpoint} is compared on {MACHINES[there]}",
-                         do=f"type it there: airlock-{there} ceremony compare {checkpoint} ...")  # fmt: skip
+        raise UsageError(f"station {station} is compared on {MACHINES[there]}",
+                         do=f"type it there: airlock-{there} ceremony compare {station} ...")  # fmt: skip
     for role in roles:
         check_holder(role, stands.names, plan)
-    compared = fingerprint_of(place, plan, checkpoint, file)
-    confirmed = {role for each in stands.checkpoints[checkpoint] if each.compared == compared for role in each.by}
-    mark = _in_words(place, checkpoint, compared)
-    used = _positions_used(place, checkpoint, compared)
-    whole = _whole(place, plan, checkpoint, file)
+    compared = fingerprint_of(place, plan, station, file)
+    confirmed = {role for each in stands.checkpoints[station] if each.compared == compared for role in each.by}
+    mark = _in_words(place, station, compared)
+    used = _positions_used(place, station, compared)
+    whole = _whole(place, plan, station, file)
     opens = {"?": partial(show_by_screens, whole or [_NO_MORE], stays=1)} if led() else {}
-    _introduce(place, plan, checkpoint, compared, whole)
-    if mark and not (led() and checkpoint == "deployment"):  # where it is led, it was said at the plan
+    _introduce(place, plan, station, compared, whole)
+    if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
     for role in roles:
         if role in confirmed:
             continue
         who = f"{safe(stands.names[role])} ({role})"
-        data: dict[str, Any] = {"station": checkpoint, "by": [role], "compared": compared}
+        data: dict[str, Any] = {"station": station, "by": [role], "compared": compared}
         if mark:
             proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
         else:
-            no = {"station": checkpoint, "by": role, "reason": _NOT_SO}
+            no = {"station": station, "by": role, "reason": _NOT_SO}
             _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.nothing_of_worth())
             proof = {"how": NO_PAPER} if here.paper else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:
-        own = list(_own_lines(plan, checkpoint, mark))
-        if checkpoint == "plan":
+        own = list(_own_lines(plan, station, mark))
+        if station == "plan":
             show_by_screens(own, say)
         else:
             for line in own:
                 say(line)
     if not led():
-        say(f"Station {checkpoint} is confirmed by {' and '.join(roles)}.")
+        say(f"Station {station} is confirmed by {' and '.join(roles)}.")
     if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "station": checkpoint, "by": list(roles), "compared": compared}
+        facts = {"ok": True, "ceremony": plan.id, "station": station, "by": list(roles), "compared": compared}
         show_json(facts | {"head": place.transcript.head()})
 
 
