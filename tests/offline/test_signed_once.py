@@ -14,7 +14,7 @@ import pytest
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
-from airlock_offline.ledger.status import DeviceLost, SettingOff
+from airlock_offline.ledger.device_errors import DeviceLost, SettingOff
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.signing.guards import account_lock, held_signals
 from airlock_offline.signing.sign_item import ItemResult, sign_item

@@ -15,7 +15,7 @@ from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Pa
 from airlock_online.delivery.routes.posting import ALREADY, SEEN, PollResult, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.routes import ROUTES
+from airlock_online.route_table import ROUTES
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
