@@ -254,7 +254,7 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
 
 def _show_window(lead: Lead, shown: set[str]) -> None:
     """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
-    from airlock_shared.qr.pictures import WINDOW
+    from airlock_shared.qr.render import WINDOW
 
     page = lead.folder / "codes" / WINDOW
     if str(page) in shown:
