@@ -69,6 +69,8 @@ def _judge(case: Case, ledger: UsedNonces) -> set[str]:
 @pytest.mark.parametrize("step", STEPS)
 def test_the_same_digest_again_is_a_ceremony_that_is_resumed(step: str) -> None:
     assert _judge(_case(step), _ledger(_case(step))) == set()
+    elsewhere = situation()._replace(plan=situation().plan._replace(id="another-day"))
+    assert _judge(_case(step, elsewhere), _ledger(_case(step))) == {"NONCE-USED"}
 
 
 @pytest.mark.parametrize(

@@ -220,9 +220,16 @@ def shown_transaction(request: Request, signer: bytes, digest: bytes, token: Tok
     """Return what decides the pages of a request's transaction, which ``signer`` sends (20 bytes)."""
     payload, filled = request.payload, request.filled
     to, data = bytes.fromhex(payload["to"][2:]), bytes.fromhex(payload["data"][2:])
-    fee_wei = filled.gas * filled.maxFeePerGas
-    sender, sent_wei = checksum_address(signer), value_wei(payload) or 0
-    return ShownTransaction(sender, payload["chainId"], to, sent_wei, fee_wei, data, digest, token)
+    return ShownTransaction(
+        checksum_address(signer),
+        payload["chainId"],
+        to,
+        value_wei(payload) or 0,
+        filled.gas * filled.maxFeePerGas,
+        data,
+        digest,
+        token,
+    )
 
 
 def amount(wei: int, chain_id: int) -> str:

@@ -277,7 +277,9 @@ def nonce_is_unused(spending: Spending) -> Finding:
     what = "" if use.contract else "this account nonce was signed before"
     got = f"{use.nonce}, signed before for step {other.step} of ceremony {other.ceremony}, digest {other.digest}"
     got += _if_begun(other, spending.used)
-    if use.shares_nonce(other) and other.digest != use.digest:
+    if other.digest == use.digest:
+        what = "this very thing was signed before for another step: it executes once, for one of the two"
+    elif use.shares_nonce(other):
         got += f'; to replace that one, the plan says: replaces = "{other.digest}"'
     return Finding(False, got, "a nonce that was not signed before", "", what)
 
