@@ -192,12 +192,12 @@ def test_an_unproved_key_is_not_registered_and_the_command_is_named(desk: BothMa
     assert (ended.code, "PROOF-DELEGATE" in ended.err) == (3, True), ended.err
     assert not plan.with_suffix(".signatures.json").exists()
     assert "refused (PROOF-DELEGATE)" in ended.err
-    assert "No signature was made, and no file was written." in ended.err
+    assert "No signature is given out, and no file was written.\n" in ended.err
     assert "Keep it secret" not in ended.err
     desk.prove(plan)
     assert desk.offline("verify", requests, "--plan", plan).code == 0
     again = signed(desk, blind, plan)
-    assert (again.code, "Keep it secret" in again.err, "No signature was made" in again.err) == (0, True, False)
+    assert (again.code, "Keep it secret" in again.err, "No signature is given out" in again.err) == (0, True, False)
 
 
 def test_a_plan_that_waives_the_proof_is_signed_with_a_warning(desk: BothMachines, blind: Ledger) -> None:

@@ -140,8 +140,9 @@ def sign(
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
     situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
-    known = Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
-    heading = judge_header(header, situation, known)
+    heading = judge_header(
+        header, situation, Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
+    )
     steps = judge_steps([item.step for item in items], situation, header.signer)
     require_none([*heading.blocking(), *steps.blocking(), *heading.not_judged()])
     say_all(part_lines(plan, header.signer))
@@ -177,7 +178,8 @@ def sign(
             lambda digests: desk.record(PAGE_CONFIRMED, document | {"digests": digests}),
         )
         results, stopped = _sign_all(examined, situation, desk, groups)
-    signed = any(result.answer.result == "signed" for result in results)
+    ended = {result.answer.result for result in results}
+    signed = "signed" in ended
     if stopped is not None:
         if not signed or (led() and stopped.exit_code is ExitCode.DEVICE):  # it is waited for, and goes on here
             raise stopped
@@ -187,14 +189,22 @@ def sign(
             raise stopped from None
     if not signed:
         _say_results(results)
-        say("Nothing was signed, and no file was written. To sign it after all, give the same command again.")
+        again = " To sign what was declined, give the same command again." * ("declined" in ended)
+        say(f"No signature is given out, and no file was written.{again}")
         if as_json:
             show_json({"ok": False, "steps": _steps(results), "file": None})
         finish(worst([result.code for result in results]))
         return
     record = state.transcript.entries()
-    answer = SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, record[-1].hash, now_ms(), machine_of(record))
-    _hand_over(results, answer, state, output, stopped, qr=qr, as_json=as_json)
+    _hand_over(
+        results,
+        SignaturesHeader(plan.id, fingerprint, deployment.rehearsal, record[-1].hash, now_ms(), machine_of(record)),
+        state,
+        output,
+        stopped,
+        qr=qr,
+        as_json=as_json,
+    )
 
 
 def _hand_over(
@@ -372,8 +382,8 @@ def _say_results(results: list[ItemResult]) -> None:
     whole = len(results) <= _RESULTS_AT_MOST
     for result in results:
         if whole or result.answer.result != "signed":
-            outcome = result.answer.result + (f" ({result.answer.why})" if result.answer.why else "")
-            say(f"  {result.answer.step:<24} {outcome}")
+            why = f" ({result.answer.why})" if result.answer.why else ""
+            say(f"  {result.answer.step:<24} {result.answer.result}{why}")
     if not whole:
         say(f"  {sum(each.answer.result == 'signed' for each in results)} of {len(results)} steps are signed")
 
