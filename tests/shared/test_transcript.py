@@ -36,8 +36,7 @@ def _check_of(lines: list[bytes]) -> str:
 
 @pytest.mark.parametrize("at", range(5))
 def test_a_line_that_was_moved_dropped_or_doubled_breaks_the_chain(at: int) -> None:
-    lines = _lines()
-    before, (own, after), rest = lines[:at], lines[at : at + 2], lines[at + 2 :]
+    before, (own, after), rest = (lines := _lines())[:at], lines[at : at + 2], lines[at + 2 :]
     for changed in ([*before, after, own, *rest], [*before, after, *rest], [*before, own, own, after, *rest]):
         assert _check_of(changed) == "DOC-CHAIN"
 
