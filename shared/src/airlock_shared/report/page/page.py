@@ -117,7 +117,8 @@ def _preflight(report: Row) -> Html:
         ]
         parts += [table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")] if doubts else []
         parts += [element("p", f"{caption}: ok"), listed(good, css="dense")]
-        rest = (joined(f"{name}: ", value) for name, value in labelled(found["rest"]))
+        said = {"true": "yes", "false": "no"}
+        rest = (joined(f"{name}: ", said.get(value, value)) for name, value in labelled(found["rest"]) if value)
         parts += [element("p", "What else was recorded:"), listed(rest, css="dense")]
     return joined(*parts)
 
