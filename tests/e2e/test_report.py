@@ -353,12 +353,12 @@ def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is
     tmp_path: Path, state: OrderState, kind: str, late: bool
 ) -> None:
     digest, (route, deadline_ms, spent) = "0x" + "ab" * 32, KINDS[kind]
-    fields = dict.fromkeys(Record._fields, "") | dict.fromkeys(("contract", "signer", "trader"), TRADER)
+    fields: dict[str, Any] = dict.fromkeys(Record._fields, "") | dict.fromkeys(("contract", "signer", "trader"), TRADER)
     fields |= {"digest": digest, "ceremony": "demo", "chain_id": 31337, "deadline_ms": deadline_ms, "route": route,
                "nonce": "7"}  # fmt: skip
     over = state in {*spent, OrderState.EXPIRED_UNUSED, OrderState.VOIDED} or (late and deadline_ms is not None)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
-        journal.prepare(Record(**fields))  # type: ignore[arg-type]
+        journal.prepare(Record(**fields))
         for step in PATHS[state]:
             assert journal.move(digest, step)
         lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late)
