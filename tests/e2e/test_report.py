@@ -409,7 +409,7 @@ def test_what_people_noted_and_ids_that_cannot_be_used_are_in_the_timeline_and_e
     unusable, note = told["unusable-id"], told["note"]
     assert (unusable["type"], "onerror" in unusable["payload"][0]["value"]) == ("trackingId", True)
     assert {row["name"]: row["value"] for row in note["payload"]} == {"text": noted, "by": name}
-    assert (note["at"][-3:], told["event"]["at"][-18:]) == ("UTC", "UTC, when it came")
+    assert (note["at"][-3:], told["event"]["at"][-13:]) == ("UTC", "UTC, received")
     html = (desk.path("evidence") / "report.html").read_text()
     assert "id that cannot be used: tracking id" in html
     assert "seen &lt;b&gt;filled&lt;/b&gt; &amp; closed" in html

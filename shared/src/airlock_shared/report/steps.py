@@ -153,7 +153,7 @@ def _is_begun(digest: str, evidence: Evidence, told: Sequence[Entry]) -> bool:
     return bool(begun) and not (told and told[-1].data.get("state") in ("PREPARED", "REJECTED"))
 
 
-_TOLD_AT = {"at_ms": "", "received_ms": ", when it came"}
+_TOLD_AT = {"at_ms": "", "received_ms": ", received"}
 
 
 def _event(event: Row) -> Row:
