@@ -86,9 +86,8 @@ def test_it_runs_nothing_loads_nothing_and_shows_hostile_texts_as_they_are(
     browser.open(reports[half])
     assert browser.requests() == [reports[half].as_uri()]
     assert browser.complaints() == []
-    assert (
-        browser.evaluate("document.title") == f"2026-09-everything: {'plan' if half == 'plan' else f'report of {half}'}"
-    )
+    what = "plan" if half == "plan" else f"report of {half}"
+    assert browser.evaluate("document.title") == f"2026-09-everything: {what}"
     assert browser.evaluate("document.querySelectorAll('script, img, iframe, link, a, form, object').length") == 0
     text = browser.evaluate("document.body.innerText")
     if half == "plan":
@@ -96,22 +95,17 @@ def test_it_runs_nothing_loads_nothing_and_shows_hostile_texts_as_they_are(
         return
     assert HOSTILE in text
     for place in (".screen", ".by-hand span"):
-        assert any(
-            "<script>" in each
-            for each in browser.evaluate(f"[...document.querySelectorAll('{place}')].map((e) => e.innerText)")
-        )
+        inner = browser.evaluate(f"[...document.querySelectorAll('{place}')].map((e) => e.innerText)")
+        assert any("<script>" in each for each in inner)
     assert "a\\u{202e}b\\u{200b}c\\u{1b}[31m" in text
     assert not re.search("[\u202e\u200b\x1b]", text)
 
 
-@pytest.mark.parametrize(
-    "added",
-    [
-        "<script>window.owned = true</script>",
-        "<img src='x' onerror='window.owned = true'>",
-        "<style>body{--o: 1}</style>",
-    ],
-)
+ADDED = ("<script>window.owned = true</script>", "<img src='x' onerror='window.owned = true'>",
+         "<style>body{--o: 1}</style>")  # fmt: skip
+
+
+@pytest.mark.parametrize("added", ADDED)
 def test_what_is_added_to_the_page_neither_runs_nor_loads(
     browser: Page, reports: dict[str, Path], tmp_path: Path, added: str
 ) -> None:
@@ -132,9 +126,8 @@ def test_incomplete_is_the_largest_word_of_the_first_screen(browser: Page, repor
     assert browser.evaluate("document.querySelector('.mark strong').textContent") == "INCOMPLETE"
     sizes = browser.evaluate("[...document.querySelectorAll('body *')].map((e) => "
                              "parseFloat(getComputedStyle(e).fontSize))")  # fmt: skip
-    assert max(sizes) == browser.evaluate(
-        "parseFloat(getComputedStyle(document.querySelector('.mark strong')).fontSize)"
-    )
+    first = "parseFloat(getComputedStyle(document.querySelector('.mark strong')).fontSize)"
+    assert max(sizes) == browser.evaluate(first)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -145,9 +138,8 @@ def test_its_codes_are_scanned_from_the_screen_in_either_theme(
     browser.resize(width, 900)
     browser.use_theme(theme)
     browser.open(reports["online"])
-    marks = browser.evaluate(
-        "[...document.querySelectorAll('.marks .hex')].map((e) => e.textContent.replaceAll(' ', ''))"
-    )
+    all_hex = "[...document.querySelectorAll('.marks .hex')].map((e) => e.textContent.replaceAll(' ', ''))"
+    marks = browser.evaluate(all_hex)
     assert len(marks) == 4
     for number, mark in enumerate(marks):
         browser.evaluate(f"document.querySelectorAll('svg.code')[{number}].scrollIntoView({{block: 'center'}})")
