@@ -125,7 +125,7 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
                 f"{each['at']['utc']} {machine_name(row['machine'])}: {', '.join(each['by'])}"
             )
     rows = [
-        (joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, element("p", "; ".join(lines))),
+        (joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, *map(_line, lines)),
          _compared(compared, holds=holds))
         for (checkpoint, compared, holds), lines in said.items()
     ]  # fmt: skip
@@ -136,6 +136,10 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
             rows,
             css="wide when",
         )
+
+
+def _line(said: str) -> Html:
+    return element("p", said)
 
 
 def _compared(value: str, *, holds: bool) -> Html:
