@@ -353,29 +353,20 @@ def test_only_a_signature_whose_outcome_is_final_and_that_can_execute_no_more_is
     tmp_path: Path, state: OrderState, kind: str, late: bool
 ) -> None:
     digest, (route, deadline_ms, spent) = "0x" + "ab" * 32, KINDS[kind]
-    fields = dict.fromkeys(Record._fields, "") | {
-        "digest": digest,
-        "ceremony": "demo",
-        "deadline_ms": deadline_ms,
-        "chain_id": 31337,
-    }
-    fields |= {
-        "deadline_ms": deadline_ms,
-        "route": route,
-        "contract": TRADER,
-        "signer": TRADER,
-        "trader": TRADER,
-        "nonce": "7",
-    }
+    fields: dict[str, Any] = dict.fromkeys(Record._fields, "") | dict.fromkeys(("contract", "signer", "trader"), TRADER)
+    fields |= {"digest": digest, "ceremony": "demo", "chain_id": 31337, "deadline_ms": deadline_ms, "route": route,
+               "nonce": "7"}  # fmt: skip
     over = state in {*spent, OrderState.EXPIRED_UNUSED, OrderState.VOIDED} or (late and deadline_ms is not None)
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: 0) as journal:
-        journal.prepare(Record(**fields))  # type: ignore[arg-type]
+        journal.prepare(Record(**fields))
         for step in PATHS[state]:
             assert journal.move(digest, step)
         lines, ended = timeline_of(journal, "demo", {digest}, 1000 + 10**6 * late)
     assert ended == ({digest} if state in FINAL and over else set())
     (sent,) = parse_timeline(lines).sent.values()
     assert (sent.row["state"], sent.row["final"]) == (state.value, state in FINAL)
+    stored = state is OrderState.CONFIRMED and route == "core-api"
+    assert ("stored" in sent.row["meaning"], "of an order" in sent.row["meaning"]) == (stored, False)
 
 
 def _signed(desk: BothMachines, ledger: Ledger) -> Day:
@@ -418,7 +409,7 @@ def test_what_people_noted_and_ids_that_cannot_be_used_are_in_the_timeline_and_e
     unusable, note = told["unusable-id"], told["note"]
     assert (unusable["type"], "onerror" in unusable["payload"][0]["value"]) == ("trackingId", True)
     assert {row["name"]: row["value"] for row in note["payload"]} == {"text": noted, "by": name}
-    assert note["at"].endswith("UTC")
+    assert (note["at"][-3:], told["event"]["at"][-13:]) == ("UTC", "UTC, received")
     html = (desk.path("evidence") / "report.html").read_text()
     assert "id that cannot be used: tracking id" in html
     assert "seen &lt;b&gt;filled&lt;/b&gt; &amp; closed" in html

@@ -125,7 +125,7 @@ def test_what_is_agreed_to_on_another_day_is_shown_from_the_record(desk: BothMac
     assert page.code == 0, page.err
     above = page.err.partition("I compared it myself")[0]
     assert "\npreflight of airlock-offline " in above
-    assert "\nNo line is refused.\n" in above
+    assert "\nNo check is refused.\n" in above
     assert "\nLOOK: " in above
     head = _ceremony(desk.offline, "compare", "seal", plan=plan, typed=_YES)
     assert head.err.index("on record") < head.err.index("I compared it myself")

@@ -102,7 +102,7 @@ def test_where_it_is_led_the_page_has_what_is_not_in_order_and_counts_the_rest()
     report = {"production": True, "airlock": "1", "time_utc": "now", "lines": [line, doubt, line], "refused": []}
     short = "\n".join((*report_lines(report, whole=False), *preflight_verdict_lines(report, whole=False)))
     assert ("space" in short, "camera" in short, "do: clean it" in short) == (False, True, True)
-    assert "\nin order: 2 of 3 lines\nNo line is refused.\n" in short
+    assert "\nin order: 2 of 3 checks\nNo check is refused.\n" in short
     refused = report | {"lines": [line, {**doubt, "verdict": "REFUSED"}], "refused": ["AIRGAP-ROUTE"]}
     shown = "\n".join((*report_lines(refused, whole=False), *preflight_verdict_lines(refused, whole=False)))
     assert ("camera" in shown, "REFUSED: AIRGAP-ROUTE" in shown) == (True, True)

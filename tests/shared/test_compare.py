@@ -343,7 +343,7 @@ def test_the_kit_is_compared_with_its_paper_where_there_is_one(table: Table, mon
 def test_a_program_from_source_has_no_paper_and_says_so(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     table.record("preflight", installed={"kit": "", "fingerprint": ""})
     typing(monkeypatch, partial(_always, "Yes"))
-    table.done("compare", "preflight")
+    assert "No kit: the report will say 'not compared with paper'.\n" in table.done("compare", "preflight").output
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "no-paper")]
 
 

@@ -7,6 +7,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any
 
+from airlock_online.journal.events import OF_ORDER, REJECTED
 from airlock_online.journal.journal import Journal, Record, Submission
 from airlock_online.journal.order_states import FINAL, STATE_MEANINGS, OrderEvent, OrderState
 from airlock_online.route_table import OF_TRANSACTIONS
@@ -15,6 +16,7 @@ from airlock_shared.ethereum.signatures import parse_address
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.report.evidence.timeline import EXPORTED, NOTE_KIND, UNUSABLE_ID
 from airlock_shared.report.facts import Liveness, standings
+from airlock_shared.venue.services import CORE_API
 
 _DONE = frozenset({OrderState.FILLED, OrderState.CONFIRMED})
 _OF_RECORD = ("digest", "step", "route", "method", "transaction_hash")
@@ -55,14 +57,14 @@ def _rows(submission: Submission, journal: Journal) -> Iterator[dict[str, Any]]:
         "kind": "submission",
         **{name: getattr(submission.record, name) for name in _OF_RECORD},
         "state": state.value,
-        "meaning": STATE_MEANINGS[state],
+        "meaning": _meaning(submission),
         "final": state in FINAL,
         "done": state in _DONE,
         **{name: getattr(submission, name) for name in _OF_SUBMISSION},
     }
-    events = [("rejected", event) for event in journal.rejections(digest)]
-    events += [("event", event) for event in journal.events(digest)]
-    yield from (_event(kind, digest, event) for kind, event in events)
+    for kind, events in ((REJECTED, journal.rejections(digest)), (OF_ORDER, journal.events(digest))):
+        for event, came_ms in zip(events, journal.received_ms(digest, kind), strict=False):  # one may come meanwhile
+            yield _event(kind, digest, event) | {"received_ms": came_ms}
     for anomaly in journal.anomalies(digest):
         yield _event("anomaly", digest, OrderEvent(None, anomaly, {}))
     for given in submission.unusable_ids:
@@ -70,6 +72,12 @@ def _rows(submission: Submission, journal: Journal) -> Iterator[dict[str, Any]]:
         yield _event(UNUSABLE_ID, digest, OrderEvent(None, name, {"given": value}))
     for note in journal.notes(digest):
         yield _event(NOTE_KIND, digest, note)
+
+
+def _meaning(submission: Submission) -> str:
+    """Return what its state means for what it is: the journal's sentence is for an order that is stored, and all else."""
+    other, _, stored = STATE_MEANINGS[submission.state].partition("; of an order: ")
+    return f"done: {stored}" if stored and submission.record.route == CORE_API else other
 
 
 def _event(kind: str, digest: str, event: OrderEvent) -> dict[str, Any]:

@@ -78,13 +78,11 @@ def offline_events() -> list[Event]:
         ("preflight", {"airlock": "1", "lines": lines, "refused": [], HOSTILE: {"of": [{"x": HIDDEN}]}}),
         *proofs,
         ("exception", {"ceremony": plan().id, "station": "", "by": "witness", "reason": HOSTILE}),
-        (
-            "sign-begun",
-            {"requests": marks["requests"], "plan": plan().fingerprint, "ceremony": plan().id, "model": "nanosp"},
-        ),
+        ("sign-begun", {"requests": marks["requests"], "plan": plan().fingerprint, "ceremony": plan().id,
+                        "model": "nanosp"}),
         *(("signed", {"step": each.step, "digest": each.digest}) for each in signed()),
         ("signatures-written", marks),
-    ]
+    ]  # fmt: skip
 
 
 def timeline_bytes() -> bytes:
@@ -129,13 +127,11 @@ def online_events(timeline: bytes) -> list[Event]:
         referral_read(),
         ("prepared", {**facts, "plan": plan().fingerprint}),
         ("submit-begun", {**facts, "signatures": signatures, "offline_transcript_head": "0" * 64}),
-        (
-            "outcome",
-            {"step": first.step, "digest": first.digest, "state": "FILLED", "code": "", "read_back": [promise]},
-        ),
+        ("outcome", {"step": first.step, "digest": first.digest, "state": "FILLED", "code": "",
+                     "read_back": [promise]}),
         ("outcome", {"step": signed()[1].step, "digest": signed()[1].digest, "error": HOSTILE}),
         ("timeline-exported", {**facts, "sha256": hashlib.sha256(timeline).hexdigest()}),
-    ]
+    ]  # fmt: skip
 
 
 def sealed(key: str, over: int | None = None, ceremony: str = "", **altered: Any) -> bytes:

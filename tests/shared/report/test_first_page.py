@@ -71,12 +71,13 @@ def test_it_says_in_this_order_what_people_ask_first() -> None:
     told = first_page(value)
     outcome = value["steps"][0]["outcome"]
     (promise,) = outcome["read_back"]
+    ends = [row["entries"] for row in value["transcripts"]]
     said = [
         "REHEARSAL", "Complete", "prepared 2026-", "signed 2026-", "sent 2026-", "confirmed 2026-", "sealed 2026-",
         "What this page stands on", "sealed by", f"{TRADER}, treasury: 40 entries",
-        "date, signature", "signer: Ada Lovelace", "witness: Mary Somerville",
-        "asked", "pair: BTC/USD", "pair, by its number: 0 (plan: BTC/USD (number 0))",
-        "position number: 0",
+        "air-gapped machine, after {} entries:online machine, after {} entries:".format(*ends), "date, signature",
+        "signer: Ada Lovelace", "witness: Mary Somerville",
+        "asked", "pair: BTC/USD", "pair, by its number: 0 (plan: BTC/USD (number 0))", "position number: 0",
         "collateral to close: 100 USDC (plan: 100)", "price expected: 64000 USD (plan: at least 63000, at most 65000)",
         f"for the account {TRADER}", f"may be used until {value['steps'][0]['request']['until']['utc']}",
         f"signed by treasury, {TRADER}: signed at", "outcome FILLED", "the chain says not read",
@@ -129,10 +130,11 @@ def test_what_was_not_read_is_not_read() -> None:
 def test_only_what_a_node_of_ones_own_told_is_the_chains_word() -> None:
     value = close()
     outcome = value["steps"][0]["outcome"]
-    outcome["read_back"].append({"what": "the code, by the chain", "promised": "x", "found": "y", "kept": None})
+    for found, kept in (("y", None), ("x", True)):
+        outcome["read_back"].append({"what": "the code, by the chain", "promised": "x", "found": found, "kept": kept})
     told = first_page(value)
-    assert "the chain says the code, by the chain: y; promised: x (not known) Read and put on record at" in told
-    assert [is_of_chain(each) for each in outcome["read_back"]] == [False, True]
+    assert "the chain says the code, by the chain: y; promised: x (not known); x (as promised) Read and put on" in told
+    assert [is_of_chain(each) for each in outcome["read_back"]] == [False, True, True]
 
 
 def test_there_is_one_seal_on_it_which_is_the_last() -> None:
@@ -141,15 +143,10 @@ def test_there_is_one_seal_on_it_which_is_the_last() -> None:
     (seal,) = value["transcripts"][0]["seals"]
     value["transcripts"][0]["seals"] = [seal | {"head": "e" * 64, "entries": 1}, seal]
     told = first_page(value)
-    assert (
-        f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the air-gapped machine's transcript; it holds"
-        in told
-    )
+    assert f"{seal['by']}, {seal['signer']}: {seal['entries']} entries, air-gapped; it holds" in told
     assert "eeee" not in told
-    assert (
-        report_page(value).decode().partition(EVIDENCE)[0].count('class="hex"') == 2
-    )  # this report's own, and the seal's
-    assert "eeee" in report_page(value).decode().partition(EVIDENCE)[2]
+    front, _, evidence = report_page(value).decode().partition(EVIDENCE)
+    assert (front.count('class="hex"'), "eeee" in evidence) == (2, True)  # this report's own, and the seal's
 
 
 def test_a_confirmation_whose_record_changed_since_does_not_count() -> None:
@@ -245,6 +242,9 @@ def test_no_raw_key_is_shown_without_its_label(made: Any) -> None:
     html = re.sub(r'<div class="screen">.*?</div>', "", html)
     raw = {key for key in _keys(value) if is_known(key) and label(key) != key and re.search("[A-Z_.]", key)}
     assert len(raw) > 30
+    rest = html.partition("What else was recorded:")[2].partition("<h2>")[0]
+    assert not re.findall(r": (?:true|false)?</li>", rest)
+    assert label("device.transaction_check") == "Transaction Check on the Ledger"
     words = set(re.findall(r"[\w.\[\]]+", shown(html)))
     assert sorted(words & raw) == []
 

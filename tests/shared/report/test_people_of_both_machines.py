@@ -69,10 +69,9 @@ def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(station:
         value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
         [row] = [each for row in value["people"] for each in row["stations"]]
         assert row["holds"] is holds
-        told = (
-            f"air-gapped machine: station {station} is not confirmed by signer and witness, because something else was"
-        )
-        assert (f"{told} confirmed" in value["missing"]) is (not holds and station != "signatures")
+        told = "is not confirmed by signer and witness, because something else was confirmed"
+        wrong = f"air-gapped machine: station {station} {told}" in value["missing"]
+        assert wrong is (not holds and station != "signatures")
 
 
 def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() -> None:
@@ -107,28 +106,23 @@ def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_i
 def test_wrong_words_are_told_on_the_first_page() -> None:
     def with_wrong(events: list[Event]) -> list[Event]:
         at = 1 + [event for event, _ in events].index("ceremony-begun")
-        wrong = {
-            "ceremony": plan().id,
-            "station": "plan",
-            "by": ["witness"],
-            "compared": plan().fingerprint,
-            "positions": [1, 2],
-        }
+        wrong = {"ceremony": plan().id, "station": "plan", "by": ["witness"], "compared": plan().fingerprint,
+                 "positions": [1, 2]}  # fmt: skip
         return [*events[:at], ("words-wrong", wrong), ("words-wrong", wrong), *events[at:]]
 
     told = report_of_artefacts(online_files() | {OFFLINE: chain(with_wrong(offline_events()))}, judge).value["look"]
-    assert "station plan on the air-gapped machine: wrong words typed by the witness: 2" in told
+    assert "wrong words typed on the air-gapped machine: plan, witness: 2" in told
     assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "wrong words" in line]
 
 
-def test_a_time_that_the_clock_contradicted_and_its_correction_are_told_on_the_first_page() -> None:
+def test_a_time_that_the_clock_contradicted_is_told_on_the_first_page_and_not_one_that_agreed() -> None:
     day = offline_events()
     at = 1 + [event for event, _ in day].index("ceremony-begun")
     stated = {"stated_ms": 1_790_000_000_000, "uncertainty_s": 60}
     events: list[Event] = [("clock-contradicted", stated), ("clock-stated", stated)]
     look = report_of_artefacts(online_files() | {OFFLINE: chain([*day[:at], *events, *day[at:]])}, judge).value["look"]
     told = [line.partition(" the air-gapped machine's")[0] for line in look if "on a watch" in line]
-    assert told == [f"2026-09-21 14:13:20 UTC on a watch {said}" for said in ("DIFFERS from", "agrees with")]
+    assert told == ["2026-09-21 14:13:20 UTC on a watch DIFFERS from"]
 
 
 def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
@@ -145,11 +139,21 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
     stations = next(row["stations"] for row in made.value["people"] if row["machine"] == "offline")
     assert [each["how"] for each in stations if "how" in each] == ["no-paper", "paper"]
     html = made.html.decode()
-    for said in (
-        '<span class="bad">not compared with paper</span>, air-gapped',
-        "\N{CHECK MARK} own paper, air-gapped",
-    ):
-        assert html.count(said) == 1
+    said = ('<span class="bad">not compared with paper</span>, air-gapped', "\N{CHECK MARK} own paper, air-gapped")
+    assert list(map(html.count, said)) == [1, 1]
+
+
+@pytest.mark.parametrize(("kit", "calm"), [("", True), ("cd" * 32, False)])
+def test_without_a_kit_nobody_could_compare_it_and_the_page_says_that(kit: str, calm: bool) -> None:
+    entries = read_entries(chain([*offline_events(), ("preflight", {"installed": {"fingerprint": kit}})]).splitlines())
+    data = {"ceremony": plan().id, "station": "preflight", "by": ["witness"], "compared": entries[-1].hash}
+    entries.append(next_entry(entries[-1], entries[-1].at_ms, "station-confirmed", data | {"how": "no-paper"}))
+    made = report_of_artefacts(online_files() | {OFFLINE: b"".join(e.line() + b"\n" for e in entries)}, judge)
+    said = "not compared with paper"
+    told = f"no kit, so {said}" if calm else f"{said} by the witness"
+    assert f"station preflight on the air-gapped machine: {told}" in made.value["look"]
+    shown = f"<p>no kit, so {said}" if calm else f'<span class="bad">{said}</span>'
+    assert made.html.decode().count(f"{shown}, air-gapped") == 1
 
 
 def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report() -> None:
@@ -159,17 +163,20 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
         ("reviewed", about | {"action": "x", "decides": [], "opened": []}),
         ("declined", about),
         ("reviewed", about | {"action": "x", "decides": [], "opened": ["the hashes", HOSTILE]}),
+        ("not-signed", about | {"why": "RefusedOnDevice"}),
+        ("declined", about),
     ]
     at = [event for event, _ in events].index("signed")
     made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *reviews, *events[at:]])}, judge)
     [row] = [each for each in made.value["steps"] if each["id"] == step.step]
     assert [(each["declined"], each["opened"]) for each in row["reviews"]] == [
-        (False, "none"), (True, ""), (False, f"the hashes, {HOSTILE}"),
+        ("", "none"), ("declined at its review", ""), ("", f"the hashes, {HOSTILE}"), ("refused on the Ledger", ""),
     ]  # fmt: skip
-    assert [line for line in made.value["look"] if line.startswith(f"step {step.step}: declined at its review")]
     html = made.html.decode()
     assert html.count("Reviewed on the air-gapped machine, and which sections were opened there") == 1
-    assert '<span class="bad">declined</span>' in html
+    for each in ("declined at its review", "refused on the Ledger"):
+        assert f'<span class="bad">{each}</span>' in html
+        assert [line for line in made.value["look"] if line.startswith(f"step {step.step}: {each}, 20")]
     assert HOSTILE not in html
 
 

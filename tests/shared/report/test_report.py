@@ -77,6 +77,7 @@ def test_each_thing_that_is_missing_has_its_sentence() -> None:
     for event, sentence in (
         ("preflight", "no preflight is on record before the signing"),
         ("delegate-proved", "step desk-key: no proof is on record that anybody holds the delegate key"),
+        ("delegate-proved", "step desk-key: a check refuses what came back"),
         ("ceremony-begun", "air-gapped machine: no ceremony was begun with this plan on this machine"),
     ):
         assert sentence not in given
@@ -397,33 +398,17 @@ def test_a_changed_field_an_artefact_and_the_page_are_refused_by_name() -> None:
     assert verify_report(made.json, made.html, files, judge).value == made.value
     value = copy.deepcopy(made.value)
     value["steps"][3]["request"]["decided"][0]["raw"] += "0"
+    changed, other = json.dumps(value, indent=1).encode() + b"\n", files | {"plan.toml": files["plan.toml"] + b"\n"}
+    renamed, at = made.html.replace(b"Mary", b"Mara", 1), made.html.index(b"Mary") + 3
     for report, html, given, check, where in (
-        (
-            json.dumps(value, indent=1).encode() + b"\n",
-            made.html,
-            files,
-            "REPORT-FIELD",
-            "steps[3].request.decided[0].raw",
-        ),
+        (changed, made.html, files, "REPORT-FIELD", "steps[3].request.decided[0].raw"),
         (json.dumps(made.value).encode(), made.html, files, "REPORT-FIELD", ""),
         (made.json.replace(b"report@1", b"report@2", 1), made.html, files, "REPORT-FIELD", "format"),
         (made.json.replace(b'"complete": false', b'"complete": 0'), made.html, files, "REPORT-FIELD", "complete"),
         (b"[]", made.html, files, "REPORT-ARTEFACT", "artefacts"),
         (made.json, made.html[:-1], files, "REPORT-PAGE", f"byte {len(made.html) - 1}"),
-        (
-            made.json,
-            made.html.replace(b"Mary", b"Mara", 1),
-            files,
-            "REPORT-PAGE",
-            f"byte {made.html.index(b'Mary') + 3}",
-        ),
-        (
-            made.json,
-            made.html,
-            files | {"plan.toml": files["plan.toml"] + b"\n"},
-            "REPORT-ARTEFACT",
-            "artefacts[0].bytes",
-        ),
+        (made.json, renamed, files, "REPORT-PAGE", f"byte {at}"),
+        (made.json, made.html, other, "REPORT-ARTEFACT", "artefacts[0].bytes"),
     ):
         with pytest.raises(DocumentError) as caught:
             verify_report(report, html, given, judge)

@@ -207,14 +207,14 @@ def report_lines(report: Mapping[str, Any], *, kit: bool = True, whole: bool = T
     lines = [line for line in _lines_of(report) if kit or line.what not in ("kit", "medium")]
     yield from page_lines([line for line in lines if whole or line.verdict != OK])
     if not whole:
-        yield f"in order: {sum(line.verdict == OK for line in lines)} of {len(lines)} lines"
+        yield f"in order: {sum(line.verdict == OK for line in lines)} of {len(lines)} checks"
 
 
 def preflight_verdict_lines(report: Mapping[str, Any], *, whole: bool = True) -> Iterator[str]:
     """Yield what is refused, and which lines need a person: on a ``whole`` page they stand some screens above."""
-    yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No line is refused."
+    yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No check is refused."
     if not whole:
-        yield "Say the reason for each line that stands here aloud before you go on."
+        yield "Say the reason for each check that stands here aloud before you go on."
     elif look := [line.what for line in _lines_of(report) if line.verdict == LOOK]:
         named = ", ".join(f"{number} {what}" for number, what in enumerate(look, 1))
         yield from wrapped(safe_again(f"LOOK: {len(look)} need a reason. Say each aloud: {named}."), WIDTH)

@@ -97,7 +97,7 @@ def make_command(
     add_deployment(files, home.folder / "deployments")
     _add_outcome(home, files, digests)
     make_report(folder, files, judge, print_page, as_json=as_json)
-    for line in () if as_json else head_lines(home.transcript.head()):  # last: it is written down by hand
+    for line in () if as_json else head_lines(home.transcript.entries()):  # last: it is written down by hand
         show(line)
 
 

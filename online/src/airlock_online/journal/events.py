@@ -61,6 +61,13 @@ def read_events(connection: Connection, digest: str, kind: str) -> list[OrderEve
     ]
 
 
+def received_ms(connection: Connection, digest: str, kind: str) -> list[int]:
+    """Return when each row of one kind came, in their order."""
+    of = EVENTS.c
+    rows = select(of.received_ms).where(of.digest == digest, of.kind == kind).order_by(of.ordinal)
+    return list(connection.scalars(rows))
+
+
 def storable(values: dict[str, Any]) -> dict[str, Any]:
     """Return values whose texts every database can hold, without what is secret in them.
 

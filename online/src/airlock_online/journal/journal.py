@@ -42,6 +42,7 @@ from airlock_online.journal.events import (
     move_row,
     raise_last_seq,
     read_events,
+    received_ms,
     storable,
 )
 from airlock_online.journal.order_states import ANOMALIES, CONTRADICTIONS, Anomaly, OrderEvent, OrderState
@@ -432,6 +433,11 @@ class Journal:
     def rejections(self, digest: str) -> list[OrderEvent]:
         """Return each refusal before it was taken: ``attempt``, ``status``, ``code`` and ``reason`` as payload."""
         return self._rows(digest, REJECTED)
+
+    def received_ms(self, digest: str, kind: str) -> list[int]:
+        """Return when each event, or each refusal, came to this machine, in their order."""
+        with self._reading() as connection:
+            return received_ms(connection, digest, kind)
 
     def _rows(self, digest: str, kind: str) -> list[OrderEvent]:
         with self._reading() as connection:

@@ -45,7 +45,7 @@ STATE_MEANINGS = {
     OrderState.PRESUMED_UNKNOWN: "its sender is gone, or the sender's claim ran out: as UNKNOWN, and its sender may still "
     "write what it learned",
     OrderState.FILLED: "the order was filled",
-    OrderState.CONFIRMED: "done: it is on the chain; of an order: its trigger is stored, not filled yet",
+    OrderState.CONFIRMED: "done: it is on the chain, as was told; of an order: its trigger is stored, not filled yet",
     OrderState.MARKET_DECLINED: "the transaction succeeded, but the market declined the fill",
     OrderState.FAILED: "it was accepted, but its execution failed",
     OrderState.EXPIRED_UNUSED: "the deadline is past, and the nonce was never used",

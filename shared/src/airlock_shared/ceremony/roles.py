@@ -28,6 +28,8 @@ from airlock_shared.wire.members import format_of, other_format, read_members
 from airlock_shared.wire.strict_json import parse_json, to_json
 
 NO_PAPER = "no-paper"
+NO_KIT = "no kit, so "
+"""Stands before what ``NO_PAPER`` says where nobody could have compared it."""
 HOW = {
     BY_PAPER: "compared with paper",
     BY_WORDS: "compared with the other screen",
@@ -81,7 +83,7 @@ CHECKPOINTS = {
         Checkpoint("deployment", _BOTH, "The deployment's words are those on your own papers.",
                 {"deployment-pinned": "fingerprint"}, earlier=True, made_on="online", paper=True),
         Checkpoint("preflight", {"offline": _FACILITATOR},
-                "Each doubt was read; the watch agrees, and the kit's paper, where there is a kit.",
+                "Read each doubt; compare the watch, and the kit's paper where there is a kit.",
                 {"preflight": ""}, paper=True),
         Checkpoint("address", {"offline": _SIGNER}, "The Ledger's address is the plan's, digit by digit.",
                 {"address": "address"}),

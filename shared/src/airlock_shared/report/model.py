@@ -12,11 +12,11 @@ from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, Literal
 
-from airlock_shared.ceremony.roles import HOW, NO_PAPER, differences, standing, wrong_words
+from airlock_shared.ceremony.roles import HOW, NO_KIT, NO_PAPER, differences, standing, wrong_words
 from airlock_shared.ceremony.seals import SEALED, check_seals, signer_of
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, PAGE_CONFIRMED, section_of
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING
-from airlock_shared.checks.times import CONTRADICTED, STATED
+from airlock_shared.checks.times import CONTRADICTED
 from airlock_shared.documents.transcript import GENESIS, Entry
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
@@ -51,6 +51,7 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
     entries, plan = evidence.transcripts[half], evidence.plan
     found = standing(entries, plan, half, _reported(evidence))
     wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
+    kitless = {entry.hash for entry in entries if entry.event == "preflight" and _KITLESS in _rest(entry)}
     row: Row = {
         "machine": half,
         "names": named_rows(found.names),
@@ -59,6 +60,7 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
         "stations": [
             {"station": checkpoint, "at": moment(at_ms), "by": list(by), "compared": compared, "holds": holds}
             | ({"how": how} if how else {})
+            | ({"no_kit": True} if how == NO_PAPER and compared in kitless else {})
             for checkpoint, confirmations in found.checkpoints.items()
             for at_ms, by, compared, holds, how in confirmations
         ],
@@ -81,14 +83,15 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
         if sealed and entry.seq > sealed[-1] and entry.event == CHECKPOINT_CONFIRMED and entry.data["station"] != "seal"
     ]
     times = [
-        {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"]), "taken": entry.event == STATED}
+        {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"])}
         for entry in section
-        if entry.event in (STATED, CONTRADICTED)
+        if entry.event == CONTRADICTED
     ]
     row |= {"begun_before": list(map(moment, earlier))} if earlier else {}
     row |= {"unsealed": list(dict.fromkeys(unsealed))} if unsealed else {}
     row |= {"wrong_words": [[*key, count] for key, count in wrong.items()]} if wrong else {}
-    return row if all(each["taken"] for each in times) else row | {"times": times}
+    row |= {"times": times} if times else {}
+    return row
 
 
 def _reported(evidence: Evidence) -> dict[str, set[str]]:
@@ -105,16 +108,21 @@ def preflight_row(entries: Sequence[Entry], requests: str) -> Row | None:
     last = next((e for e in reversed(entries[:begun]) if e.event == "preflight"), None)
     if last is None:
         return None
-    rest = dict(last.data)
-    lines, refused = (found if type(found := rest.pop(name, None)) is list else [] for name in ("lines", "refused"))
+    lines, refused = (found if type(found := last.data.get(name)) is list else [] for name in ("lines", "refused"))
     return {
         "at": moment(last.at_ms),
         "refused": list(map(str, refused)),
         "lines": [{name: str(line.get(name, "")) for name in _LINE} for line in lines if type(line) is dict],
-        "rest": list(_flat(rest, ""))[:_ROWS_AT_MOST],
+        "rest": _rest(last)[:_ROWS_AT_MOST],
     }
 
 
+def _rest(preflight: Entry) -> list[Row]:
+    said = {name: value for name, value in preflight.data.items() if name not in ("lines", "refused")}
+    return list(_flat(said, ""))
+
+
+_KITLESS = {"name": "installed.fingerprint", "value": ""}
 _LINE = ("group", "what", "found", "verdict")
 
 
@@ -332,18 +340,17 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
             yield f"begun before on the {here} machine, {each['utc']}: what was said then counts no more"
         for checkpoint in row.get("unsealed", ()):
             yield f"station {checkpoint} on the {here} machine: confirmed after the seal, which does not cover it"
-        without: dict[str, list[str]] = {}
+        without: dict[tuple[str, str], list[str]] = {}
         for each in row["stations"]:
             if each["holds"] and each.get("how") == NO_PAPER:
-                without.setdefault(each["station"], []).extend(each["by"])
-        for checkpoint, roles in without.items():
-            by = " and the ".join(dict.fromkeys(roles))
-            yield f"station {checkpoint} on the {here} machine: {HOW[NO_PAPER]} by the {by}"
-        for checkpoint, role, count in row.get("wrong_words", ()):
-            yield f"station {checkpoint} on the {here} machine: wrong words typed by the {role}: {count}"
+                without.setdefault((each["station"], NO_KIT if "no_kit" in each else ""), []).extend(each["by"])
+        for (checkpoint, kit), roles in without.items():
+            by = "" if kit else f" by the {' and the '.join(dict.fromkeys(roles))}"
+            yield f"station {checkpoint} on the {here} machine: {kit}{HOW[NO_PAPER]}{by}"
+        if wrong := [f"{checkpoint}, {role}: {count}" for checkpoint, role, count in row.get("wrong_words", ())]:
+            yield f"wrong words typed on the {here} machine: {'; '.join(wrong)}"
         for each in row.get("times", ()):
-            said = "agrees with" if each["taken"] else "DIFFERS from"
-            yield f"{each['watch']['utc']} on a watch {said} the {here} machine's clock: {each['at']['utc']}"
+            yield f"{each['watch']['utc']} on a watch DIFFERS from the {here} machine's clock: {each['at']['utc']}"
         for each in row["exceptions"]:
             checkpoint = f" at station {each['station']}" if each["station"] else ""
             said = f"{checkpoint}, said by the {each['by']} at {each['at']['utc']}"
@@ -354,7 +361,7 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
     for step in report["steps"]:
         for each in step["reviews"]:
             if each["declined"]:
-                yield f"step {step['id']}: declined at its review, {each['at']['utc']}"
+                yield f"step {step['id']}: {each['declined']}, {each['at']['utc']}"
         for read in step["reads"][-1:]:
             yield from (f"step {step['id']}, read before it was prepared: {warning}" for warning in read_warnings(read))
         outcome = step["outcome"]

@@ -16,7 +16,7 @@ from airlock_shared.checks.judge import (
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
 from airlock_shared.documents.signatures import Answer
-from airlock_shared.documents.transcript import Entry
+from airlock_shared.documents.transcript import Entry, proved
 from airlock_shared.errors import Refusal
 from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import ReportedAnswer
@@ -69,7 +69,8 @@ def _each(
         until = entry.seq if entry else 0
         at_ms = entries[until - 1].at_ms if until else situation.now_ms
         then = situation._replace(now_ms=at_ms, clock_uncertainty_ms=stated_uncertainty_ms(entries[:until]))
-        judged = Judged(judge_item(request, then, known), answer, at_ms, entry)
+        proofs = proved(entries[:until]) if until else None
+        judged = Judged(judge_item(request, then, known._replace(proofs=proofs)), answer, at_ms, entry)
         if judged.signed:
             _require_signature(judged.examined, judged.signed)
         yield judged

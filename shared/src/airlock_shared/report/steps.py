@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from airlock_shared.checks.model import CallCase, ReadCall, ReadIntent
-from airlock_shared.checks.nonces import use_of
+from airlock_shared.checks.nonces import NOT_SIGNED, use_of
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.documents.transcript import PROVED, Entry
@@ -48,16 +48,18 @@ def proofs_of(evidence: Evidence, step: str) -> list[Row]:
 
 
 def reviews_of(evidence: Evidence, digest: str) -> list[Row]:
-    """Return when what has this digest was reviewed on that machine: the sections opened, or that it was declined."""
-    return [
-        {
-            "at": moment(entry.at_ms),
-            "declined": entry.event == "declined",
-            "opened": plain_text(entry.data.get("opened", "")),
-        }
-        for entry in evidence.transcripts.get("offline", ())
-        if entry.event in ("reviewed", "declined") and entry.data.get("digest") == digest
-    ]
+    """Return when what has this digest was reviewed on that machine: the sections opened, or where it was declined."""
+    rows, why = [], ""
+    for entry in evidence.transcripts.get("offline", ()):
+        if entry.data.get("digest") != digest:
+            continue
+        if entry.event in ("reviewed", "declined"):
+            where = "refused on the Ledger" if why == "RefusedOnDevice" else "declined at its review"
+            declined = where if entry.event == "declined" else ""
+            opened = plain_text(entry.data.get("opened", ""))
+            rows.append({"at": moment(entry.at_ms), "declined": declined, "opened": opened})
+        why = entry.data.get("why", "") if entry.event == NOT_SIGNED else ""
+    return rows
 
 
 def reads_of(evidence: Evidence, step: str) -> list[Row]:
@@ -151,12 +153,15 @@ def _is_begun(digest: str, evidence: Evidence, told: Sequence[Entry]) -> bool:
     return bool(begun) and not (told and told[-1].data.get("state") in ("PREPARED", "REJECTED"))
 
 
+_TOLD_AT = {"at_ms": "", "received_ms": ", received"}
+
+
 def _event(event: Row) -> Row:
-    at_ms = event.get("at_ms")
+    times = {f"{utc_text(event[name])}{said}": name for name, said in _TOLD_AT.items() if name in event}
     return {
         "kind": event["kind"],
         "seq": event.get("seq"),
-        "at": "" if at_ms is None else utc_text(at_ms),
+        "at": next(iter(times), ""),
         "type": event["type"],
         "payload": named_rows(
             {

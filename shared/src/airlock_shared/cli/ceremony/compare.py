@@ -11,6 +11,7 @@ import click
 
 from airlock_shared.ceremony.roles import (
     CHECKPOINTS,
+    HOW,
     NO_PAPER,
     Half,
     check_holder,
@@ -104,6 +105,8 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     _introduce(place, plan, station, compared, whole)
     if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
+    elif here.paper and not mark:
+        say(f"No kit: the report will say '{HOW[NO_PAPER]}'.")
     for role in roles:
         if role in confirmed:
             continue

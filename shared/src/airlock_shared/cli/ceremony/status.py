@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from airlock_shared.ceremony.roles import HOW, Half, Standing, checkpoints_of, standing
+from airlock_shared.ceremony.seals import SEALED
 from airlock_shared.ceremony.sections import EXCEPTION, section_of
 from airlock_shared.checks.times import Uptime
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -42,9 +43,11 @@ def record_lines(record: str) -> Iterator[str]:
             yield from rows("on record  ", safe(part))
 
 
-def head_lines(head: str) -> Iterator[str]:
-    """Yield a transcript's head, for people who write it down."""
-    label = "transcript head, to write down"
+def head_lines(entries: Sequence[Entry]) -> Iterator[str]:
+    """Yield a transcript's head, for people who write it down, and over how many entries it is; the seal's is another."""
+    head, sealed = entries[-1].hash, [entry.seq for entry in entries if entry.event == SEALED]
+    other = f" (the seal's: after {sealed[-1]})" if sealed else ""
+    label = f"transcript head after {len(entries)} entries{other}, to write down"
     yield from (f"{label}:", *word_lines("head", head)) if led() else labelled_hash_lines(label, head)
 
 

@@ -37,7 +37,7 @@ _SUBMISSION = {
     "created_ms": int, "updated_ms": int,
 }  # fmt: skip
 _EVENT = {"kind": str, "digest": str, "type": str, "payload": dict}
-_NUMBERS = {"seq": int, "at_ms": int}
+_NUMBERS = {"seq": int, "at_ms": int, "received_ms": int}
 
 
 class Sent(NamedTuple):

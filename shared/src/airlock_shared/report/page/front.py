@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, HOW
+from airlock_shared.ceremony.roles import CHECKPOINTS, HOW, NO_KIT
 from airlock_shared.ceremony.sections import BY_PAPER, BY_WORDS
 from airlock_shared.report.page.html import (
     Fact,
@@ -69,6 +69,13 @@ def signed_by_hand(report: Row) -> Html:
     return element("div", *(element("span", head) for head in _roles(report)[1]), css="by-hand")
 
 
+def heads_by_hand(report: Row) -> Html:
+    """Return a line for each machine's transcript head, which people bring on paper: no machine fills it in."""
+    rows = [(f"{machine_name(row['machine'])} machine", row.get("entries")) for row in report["transcripts"]]
+    lines = [f"{name}, after {count} entries:" if count else f"{name}:" for name, count in rows]
+    return element("div", *(element("span", line) for line in lines), css="by-hand ruled")
+
+
 def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
     found: dict[str, list[str]] = {}
     for row in report["people"]:
@@ -98,6 +105,8 @@ def _tick(checkpoint: Row, *, again: bool) -> Html:
         return joined(f"before it was made again: {said}")
     if not checkpoint["holds"]:
         return bad(f"does not count, something else was confirmed: {said}")
+    if checkpoint.get("no_kit"):
+        return joined(NO_KIT, said)
     return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)
 
 
@@ -116,7 +125,7 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
                 f"{each['at']['utc']} {machine_name(row['machine'])}: {', '.join(each['by'])}"
             )
     rows = [
-        (joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, listed(lines, css="dense")),
+        (joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, *map(_line, lines)),
          _compared(compared, holds=holds))
         for (checkpoint, compared, holds), lines in said.items()
     ]  # fmt: skip
@@ -127,6 +136,10 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
             rows,
             css="wide when",
         )
+
+
+def _line(said: str) -> Html:
+    return element("p", said)
 
 
 def _compared(value: str, *, holds: bool) -> Html:
@@ -159,6 +172,7 @@ def front(report: Row) -> Iterator[Html]:
     stands_on = [
         ("this report", _mark_of(report)),
         ("sealed by", _seal(report["transcripts"])),
+        ("heads, from your papers", heads_by_hand(report)),
         (_READ, signed_by_hand(report)),
     ]
     yield pair_table("What this page stands on", stands_on, css="facts seal")
@@ -339,13 +353,17 @@ def _read(promises: Sequence[Row], outcome: Row) -> object:
     if not promises or at is None:
         return "not read"
     said = f"Read and put on record at {at['utc']}; no later reading is on record."
-    return joined(listed(map(_promise, promises)), element("p", said))
+    found: dict[str, Html] = {}
+    for promise in promises:
+        before = f"{found[what]}; " if (what := promise["what"]) in found else sentence(f"{what}: ")
+        found[what] = joined(Html(before), _promise(promise))
+    return joined(listed(found.values()), element("p", said))
 
 
 def _promise(promise: Row) -> Html:
     kept = f" ({_KEPT[promise['kept']]})"
     promised = "" if promise["promised"] == promise["found"] else f"; promised: {promise['promised']}"
-    return joined(sentence(f"{promise['what']}: {promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
+    return joined(sentence(f"{promise['found']}{promised}"), kept if promise["kept"] else bad(kept))
 
 
 def outcome_transaction(outcome: Row) -> str:
@@ -384,7 +402,7 @@ def _seal(transcripts: Sequence[Row]) -> Html:
     seal = offline["seals"][-1]
     return _side_by_side(
         seal["head"],
-        f"{seal['by']}, {seal['signer']}: {seal['entries']} entries of the air-gapped machine's transcript; it holds",
+        f"{seal['by']}, {seal['signer']}: {seal['entries']} entries, air-gapped; it holds",
     )
 
 

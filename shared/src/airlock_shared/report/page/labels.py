@@ -55,6 +55,7 @@ device.do: what to do about the Ledger
 device.error: trouble with the Ledger
 device.model: model of the Ledger
 device.rawmessages: raw messages on the Ledger
+device.transactioncheck: Transaction Check on the Ledger
 device.version: version of the app
 do: what to do
 effectivegasprice: price of gas, wei

@@ -30,7 +30,7 @@ from airlock_shared.report.page.html import (
     words,
 )
 from airlock_shared.report.page.labels import label
-from airlock_shared.report.page.steps import labelled, step_section
+from airlock_shared.report.page.steps import step_section
 from airlock_shared.report.rows import Row, headline, machine_name, value_notes
 from airlock_shared.text.words import spoken
 
@@ -117,7 +117,8 @@ def _preflight(report: Row) -> Html:
         ]
         parts += [table(f"{caption}: refused, or to look at", heads, doubts, css="wide lines")] if doubts else []
         parts += [element("p", f"{caption}: ok"), listed(good, css="dense")]
-        rest = (joined(f"{name}: ", value) for name, value in labelled(found["rest"]))
+        said, named = {"true": "yes", "false": "no"}, ((label(row["name"]), row["value"]) for row in found["rest"])
+        rest = (joined(f"{name}: ", said.get(value, value)) for name, value in named if value)
         parts += [element("p", "What else was recorded:"), listed(rest, css="dense")]
     return joined(*parts)
 

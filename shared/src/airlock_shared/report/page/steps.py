@@ -43,9 +43,11 @@ def step_section(step: Row, number: int, count: int) -> Html:
     parts = [*_before(step)]
     parts += _request(step["request"], step["device"]) if step["request"] else [bad("Nothing came back.", "p")]
     if step["reviews"]:
-        parts.append(pair_table("Reviewed on the air-gapped machine, and which sections were opened there", [
-            (row["at"]["utc"], bad("declined") if row["declined"] else row["opened"]) for row in step["reviews"]
-        ]))  # fmt: skip
+        reviews = (
+            (row["at"]["utc"], bad(row["declined"]) if row["declined"] else row["opened"]) for row in step["reviews"]
+        )
+        about = "Reviewed on the air-gapped machine, and which sections were opened there:"
+        parts += [element("p", element("strong", about)), listed(joined(at, ": ", said) for at, said in reviews)]
     parts += _signature(step["signature"]) if step["signature"] and step["signature"]["result"] == "signed" else []
     parts += _outcome(step["outcome"]) if step["outcome"] else []
     return element("section", heading, *parts, css="step")
