@@ -197,7 +197,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "matches": matches,
         "artefacts": artefact_rows(evidence.files),
     }
-    if found := list(_interrupted(offline or (), marks["requests"])):
+    if found := list(_interrupted(offline or (), evidence.plan.fingerprint)):
         report["interrupted"] = found
     missing = list(_missing(evidence, report))
     look = [*filter(None, [deployment.test_mark]), *_look(plan, report)]
@@ -315,8 +315,8 @@ _IN_A_SIGNING = (SIGN_BEGUN, "reviewed", PAGE_CONFIRMED, SIGNING, NOT_SIGNED, SI
 _SIGNING_ENDED = ("declined", "refused", "signatures-written")
 
 
-def _interrupted(entries: Sequence[Entry], requests: str) -> Iterator[Row]:
-    """Yield each signing of these requests without an end before the next, and for which step the Ledger was asked then."""
+def _interrupted(entries: Sequence[Entry], plan: str) -> Iterator[Row]:
+    """Yield each signing of a plan without an end before the next, and for which step the Ledger was asked then."""
     last: Entry | None = None
     begun: Entry | None = None
     for entry in entries:
@@ -324,7 +324,7 @@ def _interrupted(entries: Sequence[Entry], requests: str) -> Iterator[Row]:
             if begun is not None and last is not None and last.event in _IN_A_SIGNING:
                 step = str(last.data.get("step")) if last.event == SIGNING else ""
                 yield {"begun": moment(begun.at_ms), "step": step}
-            begun = entry if entry.data.get("requests") == requests else None
+            begun = entry if entry.data.get("plan") == plan else None
         if entry.event in (*_IN_A_SIGNING, *_SIGNING_ENDED):
             last = entry
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from airlock_shared.ceremony.sections import section_of
 from airlock_shared.checks.model import CallCase, ReadCall, ReadIntent
 from airlock_shared.checks.nonces import NOT_SIGNED, use_of
 from airlock_shared.documents.requests import Request
@@ -47,11 +48,17 @@ def proofs_of(evidence: Evidence, step: str) -> list[Row]:
     ]
 
 
-def reviews_of(evidence: Evidence, digest: str) -> list[Row]:
-    """Return when what has this digest was reviewed on that machine: the sections opened, or where it was declined."""
+def reviews_of(evidence: Evidence, step: str, digest: str) -> list[Row]:
+    """Return when what has this digest was reviewed on that machine: the sections opened, or where it was declined.
+
+    Also where what was prepared for the step before it, in this ceremony, was declined.
+    """
     rows, why = [], ""
-    for entry in evidence.transcripts.get("offline", ()):
-        if entry.data.get("digest") != digest:
+    entries = evidence.transcripts.get("offline", ())
+    here = {entry.seq for entry in section_of(entries, evidence.plan)[0]}
+    for entry in entries:
+        before = entry.event in ("declined", NOT_SIGNED) and entry.seq in here and entry.data.get("step") == step
+        if entry.data.get("digest") != digest and not before:
             continue
         if entry.event in ("reviewed", "declined"):
             where = "refused on the Ledger" if why == "RefusedOnDevice" else "declined at its review"
@@ -212,7 +219,7 @@ def _step(step: Step, by_step: Mapping[str, Judged], evidence: Evidence) -> Row:
         "proofs": proofs_of(evidence, step.id),
         "reads": reads_of(evidence, step.id),
         "request": _request(judged) if judged else None,
-        "reviews": reviews_of(evidence, judged.digest) if judged else [],
+        "reviews": reviews_of(evidence, step.id, judged.digest) if judged else [],
         "device": _device(judged, evidence.screens) if judged else None,
         "signature": _signature(judged, *judged.answer) if judged and judged.answer else None,
         "outcome": outcome_of(sent.digest, evidence) if sent and evidence.half == "online" else None,
