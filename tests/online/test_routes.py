@@ -461,15 +461,21 @@ def test_a_refusal_of_an_intent_whose_nonce_is_used_leaves_it_open(desk: Deliver
         ("known transaction: 0xab", True),
         ("Transaction with the same hash was already imported.", True),
         ("nonce too low", True),
+        (-32603, True),  # its handler may have broken off after it took it
+        (-32002, True),
+        (reply(503, {"jsonrpc": "2.0", "id": None, "error": {"code": -32000, "message": "upstream"}}), True),
         ("unknown transaction type", False),
         ("insufficient funds for gas * price + value", False),
     ],
 )
 def test_a_node_that_says_that_it_has_it_is_believed_whatever_another_of_its_pool_says(
-    desk: DeliveringMachine, message: str, known: bool
+    desk: DeliveringMachine, message: Any, known: bool
 ) -> None:
+    code, message = (message, "no") if type(message) is int else (-32000, message)
     answers: dict[str, Sequence[Any]] = {
-        "eth_sendRawTransaction": [{"error": {"code": -32000, "message": message}}],
+        "eth_sendRawTransaction": [
+            message if isinstance(message, Answer) else {"error": {"code": code, "message": message}}
+        ],
         "eth_getTransactionCount": [hex(NONCE)],
         "eth_getTransactionByHash": [None],
         "eth_getTransactionReceipt": [None, receipt()],

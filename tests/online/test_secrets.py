@@ -199,7 +199,7 @@ def test_rows_leave_it_out_before_they_break_it_into_lines() -> None:
 @pytest.mark.parametrize("form", [SECRET, *IN_BASE64])
 def test_the_transcript_leaves_it_out(tmp_path: Path, form: str) -> None:
     keep_secret(SECRET)
-    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no {form}"}, 1)
+    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no\n{form}"}, 1)
     kept = (tmp_path / "transcript.jsonl").read_text()
     assert shown_at_most(kept) <= MOST_SEEN
     assert LEFT_OUT in kept
@@ -211,14 +211,17 @@ def test_the_journal_leaves_it_out_and_with_it_the_report_s_timeline(tmp_path: P
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
         put(journal, OrderState.SENDING)
         journal.keep_unusable(DIGEST, f"entityId: {form}")
-        journal.record(DIGEST, OrderEvent(0, "MarketOrderAccepted", {"echo": [form]}))
+        echo = [form, f"\n{form}", f"\u00e9{form}", 123456789012345678]
+        journal.record(DIGEST, OrderEvent(0, "MarketOrderAccepted", {"echo": echo[:3]}))
+        keep_secret(str(echo[3]))
+        journal.record(DIGEST, OrderEvent(1, "AttemptFailed", {"attempt": echo[3]}))
         journal.note(DIGEST, f"it says {form}", by=form)
         journal.reject(DIGEST, 400, f"no {form}")
         timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
     assert shown_at_most(kept) <= MOST_SEEN
     assert shown_at_most(timeline.decode()) <= MOST_SEEN
-    assert timeline.decode().count(LEFT_OUT) == 6  # the refusal's reason is also the submission's note
+    assert timeline.decode().count(LEFT_OUT) == 9  # the refusal's reason is also the submission's note
 
 
 @pytest.mark.parametrize("at", range(4))

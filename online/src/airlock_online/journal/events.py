@@ -26,7 +26,7 @@ def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: s
         "kind": kind,
         "seq": event.seq,
         "type": event.type,
-        "payload": redact(json.dumps(event.payload, separators=(",", ":"), sort_keys=True)),
+        "payload": _storable_payload(event.payload),
     }
     telling = row if event.seq is None else ("seq",)
     same = and_(*(EVENTS.c[name] == row[name] for name in telling))
@@ -67,6 +67,16 @@ def storable(values: dict[str, Any]) -> dict[str, Any]:
     No lone surrogate, which JSON can smuggle in, and no NUL.
     """
     return {name: _storable_text(value) if type(value) is str else value for name, value in values.items()}
+
+
+def _storable_payload(payload: Mapping[str, Any]) -> str:
+    """Return a payload as JSON without what is secret in it: as one text where a number was secret."""
+    text = redact(json.dumps(payload, separators=(",", ":"), sort_keys=True))
+    try:
+        json.loads(text)
+    except ValueError:
+        text = json.dumps({"value": text})
+    return text
 
 
 def _storable_text(text: str) -> str:

@@ -127,9 +127,10 @@ def settle_post(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | N
     return None
 
 
-_MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
+MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
 """Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx); and a conflict,
 perhaps with what was taken before. An unused nonce proves nothing beside them: what is taken is not on the chain at once."""
+UNDECIDED = "that does not say that it was not taken"
 
 SEEN = re.compile(
     r"already[ _-]?(?:known|imported|exists|submitted|sent|relayed)|\bknown[ _-]transaction|nonce too low",
@@ -150,8 +151,8 @@ def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, bu
     reason = read_reason(opened)
     if opened.status == 503 and not _says(reason, busy):
         why = "it is not in the service's own words, so a proxy may have sent it"
-    elif opened.status in _MAY_BE_TAKEN:
-        why = "that does not say that it was not taken"
+    elif opened.status in MAY_BE_TAKEN:
+        why = UNDECIDED
     else:
         why = ALREADY if SEEN.search(reason) else may_be_known(context.journal.get(tracker.digest).record, context)
     code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)

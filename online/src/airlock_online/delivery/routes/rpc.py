@@ -12,7 +12,15 @@ from types import MappingProxyType
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, may_be_known, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import ALREADY, SEEN, PollAnswer, settle_post, until_final
+from airlock_online.delivery.routes.posting import (
+    ALREADY,
+    MAY_BE_TAKEN,
+    SEEN,
+    UNDECIDED,
+    PollAnswer,
+    settle_post,
+    until_final,
+)
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.routes import ROUTES
@@ -138,9 +146,19 @@ def _node(context: DeliveryContext) -> RpcClient:
     return context.node
 
 
+_BROKEN_OFF = (-32603, -32002)
+"""The codes of a node whose work was broken off, perhaps after it took the transaction: JSON-RPC's internal error, and the
+time-out of geth."""
+
+
 def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
-    why = ALREADY if SEEN.search(error.message) else may_be_known(context.journal.get(delivery.digest).record, context)
+    status = error.status or 0
+    if error.number in _BROKEN_OFF or status in MAY_BE_TAKEN or status >= 500:
+        why = UNDECIDED
+    else:
+        record = context.journal.get(delivery.digest).record
+        why = ALREADY if SEEN.search(error.message) else may_be_known(record, context)
     if why:
         tracker.settle(OrderState.UNKNOWN, f"{error.what}; {why}")
     else:
