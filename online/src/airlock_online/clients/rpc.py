@@ -238,7 +238,7 @@ class RpcClient:
         except ServiceError as error:  # its text may hold the node's address, and with it an access key
             kind = NotSent if isinstance(error, NotSent) else ServiceError
             told = kind(error.what.replace(self._url, self.name), status=error.status, do=error.do)
-            told.retry_after_s = error.retry_after_s
+            told.retry_after_s, told.unanswered = error.retry_after_s, error.unanswered
             raise told from None
 
     def _result(self, method: str, number: int, reply: Reply) -> Any:

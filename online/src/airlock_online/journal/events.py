@@ -8,12 +8,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select, true, update
 
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import MAX_EVENTS, OrderEvent, OrderState
 from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
 from airlock_online.secrets import redact
+from airlock_shared.errors import DocumentError
+from airlock_shared.wire.strict_json import MAX_DEPTH, parse_json
 
 OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
+_PAYLOAD_BYTES = 64 << 10  # real ones have a thousand
+_ANOMALIES_AT_MOST = 2 * MAX_EVENTS  # beside the events of an order: a hostile service has no end of them
 
 
 def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: str, now_ms: int) -> bool:
@@ -32,10 +36,11 @@ def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: s
     same = and_(*(EVENTS.c[name] == row[name] for name in telling))
     known = select(func.max(EVENTS.c.ordinal), func.max(case((same, 1), else_=0))).where(EVENTS.c.digest == digest)
     last, twin = connection.execute(known).one()
-    if not twin:
-        row |= {"at_ms": event.at_ms, "received_ms": now_ms, "ordinal": 0 if last is None else last + 1}
-        connection.execute(insert(EVENTS).values(digest=digest, **row))
-    return not twin
+    if twin or (kind == ANOMALY and (last or 0) >= _ANOMALIES_AT_MOST):
+        return False
+    row |= {"at_ms": event.at_ms, "received_ms": now_ms, "ordinal": 0 if last is None else last + 1}
+    connection.execute(insert(EVENTS).values(digest=digest, **row))
+    return True
 
 
 def raise_last_seq(connection: Connection, digest: str, seq: int) -> None:
@@ -70,12 +75,12 @@ def storable(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _storable_payload(payload: Mapping[str, Any]) -> str:
-    """Return a payload as JSON without what is secret in it: as one text where a number was secret."""
+    """Return a payload as JSON that a report can read, without what is secret in it; of any other, its text, cut."""
     text = redact(json.dumps(payload, separators=(",", ":"), sort_keys=True))
     try:
-        json.loads(text)
-    except ValueError:
-        text = json.dumps({"value": text})
+        parse_json(text.encode(), max_bytes=_PAYLOAD_BYTES, max_depth=MAX_DEPTH - 1)  # it stands in a row
+    except DocumentError:
+        text = json.dumps({"value": text[:_PAYLOAD_BYTES]})
     return text
 
 

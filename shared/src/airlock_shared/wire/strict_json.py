@@ -10,6 +10,7 @@ import hashlib
 import json
 import struct
 import sys
+from collections import Counter
 from json import JSONDecodeError
 from math import isfinite
 from typing import Any
@@ -55,8 +56,7 @@ def damaged(check: str, what: str, **details: str) -> DocumentError:
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
         raise damaged("DOC-DUPLICATE", f"the member {twice[:80]!r} appears twice in one object")
     return members
 
