@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from airlock_shared.qr.pictures import qr_page, window
+from airlock_shared.qr.render import qr_page, window
 from shared.qr.transfers import one_intent
 
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')

@@ -10,7 +10,7 @@ from PIL import Image
 
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer
-from airlock_shared.qr.pictures import sheet, write_gif, write_sheet
+from airlock_shared.qr.render import sheet, write_gif, write_sheet
 from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import one_intent, whole_plan

@@ -10,7 +10,7 @@ from PIL import Image, ImageChops, ImageFilter
 
 from airlock_shared.qr import scan as read
 from airlock_shared.qr.documents import cycle_texts
-from airlock_shared.qr.pictures import picture
+from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import second_decoder_hint, texts_in
 from airlock_shared.qr.symbol import capacity, matrix
 from shared.qr.transfers import whole_plan

@@ -6,7 +6,7 @@ import pytest
 
 from airlock_shared.errors import UsageError
 from airlock_shared.qr.documents import Transfer, densities_of
-from airlock_shared.qr.pictures import picture
+from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, capacity, matrix, side
 from airlock_shared.ur.decode import TransferLimits
