@@ -367,15 +367,6 @@ def test_a_receipt_that_goes_away_again_confirms_nothing(desk: DeliveringMachine
     assert desk.events[1].payload["blockNumber"] == 41
 
 
-def test_a_reverted_receipt_is_a_failure(desk: DeliveringMachine) -> None:
-    answers: dict[str, Sequence[Any]] = SENDS | {
-        "eth_getTransactionReceipt": [receipt("0x0")],
-        "eth_blockNumber": ["0x28"],
-    }
-    with Node(**answers) as node:
-        assert (by_node(desk, node).state, desk.types[1]) == (OrderState.FAILED, "TransactionReverted")
-
-
 REFUSAL = {"error": {"code": -32000, "message": "intrinsic gas too low"}}
 
 
