@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import confirmed_block, may_be_known, require_recorded_chain
+from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
 from airlock_online.delivery.routes.posting import (
-    ALREADY,
     MAY_BE_TAKEN,
-    SEEN,
     UNDECIDED,
     PollResult,
+    Refused,
     settle_post,
+    settle_refusal,
     until_final,
 )
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
@@ -121,7 +121,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         try:
             return node.send_raw_transaction(parcel.body.decode())
         except RpcError as error:
-            _refused(delivery, error, tracker, context)
+            _refused(error, tracker, context)
             return None
 
     named = settle_post(post, tracker)
@@ -151,18 +151,12 @@ _BROKEN_OFF = (-32603, -32002)
 time-out of geth."""
 
 
-def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
+def _refused(error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
     status = error.status or 0
-    if error.number in _BROKEN_OFF or status in MAY_BE_TAKEN or status >= 500:
-        why = UNDECIDED
-    else:
-        record = context.journal.get(delivery.digest).record
-        why = ALREADY if SEEN.search(error.message) else may_be_known(record, context)
-    if why:
-        tracker.settle(OrderState.UNKNOWN, f"{error.what}; {why}")
-    else:
-        tracker.reject(error.number, error.what, error.code)
+    undecided = error.number in _BROKEN_OFF or status in MAY_BE_TAKEN or status >= 500
+    refusal = Refused(error.number, error.code, error.message, error.what, UNDECIDED if undecided else "")
+    settle_refusal(refusal, tracker, context)
 
 
 def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
