@@ -156,11 +156,11 @@ def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, bu
     shown = "" if decoded is None else f" (decodedError: {decoded if type(decoded) is str else json.dumps(decoded)})"
     wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""
     told = f"HTTP {opened.status}: {reason}{shown}{wait}"
-    settle_refusal(Refused(opened.status, code_of(reason.encode()), reason, told, why), tracker, context)
+    settle_refusal(ServiceRefusal(opened.status, code_of(reason.encode()), reason, told, why), tracker, context)
     return True
 
 
-class Refused(NamedTuple):
+class ServiceRefusal(NamedTuple):
     """A refusal: its number and its code, its own text, what is told of it, and why it is undecided, empty for nothing."""
 
     number: int
@@ -170,7 +170,7 @@ class Refused(NamedTuple):
     why: str
 
 
-def settle_refusal(refusal: Refused, tracker: Tracker, context: DeliveryContext) -> None:
+def settle_refusal(refusal: ServiceRefusal, tracker: Tracker, context: DeliveryContext) -> None:
     """Write down a refusal before anything was taken; one that is undecided, or of what may be known, as UNKNOWN."""
     number, code, text, told, why = refusal
     if not why:

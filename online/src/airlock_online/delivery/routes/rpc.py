@@ -16,7 +16,7 @@ from airlock_online.delivery.routes.posting import (
     MAY_BE_TAKEN,
     UNDECIDED,
     PollResult,
-    Refused,
+    ServiceRefusal,
     settle_post,
     settle_refusal,
     until_final,
@@ -155,7 +155,7 @@ def _refused(error: RpcError, tracker: Tracker, context: DeliveryContext) -> Non
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
     status = error.status or 0
     undecided = error.number in _BROKEN_OFF or status in MAY_BE_TAKEN or status >= 500
-    refusal = Refused(error.number, error.code, error.message, error.what, UNDECIDED if undecided else "")
+    refusal = ServiceRefusal(error.number, error.code, error.message, error.what, UNDECIDED if undecided else "")
     settle_refusal(refusal, tracker, context)
 
 
