@@ -24,7 +24,7 @@ from airlock_online.journal.schema import Record, Submission, let_go
 from airlock_shared.errors import Expired, OutcomeUnknown, Refusal, ServiceError, UsageError
 from online.delivering_machine import NOW, DeliveringMachine, delivering_machine, unsent
 from online.fake_chain import FakeChain
-from online.loopback import Answer, Seen, Wire, closed_port, frame, http, reply, stream
+from online.loopback import Answer, Seen, Wire, frame, http, reply, stream
 from online.node import CHAIN_ID
 
 SUBMIT = "POST /market/execute-batched"
@@ -112,16 +112,6 @@ def test_only_what_is_told_again_by_the_tracking_id_does_not_wait_for_the_disk(
     monkeypatch.setattr(Journal, "record", spy)
     deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
     assert waited == [("MarketOrderAccepted", True), ("MarketOrderExecuted", False)]
-
-
-def test_the_signature_is_neither_in_the_journal_nor_in_a_repr(desk: DeliveringMachine, path: Path) -> None:
-    deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
-    secret = unsent().signature[2:]
-    assert secret not in repr(unsent())
-    assert secret not in str(desk.notices)
-    for file in path.parent.iterdir():
-        assert secret.encode() not in file.read_bytes()
-        assert bytes.fromhex(secret) not in file.read_bytes()
 
 
 # ---- refused before anything is sent -------------------------------------------------------------------------------
@@ -263,16 +253,6 @@ def test_the_reason_of_a_rejection_is_kept_as_it_came(desk: DeliveringMachine) -
     body = json.dumps({"statusCode": 400, "message": ["nonce\nconsumed", "é"], "error": "Bad Request"})
     deliver(desk, {SUBMIT: [http(400, body.encode())]})
     assert desk.world.journal.get(unsent().digest).note == f"HTTP 400: {body}"
-
-
-# ---- no connection: nothing was sent -------------------------------------------------------------------------------
-
-
-def test_no_listener_leaves_it_prepared_and_it_may_be_sent(desk: DeliveringMachine) -> None:
-    nowhere = submit_delivery(unsent(f"http://127.0.0.1:{closed_port()}"), desk.world)
-    assert (nowhere.state, nowhere.resumable) == (OrderState.PREPARED, False)
-    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED)]})
-    assert outcome.state is OrderState.FILLED
 
 
 # ---- outcome unknown: never sent again -----------------------------------------------------------------------------
@@ -466,13 +446,6 @@ def test_how_an_order_ends_is_in_the_outcome(
     assert submit_delivery(unsent("http://127.0.0.1:1"), desk.world) == outcome
 
 
-def test_what_comes_after_the_end_is_an_anomaly_and_changes_nothing(desk: DeliveringMachine) -> None:
-    late = frame("Error", {"code": "WrongSl"}, 3)
-    outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, EXECUTED + late)]})
-    assert (outcome.state, outcome.code, outcome.anomalies) == (OrderState.FILLED, "", ("second-terminal",))
-    assert any("second-terminal" in notice for notice in desk.notices)
-
-
 def test_an_event_of_another_order_does_not_end_this_one(desk: DeliveringMachine) -> None:
     other = frame("MarketOrderExecuted", {"trackingId": "t-2"}, 1)
     outcome, _ = deliver(desk, {SUBMIT: [stream(ACCEPTED, other)], STATUS: [replayed()]})
@@ -545,26 +518,6 @@ def test_what_was_sent_is_followed_even_after_its_deadline(desk: DeliveringMachi
 
 
 # ---- resolving by the nonce and the deadline -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("now_ms", "used", "state"),
-    [
-        (NOW, False, OrderState.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS + 1, False, OrderState.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS + 1, None, OrderState.UNKNOWN),
-        (AFTER + EXPIRY_MARGIN_MS + 1, True, OrderState.UNKNOWN),
-    ],
-)
-def test_an_unknown_order_is_not_ended_by_our_clock_and_a_services_word(
-    desk: DeliveringMachine, now_ms: int, used: bool | None, state: OrderState
-) -> None:
-    deliver(desk, {SUBMIT: [reply(500, {})]})
-    desk.now_ms = now_ms
-    outcome = follow_submission(unsent().digest, desk.reading(lambda *_: used))
-    assert outcome.state is state
-    assert ("which proves nothing: it may still be executed" in outcome.reason) is (used is True)
-    assert "never be executed again" not in outcome.reason
 
 
 def test_a_nonce_is_read_for_the_signer_and_for_the_trader(desk: DeliveringMachine) -> None:
@@ -652,34 +605,6 @@ def test_a_relayer_that_names_no_id_is_told_and_ends_nothing(desk: DeliveringMac
     assert outcome.state is OrderState.ACCEPTED
     assert f"by the service's word, which names nothing: {word}" in asked
     assert desk.types == ["RelayAccepted"]
-
-
-def test_a_relayer_s_4xx_may_be_sent_again(desk: DeliveringMachine) -> None:
-    outcome, _ = relay(desk, {RELAY: [reply(400, {"ok": False, "error": {"code": "BAD_REQUEST"}})]})
-    assert (outcome.state, "BAD_REQUEST" in outcome.reason) == (OrderState.REJECTED, True)
-    again, _ = relay(desk, {RELAY: [TAKEN], RELAYED: [relayed("confirmed", transactionHash=TX)]})
-    assert again.state is OrderState.CONFIRMED
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        reply(500, {}),
-        reply(500, {"ok": True, "data": {"id": "r-1", "status": "pending"}}),
-        reply(202, {"ok": False, "error": {"code": "X"}}),
-        reply(202, {"ok": True, "data": {}}),
-        reply(202, {"ok": True, "data": {"id": 7.5}}),
-        reply(202, {"ok": True, "data": {"id": "a\nb"}}),
-        http(202, b"{", "application/json"),
-        Answer(b"", reset=True),
-    ],
-)
-def test_any_other_answer_of_the_relayer_is_unknown_and_never_sent_again(
-    desk: DeliveringMachine, answer: Answer
-) -> None:
-    with Wire({RELAY: [answer, TAKEN]}) as wire:
-        states = {submit_delivery(referral(wire.url), desk.world).state for _ in range(2)}
-    assert (states, len(wire.seen)) == ({OrderState.UNKNOWN}, 1)
 
 
 @pytest.mark.parametrize(

@@ -15,18 +15,22 @@ from types import SimpleNamespace
 
 import pytest
 
+from airlock_online.cli import delivery_context
 from airlock_online.cli.delivery_context import Desk, open_desk
 from airlock_online.cli.main import program
 from airlock_online.clients.http import Http
+from airlock_online.clients.rpc import RpcClient
 from airlock_online.delivery.outcome import OrderOutcome
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import OrderState
+from airlock_online.journal.order_states import OrderEvent, OrderState
 from airlock_online.readback.expectations import Expectation
 from airlock_shared.cli.program import run
+from airlock_shared.errors import ExitCode
 from online.crash.orders import order
 from online.delivering_machine import delivering_machine
+from online.fake_chain import FakeChain, Mined
 from online.loopback import Answer, Wire, frame, reply, stream
 from online.test_journal import DIGEST, NOW, put
 from online.test_unsent import SENDINGS
@@ -193,6 +197,33 @@ def test_what_was_promised_is_read_back_by_no_more_than_so_many_at_once(
         reading.join(10)
         assert read.is_set()
         assert others.acquire(blocking=False)
+
+
+@pytest.mark.parametrize(
+    ("newest_s", "mined", "spent", "code", "told"),
+    [
+        (-9, False, False, ExitCode.UNKNOWN, "the node may be behind"),
+        (59, False, False, ExitCode.UNKNOWN, "the node may be behind"),
+        (75, False, False, ExitCode.EXECUTION_FAILED, "unused"),
+        (-9, True, False, ExitCode.EXECUTION_FAILED, "unused"),
+        (-9, False, True, ExitCode.DONE, "FILLED"),
+    ],
+)
+def test_a_node_that_lags_behind_a_fill_breaks_no_promise_and_one_that_does_not_finds_the_lie_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    newest_s: int, mined: bool, spent: bool, code: ExitCode, told: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(delivery_context, "POLL_S", 0)
+    chain, tx_hash = FakeChain(int(time.time()) + newest_s), "0x" + "7f" * 32
+    chain.mine(0, *([Mined(tx_hash, "0x" + "66" * 20, 0)] if mined else []))
+    with chain.node() as node, open_desk(OnlineHome(tmp_path), 0, as_json=False, make=True) as desk:
+        desk.node = RpcClient(node.url, desk.http)
+        put(desk.journal, OrderState.FILLED)
+        desk.journal.record(DIGEST, OrderEvent(2, "MarketOrderExecuted", {"transactionHash": tx_hash}))
+        known = desk.journal.get(DIGEST).record
+        chain.spent = {(known.signer.lower(), int(known.nonce)): 0} if spent else {}
+        assert desk.run(known.step, DIGEST, lambda: OrderOutcome(DIGEST, OrderState.FILLED)) is code
+    assert told in "".join(capsys.readouterr())
 
 
 def test_a_row_that_was_made_again_is_no_older_bound_than_its_requests(

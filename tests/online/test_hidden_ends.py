@@ -88,21 +88,11 @@ def test_an_error_without_an_id_is_no_end_while_the_history_goes_on(
     )
 
 
-def test_an_error_without_an_id_is_an_end_when_the_history_says_so(desk: DeliveringMachine) -> None:
-    outcome = told(desk, *streamed(ACCEPTED), frame("Error", WORDS), history=[ACCEPTED, ERROR])
-    assert (outcome.state, outcome.code) == (OrderState.FAILED, "WrongSl")
-
-
 @pytest.mark.parametrize("kind", ["Error", "MarketOrderExecuted", "MarketOrderCanceled", "PositionSizeIncreased"])
 def test_without_the_historys_word_no_end_without_an_id_counts(desk: DeliveringMachine, kind: str) -> None:
     outcome = told(desk, *streamed(ACCEPTED), frame(kind, WORDS), history=[ACCEPTED])
     assert outcome.state is OrderState.ACCEPTED
     assert [event.type for event in desk.world.journal.events(outcome.digest)] == ["MarketOrderAccepted"]
-
-
-def test_an_order_that_never_reached_the_queue_ends_without_an_id(desk: DeliveringMachine) -> None:
-    outcome = told(desk, *streamed(ACCEPTED), frame("Error", WORDS | {"code": "ENQUEUE_FAILED"}), history=[ACCEPTED])
-    assert (outcome.state, outcome.code) == (OrderState.FAILED, "ENQUEUE_FAILED")
 
 
 @pytest.mark.parametrize("seq", [None, 2])
@@ -208,11 +198,6 @@ def test_a_history_in_which_an_event_names_another_order_ends_nothing(desk: Deli
     history = [ACCEPTED, INITIATED | {"payload": {"trackingId": "t-2"}}, EXECUTED]
     outcome = told(desk, *streamed(ACCEPTED), history=history)
     assert (outcome.state, "other-tracking-id" in outcome.anomalies) == (OrderState.ACCEPTED, True)
-
-
-def test_the_end_behind_the_last_seq_is_read_again_with_the_whole_history(desk: DeliveringMachine) -> None:
-    outcome = told(desk, *streamed(ACCEPTED), history=[ACCEPTED, INITIATED, EXECUTED])
-    assert (outcome.state, outcome.anomalies) == (OrderState.FILLED, ())
 
 
 # ---- what hides an end --------------------------------------------------------------------------------------------

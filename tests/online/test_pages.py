@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from airlock_online.cli.main import program
+from airlock_online.clients import builder
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http
 from airlock_online.clients.pages import PAGES_AT_MOST, read_pairs
@@ -90,6 +91,13 @@ def test_where_a_page_may_be_missing_nothing_is_told(
 def test_marks_that_do_not_end_are_refused() -> None:
     pages = [paged({"pairs": [steps.meta()]}, number + 1) for number in range(PAGES_AT_MOST + 1)]
     with pytest.raises(ServiceError, match=f"at most {PAGES_AT_MOST} pages"):
+        pairs_of(BY_MARK, *pages)
+
+
+def test_pages_that_are_too_much_together_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builder, "PAGES_BYTES", 1000)
+    pages = [paged({"pairs": [steps.meta()], "x": "x" * 400}, number) for number in (1, 2, None)]
+    with pytest.raises(ServiceError, match="has more than 1000 bytes"):
         pairs_of(BY_MARK, *pages)
 
 

@@ -8,6 +8,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,13 +18,16 @@ from airlock_online.cli.main import program
 from airlock_online.cli.signed_documents import keep_signatures_secret
 from airlock_online.delivery.submit import submit_delivery
 from airlock_online.home import OnlineHome
+from airlock_online.journal import events
 from airlock_online.journal.journal import open_journal
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.report_rows import timeline_of
 from airlock_online.secrets import LEFT_OUT, keep_secret, redact
 from airlock_shared.cli import terminal as console
 from airlock_shared.cli.program import run
 from airlock_shared.errors import Refusal
+from airlock_shared.report.evidence.timeline import parse_timeline
+from airlock_shared.wire.strict_json import parse_json
 from online.crash.orders import order
 from online.loopback import Wire, http, reply
 from online.test_http import read_request, server
@@ -199,7 +203,7 @@ def test_rows_leave_it_out_before_they_break_it_into_lines() -> None:
 @pytest.mark.parametrize("form", [SECRET, *IN_BASE64])
 def test_the_transcript_leaves_it_out(tmp_path: Path, form: str) -> None:
     keep_secret(SECRET)
-    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no {form}"}, 1)
+    OnlineHome(tmp_path).transcript.record("outcome", {"error": f"no\n{form}"}, 1)
     kept = (tmp_path / "transcript.jsonl").read_text()
     assert shown_at_most(kept) <= MOST_SEEN
     assert LEFT_OUT in kept
@@ -211,14 +215,40 @@ def test_the_journal_leaves_it_out_and_with_it_the_report_s_timeline(tmp_path: P
     with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
         put(journal, OrderState.SENDING)
         journal.keep_unusable(DIGEST, f"entityId: {form}")
-        journal.record(DIGEST, OrderEvent(0, "MarketOrderAccepted", {"echo": [form]}))
+        echo = [form, f"\n{form}", f"\u00e9{form}", 123456789012345678]
+        journal.record(DIGEST, OrderEvent(0, "MarketOrderAccepted", {"echo": echo[:3]}))
+        keep_secret(str(echo[3]))
+        journal.record(DIGEST, OrderEvent(1, "AttemptFailed", {"attempt": echo[3]}))
         journal.note(DIGEST, f"it says {form}", by=form)
         journal.reject(DIGEST, 400, f"no {form}")
         timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
     kept = b"".join(file.read_bytes() for file in tmp_path.iterdir()).decode("latin-1")
     assert shown_at_most(kept) <= MOST_SEEN
     assert shown_at_most(timeline.decode()) <= MOST_SEEN
-    assert timeline.decode().count(LEFT_OUT) == 6  # the refusal's reason is also the submission's note
+    assert timeline.decode().count(LEFT_OUT) == 9  # the refusal's reason is also the submission's note
+
+
+ENDLESS = [{"m": "\u00e9" * 12_000}, {"m": "x" * 99_999}, parse_json(b'{"a":' * 23 + b"{}" + b"}" * 23)]
+
+
+@pytest.mark.parametrize("payload", ENDLESS)
+def test_what_a_service_tells_without_end_is_cut_and_the_report_can_be_made(tmp_path: Path, payload: Any) -> None:
+    with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
+        put(journal, OrderState.SENDING)
+        journal.record(DIGEST, OrderEvent(0, "Told", payload))
+        timeline, _ = timeline_of(journal, journal.get(DIGEST).record.ceremony, {DIGEST}, NOW)
+    [told] = parse_timeline(timeline).sent[DIGEST].events
+    assert len(told["payload"]["value"]) <= 64 << 10
+
+
+def test_what_a_service_does_wrong_without_end_does_not_fill_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "_ANOMALIES_AT_MOST", 3)
+    with open_journal(str(tmp_path / "journal.sqlite3"), lambda: NOW) as journal:
+        put(journal, OrderState.SENDING)
+        new = [journal.record_anomaly(DIGEST, Anomaly("seq-gap", OrderEvent(n, "gap", {}))) for n in range(5)]
+        assert (sum(new), journal.record(DIGEST, OrderEvent(0, "Told", {}))) == (4, True)
 
 
 @pytest.mark.parametrize("at", range(4))

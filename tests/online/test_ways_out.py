@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from airlock_online.clients.rpc import RpcClient
+from airlock_online.delivery import chain_search
 from airlock_online.delivery.chain_evidence import confirmed_block
 from airlock_online.delivery.chain_search import ORDER_ENDS, search, settle_by_transaction
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext
@@ -257,6 +258,15 @@ def test_a_search_begins_at_the_sending_and_what_it_misses_proves_nothing(
     assert (desk.world.journal.get(delivery.digest).state is OrderState.CONFIRMED) is found
 
 
+def test_a_search_ends_with_the_node_s_answers(desk: DeliveringMachine) -> None:
+    delivery = lost(desk, "twap")
+    with Wire({}) as gone:
+        url = gone.url  # where nobody listens any more
+    context = world(desk, delivery, url)
+    with pytest.raises(ServiceError, match="no connection"):
+        list(chain_search._blocks(RpcClient(url, desk.world.http), 0, 2**40, context))
+
+
 # ---- a market order: transaction, order, end -------------------------------------------------------------------------
 
 
@@ -320,8 +330,11 @@ def test_another_order_in_the_same_transaction_is_not_ours_and_one_of_our_trader
         assert ended.state is (state if known else OrderState.ACCEPTED)
 
 
-@pytest.mark.parametrize("block", [504, 505, 1200])
-def test_an_end_is_found_at_a_node_that_limits_the_blocks_of_one_question(desk: DeliveringMachine, block: int) -> None:
+@pytest.mark.parametrize("block", [504, 505, 1005, 1006])
+def test_an_end_is_found_at_a_node_that_limits_the_blocks_of_one_question(
+    desk: DeliveringMachine, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr(chain_search, "_ENDS_WITHIN", 1000)  # a chain that goes on is not read to its end
     delivery = lost(desk, "batched-market")
     chain = FakeChain(*range(1_780_000_000, 1_780_001_300), finalized=1250)
     chain.logs_of = 500
@@ -330,7 +343,8 @@ def test_an_end_is_found_at_a_node_that_limits_the_blocks_of_one_question(desk: 
     chain.mine(block, Mined(OTHER, KEEPER, 2, logs=(log(topic(OrderState.FILLED)),)))
     with chain.node() as node:
         outcome = follow_submission(delivery.digest, world(desk, delivery, node.url))
-    assert (outcome.state, "as order 7" in outcome.reason) == (OrderState.FILLED, True)
+    found = (OrderState.FILLED, "as order 7") if block <= 1005 else (OrderState.ACCEPTED, "not ended by block 1005")
+    assert (outcome.state, found[1] in outcome.reason) == (found[0], True)
 
 
 # ---- a tracking id ---------------------------------------------------------------------------------------------------

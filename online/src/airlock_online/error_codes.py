@@ -133,13 +133,15 @@ _CONTRACT = (
             "Read the positions, correct the plan, then prepare and sign again."),
 )  # fmt: skip
 
+_SENT = "After a submission, it is not known whether it was taken, and the exit code is 9."
+_AFTER = "Wait, then run it again; after a submission run `airlock-online follow`."
 _RPC = (
     _rpc("3", "The call or the gas estimate reverted; the data hold the contract's reason.",
          "Nothing was sent. Read the revert data, correct the request and build it again."),
     _rpc("-32000", "The node refused the input. For a transaction the cause is often its nonce, fees or balance.",
          "Read the node's message, then prepare again with the account's current nonce and fees."),
     _rpc("-32001", "The node does not have what was asked for.", _NODE),
-    _rpc("-32002", "What was asked for is not available now.", "Wait, then run it again."),
+    _rpc("-32002", f"What was asked for is not available now. {_SENT}", _AFTER),
     _rpc("-32003", "The node rejected the transaction.",
          "Compare nonce, fees and balance with the account's, then prepare and sign again."),
     _rpc("-32004", "The node does not support this method.", _NODE),
@@ -148,7 +150,7 @@ _RPC = (
     _rpc("-32600", "The node calls the request invalid.", _NODE),
     _rpc("-32601", "The node does not know the method.", _NODE),
     _rpc("-32602", "The node calls the parameters invalid.", _NODE),
-    _rpc("-32603", "The node failed.", "Wait, then run it again."),
+    _rpc("-32603", f"The node failed. {_SENT}", _AFTER),
     _rpc("-32700", "The node could not read the request as JSON.",
          "Check that the address is that of a JSON-RPC node, without a proxy."),
 )  # fmt: skip

@@ -60,7 +60,7 @@ class AirlockError(Exception):
 
 
 class UsageError(AirlockError):
-    """The command line, the configuration or the plan asks for something that cannot be done."""
+    """What the command line, the configuration or the plan asks for cannot be done, or not be written."""
 
 
 class Refusal(AirlockError):

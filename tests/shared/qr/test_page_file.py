@@ -8,7 +8,7 @@ import re
 
 import pytest
 
-from airlock_shared.qr.render import qr_page
+from airlock_shared.qr.render import qr_page, window
 from shared.qr.transfers import one_intent
 
 POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]+)"')
@@ -19,22 +19,19 @@ def source_hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
-def parts(made: str) -> tuple[str, str, str]:
-    (style,) = re.findall(r"<style>(.*?)</style>", made, re.DOTALL)
+def parts(made: str) -> tuple[list[str], str, list[str]]:
+    styles = re.findall(r"<style>(.*?)</style>", made, re.DOTALL)
     (script,) = re.findall(r"<script>(.*?)</script>", made, re.DOTALL)
     (policy,) = POLICY.findall(made)
-    return style, script, policy
+    return styles, script, policy.split("; ")
 
 
-def test_the_policy_allows_its_own_script_and_style_and_nothing_else() -> None:
-    style, script, policy = parts(qr_page(one_intent()).decode())
-    assert policy.split("; ") == [
-        "default-src 'none'",
-        f"script-src {source_hash(script)}",
-        f"style-src {source_hash(style)}",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
+def test_the_policy_of_each_page_allows_its_own_script_and_style_and_nothing_else() -> None:
+    framed = [data.decode() for data in window("hand-over-00000000000000aa.html").values()]
+    for made, frames in zip((qr_page(one_intent()).decode(), *framed), ([], ["frame-src file:"], []), strict=True):
+        styles, script, policy = parts(made)
+        own = [f"script-src {source_hash(script)}", *(f"style-src {source_hash(style)}" for style in styles)]
+        assert policy == ["default-src 'none'", *frames, *own, "base-uri 'none'", "form-action 'none'"]
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,17 @@ def test_what_only_the_transcript_knows_as_sent_is_not_called_unsent(mark: str) 
     assert "step close: signed, and not submitted from this machine" in report.value["missing"]
 
 
+def test_a_report_is_made_and_verified_however_much_the_services_told() -> None:
+    files, told = (
+        online_files(),
+        {"kind": "event", "digest": digests()[0], "type": "Told", "payload": {"m": "x" * 999_000}},
+    )
+    timeline = timeline_bytes() + 9 * (json.dumps(told).encode() + b"\n")
+    files |= {"timeline.jsonl": timeline, ONLINE: chain(online_events(timeline))}
+    report = report_of_artefacts(files, judge)
+    assert verify_report(report.json, report.html, files, judge).value == report.value
+
+
 def test_a_preflight_that_was_refused_and_one_after_the_signing_do_not_count() -> None:
     refused = [(e, d | {"refused": ["AIRGAP-ROUTE"]} if e == "preflight" else d) for e, d in offline_events()]
     found = report_of_artefacts(offline_files() | {OFFLINE: chain(refused)}, judge).value["missing"]

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
+from itertools import count
 from typing import NamedTuple
 
 import click
@@ -20,6 +21,7 @@ import click
 from airlock_online.cli.prepare_steps import connections
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
+from airlock_online.clients.connection import is_hash
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient
 from airlock_online.clock import now_ms
@@ -30,7 +32,7 @@ from airlock_online.delivery.chain_evidence import (
     require_recorded_chain,
 )
 from airlock_online.delivery.deliveries import encoding_signed
-from airlock_online.delivery.event_lines import event_json, event_lines
+from airlock_online.delivery.event_lines import event_json, event_lines, is_end
 from airlock_online.delivery.outcome import OrderOutcome, outcome_error
 from airlock_online.delivery.resolution import is_waiting
 from airlock_online.delivery.routes.context import DeliveryContext, NonceRead
@@ -42,6 +44,7 @@ from airlock_online.journal.order_states import CONTRADICTIONS, FINAL, OPEN, Ord
 from airlock_online.journal.schema import Record, Submission, before, sending
 from airlock_online.readback.delegates import allowance_on_chain, delegation_on_chain
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Scene, expectation_lines, not_known
+from airlock_online.readback.positions import TWO_CLOCKS_MS
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
 from airlock_online.route_table import OF_TRANSACTIONS
@@ -64,6 +67,7 @@ from airlock_shared.errors import (
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.report.facts import outcomes_recorded
 from airlock_shared.text.safe import safe
+from airlock_shared.units import utc_text
 from airlock_shared.venue.services import CORE_API, TWAP
 
 # ---- tally ----------------------------------------------------------------------------------------------------------
@@ -335,23 +339,38 @@ class Desk:
         return deployed_contracts(deployment) if deployment else frozenset()
 
     def _read_back(self, digest: str) -> list[Expectation]:
-        for left in reversed(range(READS_AT_MOST)):
+        until_s = time.monotonic() + self._context.patience_s
+        for turn in count(1):
             with self._context.others:
                 expectations = self.expectations(digest) + self._nonce_unused(digest)
-            if _broken(expectations) is None or not left:
+            broken = _broken(expectations)
+            again = broken and turn < READS_AT_MOST
+            if not (time.monotonic() < until_s if isinstance(broken, OutcomeUnknown) else again):
                 break
             self._sleep(POLL_S)
         return expectations
 
     def _nonce_unused(self, digest: str) -> list[Expectation]:
-        """Return a broken expectation where the operator's node has the nonce of an intent that was executed as unused."""
-        record = self.journal.get(digest).record
-        if self.node is None or record.route in (*OF_TRANSACTIONS, CORE_API):
+        """Return an expectation where the operator's node has the nonce of an intent that was executed as unused.
+
+        It is broken in a block that is surely later, or has the transaction that is told as the end; else the node may lag.
+        """
+        known, node = self.journal.get(digest), self.node
+        record = known.record
+        if node is None or record.route in (*OF_TRANSACTIONS, CORE_API):
             return []
         with suppress(ServiceError):
-            require_recorded_chain(self.node, record)
-            if nonce_used_in(self.node, record, self.node.block_number()) is False:
-                return [Expectation("its nonce" + BY_THE_CHAIN, "used by its execution", "unused", kept=False)]
+            require_recorded_chain(node, record)
+            block = node.block("latest")
+            if block is None or nonce_used_in(node, record, block.number) is not False:
+                return []
+            told = [e.payload.get("transactionHash") for e in self.journal.events(digest) if is_end(e, record.route)]
+            receipt = node.receipt(told[0]) if told and is_hash(told[0]) else None
+            has_it = receipt is not None and receipt.ok and receipt.block_number <= block.number
+            found, kept = "unused", False if has_it or block.time_ms > known.updated_ms + TWO_CLOCKS_MS else None
+            if kept is None:
+                found += f"; the node may be behind: its newest block is of {utc_text(block.time_ms)}"
+            return [Expectation(_NONCE, "used by its execution", found, kept)]
         return []
 
     def expectations(self, digest: str) -> list[Expectation]:
@@ -418,14 +437,22 @@ def _why(error: AirlockError | OSError) -> str:
     return error.what if isinstance(error, AirlockError) else str(error.strerror)
 
 
+_NONCE = "its nonce" + BY_THE_CHAIN
+
+
 def _broken(expectations: list[Expectation]) -> AirlockError | None:
     broken = [expectation.what for expectation in expectations if expectation.kept is False]
-    if not broken:
-        return None
-    return ExecutionFailed(
-        f"it was reported as done, but the state read back is not the promised one: {', '.join(broken)}",
-        do="read the lines above; sign nothing else until the venue has explained this",
-    )
+    if broken:
+        return ExecutionFailed(
+            f"it was reported as done, but the state read back is not the promised one: {', '.join(broken)}",
+            do="read the lines above; sign nothing else until the venue has explained this",
+        )
+    if any(expectation.what == _NONCE for expectation in expectations):
+        return OutcomeUnknown(
+            "it was reported as done, and your node does not have it yet",
+            do="run airlock-online follow DIGEST when the node has caught up; it is never sent again",
+        )
+    return None
 
 
 def nonce_reader(deployment_of: Callable[[str], Deployment | None], http: Http, config: OnlineConfig) -> NonceRead:

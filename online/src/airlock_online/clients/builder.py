@@ -108,6 +108,7 @@ class Meta(NamedTuple):
 
 NO_SUCH_READ = "the services file says that this venue has no endpoint {}"
 
+PAGES_BYTES = 32 << 20  # of all pages of a read together
 _INDEX = re.compile(r"[0-9]{1,15}", re.ASCII)
 INDEX_FIELDS = frozenset({"tradeIndex", "orderIndex", "pairIndex", "twapId"})
 """The fields that are integers in JSON (specification, "Limits", row "index fields")."""
@@ -166,9 +167,15 @@ class BuilderClient:
         path, members = self._path_of(name), self._speech.request(name)
         parts = [part_name(source) or "" for source in members.values()]
         mark = next((part for part in parts if part.startswith(NEXT)), "")
+        sizes: list[int] = []
 
         def ask(which: dict[str, Any]) -> Any:
-            return _data_of(*self._ask(path, {**(fields or {}), **which}, "GET", members))
+            url, reply = self._ask(path, {**(fields or {}), **which}, "GET", members)
+            sizes.append(len(reply.body))
+            if sum(sizes) > PAGES_BYTES:
+                do = "check that the address is the builder's"
+                raise ServiceError(f"{self.named(name)} has more than {PAGES_BYTES} bytes", do=do)
+            return _data_of(url, reply)
 
         return read_pages(ask, mark, self.named(name))
 

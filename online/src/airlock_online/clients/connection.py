@@ -320,7 +320,7 @@ def read_reason(reply: OpenReply) -> str:
 
 def reason_text(body: bytes, *, limit: int = 500) -> str:
     """Return why a service said no, safe to show and cut: what its JSON says, or its text, without a page's markup."""
-    document = _document(body)
+    document = json_or_none(body)
     told = "; ".join(dict.fromkeys(_said(document, _DEPTH))) if _is_refusal(document) else ""
     if not told:
         told = body[:_LOOKED_AT_BYTES].decode("utf-8", "replace")
@@ -331,13 +331,14 @@ def reason_text(body: bytes, *, limit: int = 500) -> str:
 
 def code_of(body: bytes) -> str:
     """Return the code of a refusal, empty without one: a word, which decides what to do about it."""
-    document = _document(body)
+    document = json_or_none(body)
     error = document.get("error") if type(document) is dict else None
     told = [holder.get(name) for holder in (error, document) if type(holder) is dict for name in _CODES]
     return next((code for code in told if type(code) is str and _CODE.fullmatch(code)), "")
 
 
-def _document(body: bytes) -> Any:
+def json_or_none(body: bytes) -> Any:
+    """Return the JSON value of a body, None where it is none."""
     try:
         return parse_json(body)
     except DocumentError:

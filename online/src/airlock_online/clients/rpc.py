@@ -35,8 +35,8 @@ _BYTES = re.compile(r"0x(?:[0-9a-fA-F]{2})*", re.ASCII)
 class RpcError(ServiceError):
     """The node said no. ``number`` is its error code (``code`` the same as text), ``data`` revert data as 0x-hex or ""."""
 
-    def __init__(self, what: str, *, number: int, data: str, message: str, do: str = "") -> None:
-        super().__init__(what, code=str(number), do=do)
+    def __init__(self, what: str, *, number: int, data: str, message: str, status: int, do: str = "") -> None:
+        super().__init__(what, code=str(number), status=status, do=do)
         self.number = number
         self.data = data
         self.message = message
@@ -238,7 +238,7 @@ class RpcClient:
         except ServiceError as error:  # its text may hold the node's address, and with it an access key
             kind = NotSent if isinstance(error, NotSent) else ServiceError
             told = kind(error.what.replace(self._url, self.name), status=error.status, do=error.do)
-            told.retry_after_s = error.retry_after_s
+            told.retry_after_s, told.unanswered = error.retry_after_s, error.unanswered
             raise told from None
 
     def _result(self, method: str, number: int, reply: Reply) -> Any:
@@ -258,10 +258,10 @@ class RpcClient:
         if (error is None and "result" not in document) or (error is not None and document.get("result") is not None):
             raise self._odd(method, "not one of a result and an error")
         if error is not None:
-            raise self._refused(method, error)
+            raise self._refused(method, error, reply.status)
         return document["result"]
 
-    def _refused(self, method: str, error: object) -> ServiceError:
+    def _refused(self, method: str, error: object, status: int) -> ServiceError:
         if type(error) is not dict or type(error.get("code")) is not int:
             return self._odd(method, "an error without a code")
         message = error["message"] if type(error.get("message")) is str else "no message"
@@ -270,6 +270,7 @@ class RpcClient:
             number=error["code"],
             data=_revert_data(error.get("data")),
             message=message,
+            status=status,
             do="read the message; if it does not help, ask the node's operator",
         )
 

@@ -25,6 +25,7 @@ from airlock_shared.venue.services import BATCHED_MARKET
 
 _TOLD_EVERY = 100  # blocks
 _LOGS_OF = 500  # blocks, of which a node that limits one question tells the logs
+_ENDS_WITHIN = 50_000  # blocks: what is not filled then is asked of the venue, and a node that lies has no end
 _TRADE = "(address,uint256,uint256,uint256,uint256,uint256,bool,uint256,uint256,uint256,uint256)"
 REGISTERED = {
     "MarketOrderInitiated(uint256,address,uint256,bool,bool,bool)",
@@ -160,6 +161,8 @@ def _blocks(
         try:
             yield number, node.block(number, whole=True)
         except ServiceError as error:
+            if error.unanswered:  # nor will it answer for the next one
+                raise
             context.on_notice(f"block {number} cannot be read: {error.what}")
 
 
@@ -188,12 +191,14 @@ def _settle_order(
         return f"{found}, which registered it; how it ended is not found: give the venue's `--tracking-id`"
     (order_id,) = order_ids
     number = int(order_id, 16)
+    first = execution.receipt.block_number
+    last = min(confirmed.number, first + _ENDS_WITHIN)
     try:
-        ended = next(_ends_of(order_id, execution.receipt.block_number, confirmed.number, ours, context.node), None)
+        ended = next(_ends_of(order_id, first, last, ours, context.node), None)
     except RpcError as error:
         return f"{found}, which registered order {number}; its end cannot be read: {error.what}"
     if ended is None:
-        return f"{found}, which registered order {number}; it has not ended by block {confirmed.number}"
+        return f"{found}, which registered order {number}; it has not ended by block {last}"
     state, tx_hash = ended
     told = f"{found}, as order {number}, which ended in transaction {tx_hash}: {state.value}"
     context.journal.move(record.digest, state, note=told)

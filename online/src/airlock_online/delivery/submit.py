@@ -272,15 +272,19 @@ def _outcome(digest: str, context: DeliveryContext, reason: str) -> OrderOutcome
         known = context.journal.get(digest)
     contradiction = context.journal.contradiction(digest)
     told = "; ".join(dict.fromkeys(safe(text) for text in (contradiction, known.note, reason, found) if text))
-    anomalies = tuple(context.journal.anomalies(digest))
-    return OrderOutcome(digest, known.state, known.tracking_id, known.code, told, anomalies)
+    return _told(known, told, context)
 
 
 def _held(known: Submission, context: DeliveryContext) -> OrderOutcome:
     until = utc_text(known.claim_until_ms) if known.claim_until_ms is not None else "its lease is over"
-    reason = f"{safe(shown_holder(known.claim_holder))} is sending it, and has until {until} to say what came of it"
-    anomalies = tuple(context.journal.anomalies(known.record.digest))
-    return OrderOutcome(known.record.digest, known.state, known.tracking_id, known.code, reason, anomalies)
+    holder = safe(shown_holder(known.claim_holder))
+    return _told(known, f"{holder} is sending it, and has until {until} to say what came of it", context)
+
+
+def _told(known: Submission, reason: str, context: DeliveryContext) -> OrderOutcome:
+    digest = known.record.digest
+    anomalies = tuple(context.journal.anomalies(digest))
+    return OrderOutcome(digest, known.state, known.tracking_id, known.code, reason, anomalies)
 
 
 def _unwritten(tracker: Tracker, error: JournalError) -> OutcomeUnknown:

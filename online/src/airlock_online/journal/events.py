@@ -8,12 +8,16 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, insert, or_, select, true, update
 
-from airlock_online.journal.order_states import OrderEvent, OrderState
+from airlock_online.journal.order_states import MAX_EVENTS, OrderEvent, OrderState
 from airlock_online.journal.schema import BY_ITS_HOLDER, EVENTS, LEASE_MS, SUBMISSIONS, before, database_now_ms, holder
 from airlock_online.secrets import redact
+from airlock_shared.errors import DocumentError
+from airlock_shared.wire.strict_json import MAX_DEPTH, parse_json
 
 OF_ORDER, ANOMALY, REJECTED, NOTE = "event", "anomaly", "rejected", "note"
 """The kinds of row."""
+_PAYLOAD_BYTES = 64 << 10  # real ones have a thousand
+_ANOMALIES_AT_MOST = 2 * MAX_EVENTS  # beside the events of an order: a hostile service has no end of them
 
 
 def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: str, now_ms: int) -> bool:
@@ -26,16 +30,17 @@ def insert_event(connection: Connection, digest: str, event: OrderEvent, kind: s
         "kind": kind,
         "seq": event.seq,
         "type": event.type,
-        "payload": redact(json.dumps(event.payload, separators=(",", ":"), sort_keys=True)),
+        "payload": _storable_payload(event.payload),
     }
     telling = row if event.seq is None else ("seq",)
     same = and_(*(EVENTS.c[name] == row[name] for name in telling))
     known = select(func.max(EVENTS.c.ordinal), func.max(case((same, 1), else_=0))).where(EVENTS.c.digest == digest)
     last, twin = connection.execute(known).one()
-    if not twin:
-        row |= {"at_ms": event.at_ms, "received_ms": now_ms, "ordinal": 0 if last is None else last + 1}
-        connection.execute(insert(EVENTS).values(digest=digest, **row))
-    return not twin
+    if twin or (kind == ANOMALY and (last or 0) >= _ANOMALIES_AT_MOST):
+        return False
+    row |= {"at_ms": event.at_ms, "received_ms": now_ms, "ordinal": 0 if last is None else last + 1}
+    connection.execute(insert(EVENTS).values(digest=digest, **row))
+    return True
 
 
 def raise_last_seq(connection: Connection, digest: str, seq: int) -> None:
@@ -74,6 +79,16 @@ def storable(values: dict[str, Any]) -> dict[str, Any]:
     No lone surrogate, which JSON can smuggle in, and no NUL.
     """
     return {name: _storable_text(value) if type(value) is str else value for name, value in values.items()}
+
+
+def _storable_payload(payload: Mapping[str, Any]) -> str:
+    """Return a payload as JSON that a report can read, without what is secret in it; of any other, its text, cut."""
+    text = redact(json.dumps(payload, separators=(",", ":"), sort_keys=True))
+    try:
+        parse_json(text.encode(), max_bytes=_PAYLOAD_BYTES, max_depth=MAX_DEPTH - 1)  # it stands in a row
+    except DocumentError:
+        text = json.dumps({"value": text[:_PAYLOAD_BYTES]})
+    return text
 
 
 def _storable_text(text: str) -> str:

@@ -35,7 +35,7 @@ from airlock_shared.units import PRICE, USDC, to_raw
 from airlock_shared.venue.kinds import OPENED, PAIR
 
 _EXECUTED, INCREASED, _STORED = "MarketOrderExecuted", "PositionSizeIncreased", "TriggerStored"
-_TWO_CLOCKS_MS = 60_000
+TWO_CLOCKS_MS = 60_000
 _PENDING = "pending: the transaction stored an order that is filled later"
 
 
@@ -76,7 +76,7 @@ def _opened(scene: Scene) -> list[Expectation]:
         return read.judged([Expectation(what, promised, found, None if some else False)])
 
     def judge(mine: Trade | None) -> _Judged:
-        if mine and mine.buy == buy and mine.opened and moment_ms(mine.opened) < scene.prepared_ms - _TWO_CLOCKS_MS:
+        if mine and mine.buy == buy and mine.opened and moment_ms(mine.opened) < scene.prepared_ms - TWO_CLOCKS_MS:
             return "; it is older than the order, so it may be another one", None
         return "", False if mine is None else None if mine.buy is None else mine.buy == buy
 

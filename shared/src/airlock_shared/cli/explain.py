@@ -23,7 +23,7 @@ from airlock_shared.text.safe import safe
 
 EXIT_CODES: dict[ExitCode, tuple[str, str]] = {
     ExitCode.DONE: ("The command did what you asked.", "Nothing."),
-    ExitCode.USAGE: ("The command line, the configuration or the plan asks for something that cannot be done.",
+    ExitCode.USAGE: ("What the command line, the configuration or the plan asks for cannot be done, or not be written.",
                      "Correct it as the message says, and run it again."),
     ExitCode.REFUSED: ("A check refused; its id is in the message.",
                        "Ask `explain` about the id. No check can be skipped."),

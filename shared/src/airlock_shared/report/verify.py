@@ -149,7 +149,7 @@ def report_of_artefacts(files: Mapping[str, bytes], judge: Judge) -> MadeReport:
 
 def _made(evidence: Evidence, judge: Judge) -> MadeReport:
     text = report_text(report_of(evidence, judge(evidence)))
-    value = parse_json(text)  # as it will be read
+    value = parse_json(text, max_bytes=len(text))  # as it will be read
     return MadeReport(value, text, report_page(value))
 
 
@@ -167,7 +167,7 @@ def verify_report(
     Raises ``DocumentError`` with ``REPORT-ARTEFACT``, ``REPORT-FIELD`` or ``REPORT-PAGE`` naming the first difference, or
     what the artefacts themselves are refused with.
     """
-    told = parse_json(report)
+    told = parse_json(report, max_bytes=len(report))  # who reads the file bounds it
     listed = told.get("artefacts") if type(told) is dict else None
     if found := first_difference(listed, artefact_rows(files), "artefacts"):
         raise _differs("REPORT-ARTEFACT", "the artefacts are not those that the report names", found)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any, NamedTuple, TypeVar
 
-from airlock_online.clients.connection import code_of, id_text, value_at
+from airlock_online.clients.connection import code_of, id_text, json_or_none, value_at
 from airlock_online.clients.http import HttpCall, NotSent, OpenReply, Reply, json_of, read_reason, unexpected
 from airlock_online.clients.reply_values import StatusWord, join_address, segment
 from airlock_online.delivery.chain_evidence import may_be_known
@@ -17,9 +17,8 @@ from airlock_online.delivery.routes.struct import request_of
 from airlock_online.journal.order_states import MAX_TRACKING_ID, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.speech.sections import CONFIRMED, FAILED, REVERTED, STATUS, may_mean, plain_letters
-from airlock_shared.errors import DocumentError, ServiceError
+from airlock_shared.errors import ServiceError
 from airlock_shared.text.safe import safe
-from airlock_shared.wire.strict_json import parse_json
 
 # ---- polling --------------------------------------------------------------------------------------------------------
 # Asking again and again, within the operator's patience. Only reads are repeated.
@@ -127,9 +126,10 @@ def settle_post(post: Callable[[], _Read | None], tracker: Tracker) -> _Read | N
     return None
 
 
-_MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
+MAY_BE_TAKEN = frozenset({408, 409, 425, 499})
 """Refusals that a proxy sends for itself, with the request perhaps on its way (RFC 9110, RFC 8470, nginx); and a conflict,
 perhaps with what was taken before. An unused nonce proves nothing beside them: what is taken is not on the chain at once."""
+UNDECIDED = "that does not say that it was not taken"
 
 SEEN = re.compile(
     r"already[ _-]?(?:known|imported|exists|submitted|sent|relayed)|\bknown[ _-]transaction|nonce too low",
@@ -148,40 +148,43 @@ def refused(opened: OpenReply, tracker: Tracker, context: DeliveryContext, *, bu
     if not 400 <= opened.status < 500 and not (busy and opened.status == 503):
         return False
     reason = read_reason(opened)
-    if opened.status == 503 and not _says(reason, busy):
+    document = json_or_none(reason.encode())
+    why = UNDECIDED if opened.status in MAY_BE_TAKEN else ""
+    if opened.status == 503 and not _says(document, busy):
         why = "it is not in the service's own words, so a proxy may have sent it"
-    elif opened.status in _MAY_BE_TAKEN:
-        why = "that does not say that it was not taken"
-    else:
-        why = ALREADY if SEEN.search(reason) else may_be_known(context.journal.get(tracker.digest).record, context)
-    code, decoded = code_of(reason.encode("utf-8", "surrogatepass")), _decoded(reason)
-    shown = f" (decodedError: {decoded})" if decoded else ""
+    decoded = value_at(document, "error.details.decodedError")
+    shown = "" if decoded is None else f" (decodedError: {decoded if type(decoded) is str else json.dumps(decoded)})"
     wait = f"; it asks to wait {opened.retry_after_s} s" if opened.retry_after_s else ""
     told = f"HTTP {opened.status}: {reason}{shown}{wait}"
-    if why:
-        tracker.settle(OrderState.UNKNOWN, f"{told}; {why}")
-    else:
-        tracker.reject(opened.status, told, code)
+    settle_refusal(ServiceRefusal(opened.status, code_of(reason.encode()), reason, told, why), tracker, context)
     return True
 
 
-def _says(reason: str, word: str) -> bool:
+class ServiceRefusal(NamedTuple):
+    """A refusal: its number and its code, its own text, what is told of it, and why it is undecided, empty for nothing."""
+
+    number: int
+    code: str
+    text: str
+    told: str
+    why: str
+
+
+def settle_refusal(refusal: ServiceRefusal, tracker: Tracker, context: DeliveryContext) -> None:
+    """Write down a refusal before anything was taken; one that is undecided, or of what may be known, as UNKNOWN."""
+    number, code, text, told, why = refusal
+    if not why:
+        why = ALREADY if SEEN.search(text) else may_be_known(context.journal.get(tracker.digest).record, context)
+    if why:
+        tracker.settle(OrderState.UNKNOWN, f"{told}; {why}")
+    else:
+        tracker.reject(number, told, code)
+
+
+def _says(document: Any, word: str) -> bool:
     """Tell whether a JSON object has a text that is this word, at its top or one table below."""
-    try:
-        document = parse_json(reason.encode("utf-8", "surrogatepass"))
-    except DocumentError:
-        return False
     tables = [document, *document.values()] if type(document) is dict else []
     return any(word == value for table in tables if type(table) is dict for value in table.values())
-
-
-def _decoded(reason: str) -> str:
-    """Return the contract error of a failed simulation that a refusal's body carries; empty when none."""
-    try:
-        decoded = value_at(parse_json(reason.encode("utf-8", "surrogatepass")), "error.details.decodedError")
-    except DocumentError:
-        return ""
-    return decoded if type(decoded) is str else json.dumps(decoded) if decoded is not None else ""
 
 
 def reply_members(
@@ -191,7 +194,11 @@ def reply_members(
 
     Raises ``ServiceError`` for another reply, and for one that says no.
     """
-    document = _document_of(who, url, reply, statuses)
+    if reply.status not in statuses:
+        raise unexpected(reply, f"{who} answered {reply.status}")
+    document = json_of(reply, url)
+    if type(document) is not dict:
+        raise unexpected(reply, f"{who} answered in an unknown shape")
     if document.get("ok") is False or document.get("error") is not None:
         raise unexpected(reply, f"{who} answered that it failed")
     held = document.get("data") if document.get("ok") is True else None
@@ -207,16 +214,6 @@ def usable_id(who: str, data: Mapping[str, Any], place: str) -> str:
     if given is None:
         raise ServiceError(f"{who} gave no usable id")
     raise UnusableId(f"{who} gave no usable id", place, given)
-
-
-def _document_of(who: str, url: str, reply: Reply, statuses: tuple[int, ...]) -> dict[str, Any]:
-    """Return the JSON object of a reply with one of these statuses. Raises ``ServiceError`` for every other reply."""
-    if reply.status not in statuses:
-        raise unexpected(reply, f"{who} answered {reply.status}")
-    document = json_of(reply, url)
-    if type(document) is not dict:
-        raise unexpected(reply, f"{who} answered in an unknown shape")
-    return document
 
 
 # ---- the services that are asked by the id that they gave ------------------------------------------------------------

@@ -10,9 +10,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
-from airlock_online.delivery.chain_evidence import confirmed_block, may_be_known, require_recorded_chain
+from airlock_online.delivery.chain_evidence import confirmed_block, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import ALREADY, SEEN, PollResult, settle_post, until_final
+from airlock_online.delivery.routes.posting import (
+    MAY_BE_TAKEN,
+    UNDECIDED,
+    PollResult,
+    ServiceRefusal,
+    settle_post,
+    settle_refusal,
+    until_final,
+)
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
 from airlock_online.route_table import ROUTES
@@ -113,7 +121,7 @@ def send(delivery: Delivery, parcel: Parcel, tracker: Tracker, context: Delivery
         try:
             return node.send_raw_transaction(parcel.body.decode())
         except RpcError as error:
-            _refused(delivery, error, tracker, context)
+            _refused(error, tracker, context)
             return None
 
     named = settle_post(post, tracker)
@@ -138,13 +146,17 @@ def _node(context: DeliveryContext) -> RpcClient:
     return context.node
 
 
-def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
+_BROKEN_OFF = (-32603, -32002)
+"""The codes of a node whose work was broken off, perhaps after it took the transaction: JSON-RPC's internal error, and the
+time-out of geth."""
+
+
+def _refused(error: RpcError, tracker: Tracker, context: DeliveryContext) -> None:
     """Tell a refusal from a node that has the transaction already, or knows one with its nonce: both have the same code."""
-    why = ALREADY if SEEN.search(error.message) else may_be_known(context.journal.get(delivery.digest).record, context)
-    if why:
-        tracker.settle(OrderState.UNKNOWN, f"{error.what}; {why}")
-    else:
-        tracker.reject(error.number, error.what, error.code)
+    status = error.status or 0
+    undecided = error.number in _BROKEN_OFF or status in MAY_BE_TAKEN or status >= 500
+    refusal = ServiceRefusal(error.number, error.code, error.message, error.what, UNDECIDED if undecided else "")
+    settle_refusal(refusal, tracker, context)
 
 
 def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
