@@ -19,7 +19,7 @@ from airlock_shared.errors import AirlockError
 from airlock_shared.text.words import spoken
 from loaded import LoadedCommand, can_be_forked, loaded_program
 
-_YES = b"Type Yes to go on, anything else to stop: "
+_YES = b"Type Yes to go on, no to stop: "
 _PLACES = re.compile(r"word (\d+) and word (\d+): $")
 
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from PIL import Image
 
 from airlock_shared.qr.documents import Transfer, endless_texts, ideal_count
-from airlock_shared.qr.pictures import picture
+from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import DENSITIES, matrix
 from airlock_shared.ur.decode import Decoder

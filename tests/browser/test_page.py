@@ -14,7 +14,7 @@ from qrcode import QRCode  # type: ignore[import-untyped]
 from qrcode.util import MODE_ALPHA_NUM, QRData  # type: ignore[import-untyped]
 
 from airlock_shared.qr.documents import Transfer, cycle_texts
-from airlock_shared.qr.pictures import qr_page
+from airlock_shared.qr.render import qr_page
 from airlock_shared.qr.scan import scan_pictures, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, capacity
 from airlock_shared.ur.decode import Decoder

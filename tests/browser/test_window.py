@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from airlock_shared.qr.pictures import WINDOW, window
+from airlock_shared.qr.render import WINDOW, window
 from browser.chromium import Page
 
 OTHER = "hand-over-00000000000000aa.html"

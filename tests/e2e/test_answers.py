@@ -16,7 +16,7 @@ from e2e.conftest import OFFLINE, BothMachines, Ledger
 from e2e.terminal import Terminal
 from shared.world import DEPLOYMENT_TEXT
 
-TO_STOP = "Type Yes to go on, anything else to stop"
+TO_STOP = "Type Yes to go on, no to stop"
 
 
 def _signing(desk: BothMachines, ledger: Ledger, ceremony: str, rows: int = 0) -> Terminal:
@@ -98,7 +98,7 @@ def test_the_question_comes_after_every_screen_of_the_page_that_decides(
     numbers = _turned(terminal)
     count = numbers[0][1]
     assert numbers == [(number, count) for number in range(1, count)]  # the last one stays above the question
-    five = terminal.shown.replace("\r", "").partition("WHAT IS SIGNED, IN FIVE LINES")[2].partition("To read: ")[0]
+    five = terminal.shown.replace("\r", "").partition("WHAT IS SIGNED, IN FIVE LINES")[2].partition("To read one")[0]
     for label in ("what", "how much", "for whom", "until when", "as whom"):
         assert five.count(f"\n  {label:<12}") == 1
     terminal.press("Yes\n")

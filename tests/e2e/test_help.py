@@ -86,12 +86,12 @@ def test_the_list_of_commands_fits_80_columns_and_is_whole(name: str) -> None:
 def test_every_command_stands_under_one_station_of_a_ceremony(name: str) -> None:
     program = PROGRAMS[name]
     assert isinstance(program, LazyCommands)
-    stations = program.headings
-    assert len(set(stations)) == len(stations) > 7
-    assert [command for rows in stations.values() for command in rows] == list(program.table)
-    assert max(len(rows) for rows in stations.values()) <= 7
+    found = program.headings
+    assert len(set(found)) == len(found) > 7
+    assert [command for rows in found.values() for command in rows] == list(program.table)
+    assert max(len(rows) for rows in found.values()) <= 7
     shown = CliRunner().invoke(program, ["--help"], prog_name=name).output
     sections = dict(re.findall(r"(?m)^([A-Z][^\n]*):\n((?:  .*\n)+)", shown))
-    for heading, rows in stations.items():
+    for heading, rows in found.items():
         assert re.findall(r"(?m)^  ([a-z-]+) ", sections.pop(heading)) == list(rows)
     assert list(sections) == ["Options"]

@@ -16,7 +16,7 @@ from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr.documents import Transfer
-from airlock_shared.qr.pictures import write_sequence
+from airlock_shared.qr.render import write_sequence
 from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder, Message
 from airlock_shared.ur.eth import (

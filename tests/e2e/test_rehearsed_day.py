@@ -55,9 +55,9 @@ class RehearsedDay:
         return False
 
     def interrupt(self, screens: dict[str, Screen], asked: list[Asked]) -> bool:
-        """Stop each machine once, by Ctrl-C after its third answer, and go on by Enter."""
+        """Stop each machine once, by Ctrl-C at its fourth question, and go on by Enter."""
         for half, screen in screens.items():
-            if half not in self.stopped and sum(each.machine == half for each in asked) == 3:
+            if half not in self.stopped and sum(each.machine == half for each in asked) == 3 and screen.question():
                 self.stopped.append(half)
                 screen.press("\x03")
                 while _GOES_ON not in screen.shown[screen.answered :]:

@@ -21,7 +21,7 @@ def _until_asked(process: subprocess.Popen[str]) -> str:
     """Read what a command says until it asks."""
     assert process.stderr is not None
     said = ""
-    while not said.endswith(f"{QUESTION}, anything else to stop: "):
+    while not said.endswith(f"{QUESTION}, no to stop: "):
         read = process.stderr.read(1)
         assert read, f"it ended without a question: {said}"
         said += read

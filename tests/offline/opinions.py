@@ -15,7 +15,7 @@ class SameProcess:
         self._document = json.loads(json.dumps(document))
         self.ended = False
 
-    def answer(self) -> bytes:
+    def result(self) -> bytes:
         return opinion_on(self._document)
 
     def end(self) -> None:

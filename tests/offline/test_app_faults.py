@@ -10,8 +10,8 @@ import pytest
 from airlock_offline.cli.plan import ledger_faults
 from airlock_offline.cli.verify import _judged
 from airlock_offline.ledger import ethereum_app
+from airlock_offline.ledger.device_errors import SignedOtherwise
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import SignedOtherwise
 from airlock_offline.ledger.status_words import AppFault
 from airlock_offline.ledger.typed_data import type_faults
 from airlock_offline.signing.sign_item import sign_item

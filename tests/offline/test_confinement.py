@@ -299,11 +299,11 @@ def test_a_read_makes_no_state_folder(tmp_path: Path, words: tuple[str, ...]) ->
 
 PICTURES_CHILD = (
     "import io, sys\n"
-    "from airlock_offline.scanning import pictures_child\n"
+    "from airlock_offline.scanning import scan_child\n"
     "from airlock_shared.qr.scan import second_decoder_hint\n"
     "class Given: buffer = io.BytesIO(b'[]')\n"
     "sys.stdin = Given\n"
-    "pictures_child.main()\n"
+    "scan_child.main()\n"
     "print('', second_decoder_hint(), sep='|')"
 )
 

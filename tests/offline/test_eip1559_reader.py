@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import rlp
 
-from airlock_offline.wallets.requests import MAX_TRANSACTION_BYTES, read_unsigned
+from airlock_offline.wallets.hot_wallet import MAX_TRANSACTION_BYTES, read_unsigned
 from airlock_shared.errors import Refusal
 from airlock_shared.ethereum.transactions import unsigned_bytes
 from shared.world import VECTORS, good, request_of

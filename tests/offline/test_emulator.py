@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given, reject
 
+from airlock_offline.ledger.device_errors import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_offline.ledger.ethereum_app import open_app
 from airlock_offline.ledger.models import DEFAULT_MODEL
-from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_software_ledger.answers import AppSettings

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 
 from airlock_offline.cli.preflight import record_bytes, recorded
 from airlock_offline.device_connection import Device
+from airlock_offline.ledger.device_errors import RefusedOnDevice
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import RefusedOnDevice
 from airlock_offline.ledger.usb import PluggedLedger, Unplugged
 from airlock_offline.preflight.ledger import PROOF_PATH
 from airlock_shared.errors import Declined

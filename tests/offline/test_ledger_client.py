@@ -8,8 +8,8 @@ import pytest
 
 from airlock_offline.device_connection import Device
 from airlock_offline.ledger.apdu import Apdu, chunks, encode_integer, encode_path, parse_path
+from airlock_offline.ledger.device_errors import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
-from airlock_offline.ledger.status import AppClosed, NoSuchWidth, TooLargeForDevice, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import AppFault, AppTooOld, NotReleased
 from airlock_offline.ledger.typed_data import SIGNED_BITS, fields_flow, refused_integers
 from airlock_shared.checks.intent import definitions

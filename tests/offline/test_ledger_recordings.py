@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.apdu import DeviceSignature
+from airlock_offline.ledger.device_errors import RefusedOnDevice, SettingOff, SignedOtherwise
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, SignedOtherwise
 from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.typed_data_screens import typed_data_pages
 from airlock_shared.ethereum.signatures import checksum_address

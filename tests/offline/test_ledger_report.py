@@ -9,8 +9,8 @@ import click
 import pytest
 
 from airlock_offline.device_connection import Device
+from airlock_offline.ledger.device_errors import WrongAnswer
 from airlock_offline.ledger.ethereum_app import open_app
-from airlock_offline.ledger.status import WrongAnswer
 from airlock_offline.preflight.ledger import device_lines, device_report, raw_messages_options, udev_rule
 from airlock_shared.host.files import LOOK, OK
 from airlock_software_ledger.answers import AppSettings

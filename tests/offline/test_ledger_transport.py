@@ -13,8 +13,8 @@ from threading import Thread
 import pytest
 
 from airlock_offline.ledger import transport, usb
+from airlock_offline.ledger.device_errors import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.usb import (
     HeldByAnother,

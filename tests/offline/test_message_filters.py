@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from airlock_offline.ledger.apdu import Ins, ethereum_apdu
+from airlock_offline.ledger.device_errors import NoSuchWidth, WrongAnswer, WrongApp
 from airlock_offline.ledger.ethereum_app import EthereumApp
 from airlock_offline.ledger.models import shown_models
-from airlock_offline.ledger.status import NoSuchWidth, WrongAnswer, WrongApp
 from airlock_offline.ledger.status_words import FiltersMissing, Locked, NotSupported
 from airlock_offline.ledger.typed_data_screens import Page, typed_data_pages
 from airlock_offline.ledger.uploads import FilteredMessage, FiltersRefused, NoDate

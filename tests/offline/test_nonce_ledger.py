@@ -102,8 +102,8 @@ def _sign(state: OfflineHome, case: Case, told: list[str] | None = None) -> tupl
     tell = (lambda _text: None) if told is None else told.append
     ledger = nonces_of(state.transcript.entries())
     proofs = frozenset(challenge.sha256() for challenge in good_challenges())
-    station = _desk(state, ledger, app)._replace(show=show, tell=tell, proofs=proofs)
-    return sign_item(case.request, case.situation, station), shown, app.asked
+    desk = _desk(state, ledger, app)._replace(show=show, tell=tell, proofs=proofs)
+    return sign_item(case.request, case.situation, desk), shown, app.asked
 
 
 @pytest.fixture
@@ -286,8 +286,8 @@ def test_within_one_run_the_ledger_grows_with_each_signature(state: OfflineHome)
     codes = []
     for case in (_item("open"), _item("open", _nonce="99")):
         app = FakeApp(case)
-        station = _desk(state, ledger, app)
-        codes.append(sign_item(case.request, case.situation, station).answer.why)
+        desk = _desk(state, ledger, app)
+        codes.append(sign_item(case.request, case.situation, desk).answer.why)
     assert codes == ["", "NONCE-PENDING"]
 
 

@@ -33,7 +33,7 @@ def answer_of(script: str, timeout_s: float = 20, document: object = None) -> by
 
     opinion = OpinionProcess({} if document is None else {"a": document}, start, timeout_s)
     try:
-        return opinion.answer()
+        return opinion.result()
     finally:
         opinion.end()
 
@@ -44,7 +44,7 @@ def test_a_fault_of_ours_is_noticed_by_the_process() -> None:
     case = case._replace(hashes=case.hashes._replace(digest=bytes(32)))
     opinion = OpinionProcess(opinion_question(case))
     with pytest.raises(Refusal, match="DIGEST-DISAGREE"):
-        compare_opinion(case, opinion.answer())
+        compare_opinion(case, opinion.result())
     opinion.end()
 
 

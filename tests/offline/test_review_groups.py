@@ -303,12 +303,12 @@ def test_nobody_is_asked_about_a_page_that_the_screen_cannot_hold(
 
 
 class Desk:
-    """A station at which groups are signed: what was asked is kept, of a page and of a step by itself."""
+    """A desk at which groups are signed: what was asked is kept, of a page and of a step by itself."""
 
     def __init__(self, folder: Path, many: Sequence[Step], *, yes: bool = True) -> None:
         self.requests, self.situation = world(many)
         self.table = Table(folder, ledger())
-        self.station = self.table.station._replace(proofs=proofs_of(self.situation))
+        self.signing = self.table.desk._replace(proofs=proofs_of(self.situation))
         self.asked: list[str] = []
         self.recorded: list[list[str]] = []
         self.yes = yes
@@ -332,13 +332,13 @@ class Desk:
         items = {digest_of(each): each.received.request for each in examine(self.requests, self.situation)}
 
         def waiting(digest: str) -> bool:
-            return to_sign(judged(items[digest], self.situation, self.station), self.table.state) is not None
+            return to_sign(judged(items[digest], self.situation, self.signing), self.table.state) is not None
 
         self.pages.come_to(list(items)[at], waiting)
 
     def sign(self, at: int) -> str:
         self.come_to(at)
-        result = sign_item(self.requests[at], self.situation, self.station, self.pages.answers)
+        result = sign_item(self.requests[at], self.situation, self.signing, self.pages.confirmed)
         return result.answer.result
 
 
@@ -354,7 +354,7 @@ def test_one_yes_signs_the_rows_of_its_page_and_is_on_record_before(tmp_path: Pa
 def test_a_page_that_is_declined_signs_nothing_of_it_and_the_next_is_asked(tmp_path: Path) -> None:
     desk = Desk(tmp_path, steps(13), yes=False)
     looked: list[object] = []
-    desk.station = desk.station._replace(look=looked.append)
+    desk.signing = desk.signing._replace(look=looked.append)
     assert [desk.sign(at) for at in range(10)] == ["declined"] * 10
     assert looked == []
     assert (desk.table.asked_of_the_device, desk.recorded, len(desk.asked)) == ([], [], 1)
@@ -381,8 +381,8 @@ def test_a_row_that_was_altered_after_its_page_is_asked_about_by_itself(tmp_path
     desk.requests = world(altered)[0]
     item = desk.requests[3]
     shown: list[str] = []
-    station = desk.station._replace(show=lambda each: shown.append(each.received.request.step))
-    result = sign_item(item, desk.situation, station, desk.pages.answers).answer.result
+    signing = desk.signing._replace(show=lambda each: shown.append(each.received.request.step))
+    result = sign_item(item, desk.situation, signing, desk.pages.confirmed).answer.result
     asked = len(desk.table.asked)
     assert (shown, result, asked) in (
         (["desk-004"], "signed", 1),
@@ -400,7 +400,7 @@ def test_an_item_that_is_slipped_in_after_its_page_is_asked_about_by_itself(tmp_
     )  # fmt: skip
     desk.come_to(0)
     assert len(desk.recorded[0]) == 8
-    sign_item(desk.requests[8], desk.situation, desk.station, desk.pages.answers)
+    sign_item(desk.requests[8], desk.situation, desk.signing, desk.pages.confirmed)
     assert len(desk.table.asked) == 1
 
 
@@ -409,8 +409,8 @@ def test_a_step_that_somebody_signed_otherwise_since_its_page_is_asked_about_by_
     desk.come_to(0)
     case = examine(desk.requests, desk.situation)[2].case
     assert isinstance(case, IntentCase)
-    desk.station.used.add(use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1))
-    sign_item(desk.requests[2], desk.situation, desk.station, desk.pages.answers)
+    desk.signing.used.add(use_of(case)._replace(digest="0x" + "ee" * 32, nonce=5, deadline_ms=1))
+    sign_item(desk.requests[2], desk.situation, desk.signing, desk.pages.confirmed)
     assert len(desk.table.asked) == 1
 
 
@@ -420,7 +420,7 @@ def test_what_was_refused_meanwhile_is_on_no_page(tmp_path: Path) -> None:
     items = {digest_of(each): each.received.request for each in examine(desk.requests, desk.situation)}
     desk.pages.come_to(
         next(iter(items)),
-        lambda digest: to_sign(judged(items[digest], late, desk.station), desk.table.state) is not None,
+        lambda digest: to_sign(judged(items[digest], late, desk.signing), desk.table.state) is not None,
     )
     assert (desk.asked, desk.recorded) == ([], [])
 

@@ -224,7 +224,7 @@ def test_a_terminal_that_was_closed_declines(tmp_path: Path, sections: list[list
 # ---- the page that decides ------------------------------------------------------------------------------------------
 
 FIVE = ["WHAT IS SIGNED", "  what        all of it"]
-QUESTION = "Type Yes to go on, anything else to stop: "
+QUESTION = "Type Yes to go on, no to stop: "
 
 
 def _until(reader: Reader, text: str, times: int) -> None:
@@ -242,7 +242,7 @@ def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opene
     assert "-- " not in reader.terminal.shown
     on_page = (*sections[2], *sections[4], *FIVE)
     assert [line in reader.terminal.shown for line in (*on_page, "not kept")] == [True] * 5 + [False]
-    assert "To read: 1 first, 2 second, 3 fourth" in reader.terminal.shown
+    assert "To read one, type its number: 1 = first, 2 = second, 3 = fourth" in reader.terminal.shown
     for times, number in enumerate(numbers, 2):
         reader.terminal.press(f"{number}\n")
         for _ in range({2: 1, 3: 2}[number]):
@@ -251,7 +251,7 @@ def test_the_page_that_decides_stands_above_the_question_and_says_what_was_opene
         _until(reader, QUESTION, times)
         assert reader.terminal.shown.count("WHAT IS SIGNED") == times
         assert reader.terminal.shown.count("it is not known whether the Ledger signed") == times
-        assert reader.terminal.shown.count("To read: 1 first") == times
+        assert reader.terminal.shown.count("type its number: 1 = first") == times
     reader.terminal.press("Yes\n")
     assert reader.ended() == [opened, True]
 
@@ -265,7 +265,8 @@ def test_what_stands_out_is_on_the_page_and_needs_no_opening(
     reader = Reader(tmp_path, "page", sections=[*sections, [head, "  what it says"]], five=FIVE)
     _until(reader, QUESTION, 1)
     assert [
-        line in reader.terminal.shown for line in (head, "  what it says", "To read: 1 first, 2 second, 3 fourth")
+        line in reader.terminal.shown
+        for line in (head, "  what it says", "type its number: 1 = first, 2 = second, 3 = fourth")
     ] == [True] * 3
     reader.terminal.press("Yes\n")
     assert reader.ended() == [[], True]

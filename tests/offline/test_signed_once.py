@@ -14,7 +14,7 @@ import pytest
 
 from airlock_offline.home import OfflineHome
 from airlock_offline.ledger.apdu import Ins
-from airlock_offline.ledger.status import DeviceLost, SettingOff
+from airlock_offline.ledger.device_errors import DeviceLost, SettingOff
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_offline.signing.guards import account_lock, held_signals
 from airlock_offline.signing.sign_item import ItemResult, sign_item
@@ -45,13 +45,13 @@ def renonced(step: str, nonce: str) -> Request:
 
 def sign(table: Table, item: Request) -> ItemResult:
     """Sign at a table that has just been set up: it knows what the transcript says."""
-    fresh = table.station._replace(used=nonces_of(table.state.transcript.entries()))
+    fresh = table.desk._replace(used=nonces_of(table.state.transcript.entries()))
     return sign_item(item, situation()._replace(now_ms=table.now_ms), fresh)
 
 
 def during(table: Table, what: Callable[[], object]) -> None:
     """Have something happen while the person thinks, before the Yes."""
-    table.station = table.station._replace(ask=lambda _question: (what(), None)[1])
+    table.desk = table.desk._replace(ask=lambda _question: (what(), None)[1])
 
 
 def at_the_answer(what: Callable[[], object]) -> SoftwareLedger:
@@ -211,7 +211,7 @@ def test_a_reservation_without_an_end_counts_as_signed_and_is_named_as_what_it_i
     digest = "0x" + case_of(good(STEP)).digest.hex()
     assert used.begun_ms(digest) == NOW_MS
     shown: list[str] = []
-    watching = table.station._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.all()))
+    watching = table.desk._replace(used=used, show=lambda e: shown.extend(str(v.got) for v in e.verdicts.all()))
     sign_item(renonced(STEP, "99"), situation(), watching)
     assert any("signing began at 2026-09-21" in got and "is not known" in got for got in shown)
     assert table.sent == []
@@ -390,7 +390,7 @@ def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the
     over = {"ceremony": agreed.id, "complete": False, "missing": ["all"]}
     table.state.transcript.record("ceremony-begun", begun, NOW_MS)
     during(table, lambda: table.state.transcript.record("ceremony-ended", over, NOW_MS))
-    result = sign_item(case(STEP), situation()._replace(plan=agreed), table.station)
+    result = sign_item(case(STEP), situation()._replace(plan=agreed), table.desk)
     assert (result.code, result.answer.why) == (ExitCode.REFUSED, "PLAN-PEOPLE")
     assert table.asked_of_the_device == []
 
@@ -445,4 +445,4 @@ def test_in_its_open_ceremony_a_plan_that_requires_a_witness_is_signed(tmp_path:
     names = {"signer": "Ada Lovelace", "witness": "Mary Somerville"}
     begun = {"ceremony": agreed.id, "plan": agreed.fingerprint, "roles": names}
     table.state.transcript.record("ceremony-begun", begun, NOW_MS)
-    assert sign_item(case(STEP), situation()._replace(plan=agreed), table.station).code == ExitCode.DONE
+    assert sign_item(case(STEP), situation()._replace(plan=agreed), table.desk).code == ExitCode.DONE

@@ -50,7 +50,7 @@ LOOKS = ("b0010000", "e0020000", "e0060000")
 
 
 class Table:
-    """A station whose Ledger and people are the test's: what was asked, told and sent to the device is kept."""
+    """A desk whose Ledger and people are the test's: what was asked, told and sent to the device is kept."""
 
     def __init__(
         self, home: Path, device: SoftwareLedger, *, yes: bool = True, ledger: UsedNonces | None = None
@@ -64,7 +64,7 @@ class Table:
         self._yes = yes
         self._device = device
         proofs = frozenset(challenge.sha256() for challenge in good_challenges())
-        self.station = SigningDesk(
+        self.desk = SigningDesk(
             self.state, ledger or UsedNonces(), self._look, lambda: open_app(self), self.close, lambda: self.now_ms,
             lambda entries: clock_of(entries, self.now_ms), partial(account_lock, home), lambda _examined: None,
             self._ask, self.told.append, proofs, SameProcess,
@@ -116,13 +116,13 @@ def case(step: str = STEP, change: Callable[[dict[str, Any]], None] | None = Non
 
 def refusal_of(table: Table, item: Request) -> str:
     with pytest.raises(Refusal) as caught:
-        sign_item(item, situation(), table.station)
+        sign_item(item, situation(), table.desk)
     return caught.value.check
 
 
 def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger())
-    result = sign_item(case(), situation(), table.station)
+    result = sign_item(case(), situation(), table.desk)
     assert (result.code, result.answer.result, result.answer.shown) == (ExitCode.DONE, "signed", "fields")
     assert table.events == ["signing", "signed"]
     assert len(table.kept()) == len(table.asked) == 1
@@ -131,7 +131,7 @@ def test_an_item_that_passes_is_signed_recovered_recorded_and_kept(tmp_path: Pat
 def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger())
     result = sign_item(
-        case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), situation(), table.station
+        case(change=lambda item: item["payload"].update(signerRule="trader-or-delegate")), situation(), table.desk
     )
     assert (result.answer.result, result.answer.why) == ("refused", "SIGNER-RULE")
     assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
@@ -140,14 +140,14 @@ def test_what_a_check_refuses_reaches_neither_people_nor_the_device(tmp_path: Pa
 @pytest.mark.parametrize("proofs", [frozenset(), frozenset({"0" * 64})])
 def test_a_delegate_that_did_not_prove_its_key_never_reaches_the_device(tmp_path: Path, proofs: frozenset[str]) -> None:
     table = Table(tmp_path, ledger())
-    result = sign_item(case(), situation(), table.station._replace(proofs=proofs))
+    result = sign_item(case(), situation(), table.desk._replace(proofs=proofs))
     assert (result.code, result.answer.why) == (ExitCode.REFUSED, "PROOF-DELEGATE")
     assert (table.asked, table.sent, table.kept(), table.events) == ([], [], [], ["refused"])
 
 
 def test_without_a_yes_nothing_reaches_the_device(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger(), yes=False)
-    result = sign_item(case(), situation(), table.station)
+    result = sign_item(case(), situation(), table.desk)
     assert (result.code, result.answer.result) == (ExitCode.DECLINED, "declined")
     assert [apdu[:4].hex() for apdu in table.sent] == ["b0010000", "e0020000"]
     assert (table.asked_of_the_device, table.kept(), table.events) == ([], [], ["declined"])
@@ -167,7 +167,7 @@ def test_another_ledger_that_is_plugged_in_during_the_review_is_not_asked_to_sig
         table.plug_in(SoftwareLedger())  # another seed than the plan's
 
     with pytest.raises(Refusal) as caught:
-        sign_item(case(), situation(), table.station._replace(ask=swap))
+        sign_item(case(), situation(), table.desk._replace(ask=swap))
     assert caught.value.check == "SIGNER-DEVICE"
     assert (table.asked_of_the_device, table.kept(), table.events) == ([], [], [])
 
@@ -230,7 +230,7 @@ def test_a_wrong_signature_is_told_also_where_the_transcript_cannot_be_written(
     monkeypatch.setattr(os, "write", written)
     table = Table(tmp_path, ledger())
     with pytest.raises(Refusal) as caught:
-        sign_item(case(), situation(), table.station)
+        sign_item(case(), situation(), table.desk)
     assert caught.value.check in ("SIG-SIGNER", "SIG-RANGE")
     assert "could NOT be written" in caught.value.do
     assert "No space left" in caught.value.do
@@ -247,8 +247,8 @@ class Answers:
         self.begun.append(SameProcess(document))
         return self
 
-    def answer(self) -> bytes:
-        return self.change(self.begun[-1].answer())
+    def result(self) -> bytes:
+        return self.change(self.begun[-1].result())
 
     def end(self) -> None:
         self.begun[-1].end()
@@ -269,15 +269,15 @@ def test_without_the_second_opinions_agreement_the_device_is_not_asked(
 ) -> None:
     table, opinion = Table(tmp_path, ledger()), Answers(change)
     with pytest.raises(Refusal) as caught:
-        sign_item(case(), situation(), table.station._replace(opinion=opinion))
+        sign_item(case(), situation(), table.desk._replace(opinion=opinion))
     assert caught.value.check == check
     assert (table.asked_of_the_device, table.kept(), opinion.begun[0].ended) == ([], [], True)
 
 
 def test_the_second_opinion_begins_before_the_person_reads_and_ends_when_she_says_no(tmp_path: Path) -> None:
     table, opinion, order = Table(tmp_path, ledger(), yes=False), Answers(bytes), []
-    station = table.station._replace(opinion=opinion, show=lambda *_: order.append(opinion.begun[-1].ended))
-    assert sign_item(case(), situation(), station).answer.result == "declined"
+    desk = table.desk._replace(opinion=opinion, show=lambda *_: order.append(opinion.begun[-1].ended))
+    assert sign_item(case(), situation(), desk).answer.result == "declined"
     assert (order, len(opinion.begun), opinion.begun[0].ended) == ([False], 1, True)
 
 
@@ -299,9 +299,9 @@ def test_the_device_is_shown_the_pinned_types_and_domain_and_never_the_payloads_
 
 def test_what_was_signed_before_is_not_asked_for_again_and_is_recovered_again(tmp_path: Path) -> None:
     first = Table(tmp_path, ledger())
-    signed = sign_item(case(), situation(), first.station).answer
+    signed = sign_item(case(), situation(), first.desk).answer
     again = Table(tmp_path, ledger(), ledger=nonces_of(first.state.transcript.entries()))
-    assert sign_item(case(), situation(), again.station).answer == signed
+    assert sign_item(case(), situation(), again.desk).answer == signed
     assert (again.asked, again.sent) == ([], [])
     [kept] = again.kept()
     text = kept.read_text()
@@ -316,17 +316,17 @@ def test_the_nonce_ledger_grows_with_every_signature_and_survives_in_the_transcr
         seal(payload)
 
     first = Table(tmp_path, ledger())
-    sign_item(case(), situation(), first.station)
-    for known in (first.station.used, nonces_of(first.state.transcript.entries())):
+    sign_item(case(), situation(), first.desk)
+    for known in (first.desk.used, nonces_of(first.state.transcript.entries())):
         table = Table(tmp_path / "other", ledger(), ledger=known)
-        assert sign_item(case(change=renonced), situation(), table.station).answer.why == "NONCE-USED"
+        assert sign_item(case(change=renonced), situation(), table.desk).answer.why == "NONCE-USED"
         assert (table.asked, table.sent) == ([], [])
 
 
 def test_an_old_app_is_not_asked_to_sign(tmp_path: Path) -> None:
     table = Table(tmp_path, ledger("old-version"))
     with pytest.raises(AppTooOld):
-        sign_item(case(), situation(), table.station)
+        sign_item(case(), situation(), table.desk)
     assert [apdu[:2].hex() for apdu in table.sent] == ["b001"]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airlock_offline.ledger import status, status_words
+from airlock_offline.ledger import device_errors, status_words
 from airlock_offline.ledger.status_words import STATUS_WORDS, error_for
 from airlock_shared.errors import AirlockError, Declined, DeviceError, ExitCode
 
@@ -12,24 +12,24 @@ EXPECTED = {
     0x5515: status_words.Locked,
     0x6B0C: status_words.Locked,
     0x6804: status_words.Locked,
-    0x650F: status.AppClosed,
-    0x6E00: status.WrongApp,
+    0x650F: device_errors.AppClosed,
+    0x6E00: device_errors.WrongApp,
     0x6982: status_words.Locked,
     0x5502: status_words.NotSetUp,
-    0x6511: status.AppClosed,
-    0x6D02: status.AppClosed,
-    0x6E01: status.AppClosed,
+    0x6511: device_errors.AppClosed,
+    0x6D02: device_errors.AppClosed,
+    0x6E01: device_errors.AppClosed,
     0x6601: status_words.Busy,
     0x6807: status_words.AppMissing,
     0x6901: status_words.Busy,
-    0x5501: status.RefusedOnDevice,
-    0x6985: status.RefusedOnDevice,
-    0x6A80: status.SettingOff,
+    0x5501: device_errors.RefusedOnDevice,
+    0x6985: device_errors.RefusedOnDevice,
+    0x6A80: device_errors.SettingOff,
     0x6A88: status_words.FiltersMissing,
     0x6D00: status_words.NotSupported,
     0x6501: status_words.NotSupported,
     0x6A15: status_words.PathNotAllowed,
-    0x6A84: status.TooLargeForDevice,
+    0x6A84: device_errors.TooLargeForDevice,
     0x6980: status_words.WrongOrder,
     0x6A00: status_words.AppFault,
     0x6B00: status_words.AppFault,
@@ -37,7 +37,7 @@ EXPECTED = {
 
 
 def error(sw: int) -> AirlockError:
-    return error_for(sw, doing="sign the typed data", setting=status.RAW_MESSAGES)
+    return error_for(sw, doing="sign the typed data", setting=device_errors.RAW_MESSAGES)
 
 
 def test_every_word_of_the_table_is_expected_here() -> None:

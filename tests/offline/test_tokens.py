@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from airlock_offline.ledger.device_errors import SettingOff, TokenRefused, WrongAnswer
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status import SettingOff, TokenRefused, WrongAnswer
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.documents.ledger_metadata import TokenMetadata, read_token_metadata

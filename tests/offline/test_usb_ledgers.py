@@ -15,7 +15,8 @@ import pytest
 from airlock_offline.cli.machine import ledger_lines
 from airlock_offline.device_connection import Device
 from airlock_offline.home import read_config
-from airlock_offline.ledger import status, status_words, usb
+from airlock_offline.ledger import device_errors as errors
+from airlock_offline.ledger import status_words, usb
 from airlock_offline.ledger import usb as usb_lock
 from airlock_offline.ledger.ethereum_app import Need, WrongDevice, open_app
 from airlock_offline.ledger.models import MODELS, model_of_product, words_of
@@ -67,8 +68,8 @@ def told(path: str | None = None, model: str = "") -> AirlockError:
     ("faults", "error", "said", "do"),
     [
         ({"lock"}, status_words.Locked, "is locked", "unlock it with its PIN"),
-        ({"wrong-app"}, status.WrongApp, "'Bitcoin' is open", "open the Ethereum app"),
-        ({"app-closed"}, status.AppClosed, "home screen", "open the Ethereum app"),
+        ({"wrong-app"}, errors.WrongApp, "'Bitcoin' is open", "open the Ethereum app"),
+        ({"app-closed"}, errors.AppClosed, "home screen", "open the Ethereum app"),
         ({"old-version"}, status_words.AppTooOld, "'1.10.4'", "update it"),
     ],
     ids=["locked", "wrong app", "home screen", "wrong version"],
@@ -84,7 +85,7 @@ def test_a_ledger_that_is_not_ready_has_its_sentence(
 def test_two_ledgers_are_not_guessed_between_and_the_one_named_is_used(bus: UsbBus) -> None:
     first, second = bus.plug(0x5011, FIRST), bus.plug(0x7011, SECOND, model="flex")
     found = told()
-    assert type(found) is status.DeviceNotFound
+    assert type(found) is errors.DeviceNotFound
     assert all(part in found.what for part in ("more than one", FIRST, SECOND))
     assert "--ledger" in found.do
     device = Device(None, SECOND, named_model="flex")
@@ -108,7 +109,7 @@ def test_a_ledger_of_another_model_than_the_one_named_is_asked_for_nothing(
 ) -> None:
     plugged = bus.plug(product_id)
     found = told(model=named_model)
-    assert (type(found), said in found.what, do in found.do) == (status.WrongModel, True, True)
+    assert (type(found), said in found.what, do in found.do) == (errors.WrongModel, True, True)
     assert plugged.apdus == []
 
 
@@ -131,8 +132,8 @@ def looked(**need: Any) -> AirlockError:
 @pytest.mark.parametrize(
     ("product_id", "error", "said", "do"),
     [
-        (0xFD11, status.WrongModel, "does not say which model", "--model"),
-        (0x1015, status.WrongModel, "of a Nano S", ""),
+        (0xFD11, errors.WrongModel, "does not say which model", "--model"),
+        (0x1015, errors.WrongModel, "of a Nano S", ""),
     ],
 )
 def test_pages_that_nobody_can_list_are_not_reviewed(
@@ -182,12 +183,12 @@ def test_a_ledger_that_does_not_come_back_is_waited_for_so_long_and_no_longer(bu
 @pytest.mark.parametrize(
     ("sw", "error", "said"),
     [
-        (0x5501, status.RefusedOnDevice, "could not open the Ethereum app: refused on the Ledger"),
-        (0x6985, status.RefusedOnDevice, "refused on the Ledger"),
+        (0x5501, errors.RefusedOnDevice, "could not open the Ethereum app: refused on the Ledger"),
+        (0x6985, errors.RefusedOnDevice, "refused on the Ledger"),
         (0x6807, status_words.AppMissing, "is not installed on this Ledger"),
         (0x5515, status_words.Locked, "is locked"),
-        (0x6D00, status.AppClosed, "home screen"),
-        (0x6E01, status.AppClosed, "home screen"),
+        (0x6D00, errors.AppClosed, "home screen"),
+        (0x6E01, errors.AppClosed, "home screen"),
     ],
 )
 def test_a_home_screen_that_opens_nothing_has_its_sentence(
@@ -210,11 +211,11 @@ def test_before_the_signature_no_app_is_opened(bus: UsbBus, quick: list[float]) 
     look(device)
     bus.unplug()
     home = bus.at_home(seed=SEED)
-    with pytest.raises(status.AppClosed):
+    with pytest.raises(errors.AppClosed):
         device.app()
     device.close()
     assert OPEN_ETHEREUM not in home.apdus
-    with pytest.raises(status.AppClosed):  # nor for a command that only asks
+    with pytest.raises(errors.AppClosed):  # nor for a command that only asks
         Device(None, None).app()
     bus.opened[-1].close()
     assert (OPEN_ETHEREUM in home.apdus, quick[0]) == (False, 0)
@@ -236,14 +237,14 @@ def test_blind_signing_is_asked_for_where_it_is_needed_alone(bus: UsbBus, on: bo
         look(Device(None, None), blind_signing=True)
         return
     found = looked(blind_signing=True)
-    assert type(found) is status.SettingOff
+    assert type(found) is errors.SettingOff
     assert "Blind signing is off" in found.what
     assert "turn on Blind signing (and turn it off again afterwards)" in found.do
 
 
 @pytest.mark.parametrize(
     ("faults", "error"),
-    [({"lock"}, status_words.Locked), ({"wrong-app"}, status.WrongApp), (set(), usb_lock.HeldByAnother)],
+    [({"lock"}, status_words.Locked), ({"wrong-app"}, errors.WrongApp), (set(), usb_lock.HeldByAnother)],
 )
 def test_what_keeps_a_ledger_from_signing_is_told_before_people_read(
     bus: UsbBus, faults: set[str], error: type[AirlockError]
@@ -258,8 +259,8 @@ def test_what_keeps_a_ledger_from_signing_is_told_before_people_read(
 @pytest.mark.parametrize(
     ("product_id", "ledger_of_another", "error", "said"),
     [
-        (0x7011, {"model": "flex"}, status.WrongModel, "is a Flex, and the pages were listed for a Nano S Plus"),
-        (0xFD11, {}, status.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
+        (0x7011, {"model": "flex"}, errors.WrongModel, "is a Flex, and the pages were listed for a Nano S Plus"),
+        (0xFD11, {}, errors.WrongModel, "model that USB does not name, and the pages were listed for a Nano S Plus"),
         (
             0x5011,
             {"version": "1.23.0"},
@@ -301,10 +302,10 @@ class AtTheTable:
 
     def sign(self) -> ItemResult:
         device = Device(None, None)
-        station = self.table.station._replace(
+        desk = self.table.desk._replace(
             look=lambda signed: device.look(device.app, need_of(signed)), app=device.app, let_go=device.close
         )
-        return sign_item(case(), situation(), station)
+        return sign_item(case(), situation(), desk)
 
 
 @pytest.fixture
@@ -326,7 +327,7 @@ def test_unplugged_during_a_review_it_says_so_and_the_same_command_signs_afterwa
 
 @pytest.mark.parametrize(
     ("unplugged", "error", "said"),
-    [(True, status.DeviceNotFound, "no Ledger is plugged in"), (False, status_words.Locked, "is locked")],
+    [(True, errors.DeviceNotFound, "no Ledger is plugged in"), (False, status_words.Locked, "is locked")],
     ids=["unplugged", "locked"],
 )
 def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_reserved(
@@ -337,12 +338,12 @@ def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_re
         if not unplugged:
             bus.plug(seed=SEED, faults=frozenset({"lock"}))
 
-    station = here.table.station
-    here.table.station = station._replace(ask=meanwhile)
+    desk = here.table.desk
+    here.table.desk = desk._replace(ask=meanwhile)
     with pytest.raises(error, match=said):
         here.sign()
     assert here.table.events == []
-    here.table.station = station
+    here.table.desk = desk
     bus.plug(seed=SEED)
     assert here.sign().answer.result == "signed"
 
@@ -352,7 +353,7 @@ def test_what_happened_to_the_ledger_while_people_read_is_told_and_nothing_is_re
     [
         (0x5515, status_words.Locked, "is locked"),
         (0x6901, status_words.Busy, "menu"),
-        (0x6E01, status.AppClosed, "not open"),
+        (0x6E01, errors.AppClosed, "not open"),
     ],
 )
 def test_locked_or_closed_during_a_review_nothing_was_signed(
@@ -398,7 +399,7 @@ def test_the_time_for_a_review_is_that_of_the_settings(bus: UsbBus, tmp_path: Pa
             assert device._review_s == seconds
             plugged = bus.plug()
             plugged.during_review = [lambda: None] * 5000
-            with pytest.raises(status.DeviceSilent, match=f"within {seconds} s"):
+            with pytest.raises(errors.DeviceSilent, match=f"within {seconds} s"):
                 device.app().address("m/44'/60'/0'/0/0", confirm=True)
 
 
@@ -506,7 +507,7 @@ def test_during_the_review_on_the_screen_another_command_may_use_the_ledger(bus:
         other.app().address(PATH)
         other.close()
 
-    here.table.station = here.table.station._replace(ask=beside)
+    here.table.desk = here.table.desk._replace(ask=beside)
     assert here.sign().answer.result == "signed"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from airlock_offline.home import OfflineHome
-from airlock_offline.wallets.requests import (
+from airlock_offline.wallets.hot_wallet import (
     WalletRequest,
     answer_of,
     keep_request,

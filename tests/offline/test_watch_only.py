@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from airlock_offline.cli.accounts import account_of, extended_key
+from airlock_offline.ledger.device_errors import WrongAnswer
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status import WrongAnswer
 from airlock_shared.errors import DeviceError
 from airlock_software_ledger.app import SoftwareLedger
 from airlock_software_ledger.keys import HARDENED

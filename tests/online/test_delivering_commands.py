@@ -19,7 +19,7 @@ from sqlalchemy import text
 from airlock_online.cli import delivery_context
 from airlock_online.cli import resolve as resolve_command
 from airlock_online.clock import now_ms
-from airlock_online.wallets.requests import WalletAnswers
+from airlock_online.wallets.other_wallets import WalletAnswers
 from airlock_rehearsal.chain.evm import EvmReceipt
 from airlock_rehearsal.chain.interface import STORAGE, USDC
 from airlock_rehearsal.services.faults import Faults

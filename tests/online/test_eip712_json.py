@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airlock_online.wallets.requests import _plain, typed_json
+from airlock_online.wallets.other_wallets import _plain, typed_json
 from airlock_shared.checks.intent import DOMAIN_DEFINITION, definitions
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.venue.structs import CATALOGUE, types_of_text

@@ -7,7 +7,7 @@ import pytest
 from airlock_online.delivery.outcome import FINAL_EVIDENCE, FinalEvidence
 from airlock_online.delivery.routes.registry import ROUTE_MODULES
 from airlock_online.journal.order_states import FINAL
-from airlock_online.routes import OF_TRANSACTIONS
+from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_shared.venue.structs import CATALOGUE
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from airlock_online.delivery.deliveries import delivery_of, match_answers
-from airlock_online.wallets.requests import (
+from airlock_online.wallets.other_wallets import (
     WalletAnswers,
     request_to_answer,
     sign_request,

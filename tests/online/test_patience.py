@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from airlock_online.cli import preparing
+from airlock_online.cli import prepare_steps
 from airlock_online.clients.http import NotSent
 from airlock_online.preparing.patience import MAX_BUILDS, WAIT_AT_MOST_S, Patience
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -108,9 +108,9 @@ def test_it_waits_as_long_as_the_nearest_deadline_allows(until_ms: tuple[int | N
 def test_at_a_terminal_it_says_why_and_how_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(preparing, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(prepare_steps, "sleep", lambda _seconds: None)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    preparing.count_down(2, "The builder is busy.")
+    prepare_steps.count_down(2, "The builder is busy.")
     told = capsys.readouterr().err
     assert told.startswith("The builder is busy.")
     assert told.count("It goes on in ") == 2
@@ -120,8 +120,8 @@ def test_a_count_down_says_nothing_in_a_pipe_and_waits_as_long(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slept: list[float] = []
-    monkeypatch.setattr(preparing, "sleep", slept.append)
+    monkeypatch.setattr(prepare_steps, "sleep", slept.append)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    preparing.count_down(5, "The builder is busy.")
+    prepare_steps.count_down(5, "The builder is busy.")
     told = capsys.readouterr()
     assert (told.out, told.err, sum(slept)) == ("", "", 5)

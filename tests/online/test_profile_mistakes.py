@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from airlock_online.cli.preparing import accepted
+from airlock_online.cli.prepare_steps import accepted
 from airlock_online.preparing.prepare import Prepared
 from airlock_online.preparing.venue_profile import add_venue_profile
 from airlock_shared.checks.judge import Known, judge_item

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from airlock_online.delivery.event_lines import MEMBERS_SHOWN, event_json, event_lines
 from airlock_online.error_codes import ERROR_CODES
 from airlock_online.journal.order_states import OrderEvent
-from airlock_online.routes import ROUTES
+from airlock_online.route_table import ROUTES
 from airlock_shared.text.safe import columns, is_visible
 
 NOW = 1_790_000_000_000

@@ -151,7 +151,7 @@ def test_a_consistent_lie_about_a_field_that_the_plan_decides_is_refused(step: s
     pick = random.Random(f"{SEED} {step} lies")
     good_payload = _payload(good(step))
     primary = good_payload["primaryType"]
-    planned = {field.path: field.rule for field in CATALOGUE[primary].fields if field.rule.kind != "builder"}
+    planned = {field.path: field.rule for field in CATALOGUE[primary].fields if field.rule.decider != "builder"}
     lied = 0
     for path, value in _leaves(good_payload["message"]):
         if ".".join(path) not in planned:

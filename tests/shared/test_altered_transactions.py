@@ -74,7 +74,7 @@ def _assert_left_open(case: Case, good_message: dict[str, Any], what: str) -> No
             old, new = old[part], new[part]
         if old != new:
             wanted = case.step.values.get(field.rule.parameter)
-            by_builder = field.rule.kind == "builder" and wanted is None
+            by_builder = field.rule.decider == "builder" and wanted is None
             assert by_builder or isinstance(wanted, Bounds), f"{what}: {field.path} became {new}"
             assert case.digest != _good_digest(case.request.step)
 

@@ -19,8 +19,8 @@ from airlock_shared.checks import intent as payload
 from airlock_shared.checks import judge as judge_module
 from airlock_shared.checks.catalogue import ALL_CHECKS, CHECKS_BY_ID, READINGS
 from airlock_shared.checks.catalogue import RAISED as DESCRIBED
+from airlock_shared.checks.judge import SIG_CHECKS
 from airlock_shared.checks.model import Check, Finding, Named
-from airlock_shared.checks.second_opinion import SIG_CHECKS
 from shared.world import Vector, bad_request, examined_of, good, judge, vectors
 
 WORKSPACE = Path(__file__).resolve().parents[2]

@@ -300,7 +300,7 @@ def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
     typing(monkeypatch, lambda _question: "no paper")
     ended = table.run("compare", *words)  # it is no answer any more, and costs none
     assert (type(ended.exception), wrongs(table)) == (Declined, recorded)
-    assert "no longer after a wrong one" in ended.stderr
+    assert "before a wrong answer" in ended.stderr
     ended = table.run("confirm", *words, "--by", "witness", "--by", "signer")
     assert isinstance(ended.exception, Refusal)
     assert ended.exception.check == "ROLE-WORDS"

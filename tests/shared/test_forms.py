@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airlock_shared.checks.model import FORM, STOP
+from airlock_shared.checks.model import SPELLING, STOP
 from shared.world import examined, request_of, whole
 
 DOCUMENT = whole()
@@ -44,7 +44,7 @@ DOMAIN = [
     ],
 )
 def test_another_form_of_the_same_value_suspects_nobody(check: str, path: tuple[str, ...], to: object) -> None:
-    assert advice(check, *path, to=to) == FORM
+    assert advice(check, *path, to=to) == SPELLING
 
 
 @pytest.mark.parametrize(
@@ -66,4 +66,4 @@ def test_another_value_is_an_alteration(check: str, path: tuple[str, ...], to: o
 
 
 def test_another_chain_in_hex_is_another_chain() -> None:
-    assert advice("DOMAIN-CHAIN", "domain", "chainId", to="0x1") != FORM
+    assert advice("DOMAIN-CHAIN", "domain", "chainId", to="0x1") != SPELLING

@@ -223,7 +223,7 @@ def test_a_leaf_that_is_called_like_a_field_of_ours_is_decided_by_its_raw_value_
 def test_no_argument_of_a_venue_s_own_call_is_the_builder_s(kind: str) -> None:
     pinned = _deployed(_resolved(_call("dep(uint256 a)", {"a": kind}, contract="tradingStorage")))
     (leaf,) = pinned.calls.by_name["dep"].fields
-    assert (leaf.rule.kind, leaf.rule.parameter) == ("plan", "a")
+    assert (leaf.rule.decider, leaf.rule.parameter) == ("plan", "a")
 
 
 @pytest.mark.parametrize(("kind", "text", "ok"), [

@@ -17,8 +17,8 @@ from airlock_shared.ceremony.roles import (
     check_people,
     check_role,
     check_text,
+    checkpoints_of,
     standing,
-    stations_of,
 )
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, CHECKPOINT_CONFIRMED, EXCEPTION
 from airlock_shared.documents.transcript import Entry, next_entry
@@ -105,7 +105,7 @@ def whole(half: Half, *, without: str = "") -> list[Event]:
     """Return the events of a complete ceremony on a machine, perhaps without the confirmation of a station."""
     done = [begun(), *DONE[half]]
     by_entry = chain(*done)[-1].hash  # preflight and outcome are named by their entry
-    stations = [station.name for station in stations_of(half) if station.name != without]
+    stations = [station.name for station in checkpoints_of(half) if station.name != without]
     return [*done, *(confirmed(name, COMPARED.get(name, by_entry)) for name in stations), ended()]
 
 
@@ -121,12 +121,12 @@ def test_a_ceremony_with_every_role_and_every_station_is_complete(half: Half) ->
     found = stands(*whole(half), half=half)
     assert (found.missing, found.complete, found.is_open) == ((), True, False)
     assert found.names == NAMES
-    assert list(found.stations) == [station.name for station in stations_of(half)]
-    assert all(len(confirmations) == 1 and confirmations[0].holds for confirmations in found.stations.values())
+    assert list(found.checkpoints) == [station.name for station in checkpoints_of(half)]
+    assert all(len(confirmations) == 1 and confirmations[0].holds for confirmations in found.checkpoints.values())
 
 
 PLACES: list[tuple[Half, str]] = [
-    (half, station.name) for half in ("online", "offline") for station in stations_of(half)
+    (half, station.name) for half in ("online", "offline") for station in checkpoints_of(half)
 ]
 MADE_THERE = [(half, station) for half, station in PLACES if CHECKPOINTS[station].made_on == half]
 CASES = [place for place in PLACES if place not in MADE_THERE]
@@ -152,7 +152,7 @@ def test_no_exception_heals() -> None:
     said = EXCEPTION, {"ceremony": "demo", "station": "review", "by": "facilitator", "reason": "The witness left."}
     found = stands(*whole("offline", without="review")[:-1], said, ended())
     assert found.missing == ("station review is not confirmed by signer and witness",)
-    assert [(e.station, e.by, e.reason) for e in found.exceptions] == [("review", "facilitator", "The witness left.")]
+    assert [each[1:] for each in found.exceptions] == [("review", "facilitator", "The witness left.")]
 
 
 def test_one_person_in_both_roles_keeps_a_record_of_somebody_else_incomplete() -> None:
@@ -168,7 +168,7 @@ def test_another_plan_under_the_same_id_is_a_new_beginning() -> None:
     events = [*whole("offline")[:-1], begun(other)]
     assert (stands(*events).missing, stands(*events).is_open) == ((SUPERSEDED,), False)
     assert stands(*events, plan=other).is_open
-    assert stands(*events, plan=other).stations["plan"] == ()
+    assert stands(*events, plan=other).checkpoints["plan"] == ()
     assert stands(*events, ended()).missing == (SUPERSEDED,)  # the end is the other one's
 
 
@@ -199,7 +199,7 @@ def test_a_station_is_confirmed_again_when_what_stands_on_record_changed(
     roles = " and ".join(CHECKPOINTS[station].by[half])
     told = f"station {station} is not confirmed by {roles}, because something else was confirmed"
     assert (told in found.missing) == ((half, station) in CASES)
-    assert [each.holds for each in found.stations[station]] == [False]
+    assert [each.holds for each in found.checkpoints[station]] == [False]
 
 
 # ---- names, reasons, roles ------------------------------------------------------------------------------------------

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from airlock_shared.ceremony.roles import Half
+from airlock_shared.ceremony.roles import Half, write_people
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CEREMONY_ENDED, CHECKPOINT_CONFIRMED
 from airlock_shared.cli.ceremony.commands import CEREMONY_COMMANDS
 from airlock_shared.cli.ceremony.status import CeremonyMachine
+from airlock_shared.cli.ceremony.workflow import crossing_name
 from airlock_shared.errors import Declined, Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile
 from airlock_shared.plan.reader import parse_plan
@@ -166,6 +167,18 @@ def test_begun_already_nothing_is_asked_and_other_people_are_refused(table: Tabl
     assert "nothing to do" in table.done("begin", *PEOPLE, typed="").stderr
     assert table.refused("begin", "--role", "signer=Ada Lovelace", "--role", "witness=") == "ROLE-OPEN"
     assert table.events() == [CEREMONY_BEGUN]
+
+
+@pytest.mark.parametrize("there", ["plan.ceremony", "stick"])
+def test_other_people_than_began_here_are_told_before_anything_is_compared(table: Table, there: str) -> None:
+    plan = parse_plan(PLAN_TEXT.encode())
+    folder = table.plan.parent / there / (crossing_name(plan) if there == "stick" else "")
+    folder.mkdir(parents=True)
+    words = [str(table.plan), "--exchange", str(table.plan.parent / "stick")]
+    for witness, check in (("Mary Somerville", None), ("Berta", "ROLE-OPEN")):
+        (folder / "people.json").write_bytes(write_people(plan, {"signer": "Ada Lovelace", "witness": witness}))
+        error = CliRunner().invoke(COMMANDS["course"], words, obj=table.place).exception
+        assert getattr(error, "check", error) == check
 
 
 @pytest.mark.parametrize("station", ["preflight", "address", "requests", "review", "signatures", "seal"])

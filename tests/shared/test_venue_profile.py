@@ -111,7 +111,7 @@ def test_the_call_that_executes_an_intent_is_the_venue_s_and_people_compare_it(t
 
 def test_a_struct_that_does_not_ship_is_decided_by_the_plan_leaf_by_leaf() -> None:
     intent = venue_of(deployed(with_struct("CancelReq", **CANCEL)).signed).structs["CancelReq"]
-    decided = {field.path: (field.rule.kind, field.rule.parameter) for field in intent.fields}
+    decided = {field.path: (field.rule.decider, field.rule.parameter) for field in intent.fields}
     assert decided == {
         "trader": ("plan", "trader"), "order": ("plan", "order"), "nonce": ("builder", "nonce"),
         "deadline": ("builder", "deadline"),
@@ -135,7 +135,7 @@ def test_every_leaf_that_ships_is_one_of_the_closed_list_and_its_type_can_hold_i
 
 def test_a_leaf_is_a_member_of_the_plan_or_one_of_a_few_kinds() -> None:
     assert PLAN_MEMBERS.keys() <= {member.name for action in ACTIONS.values() for member in action.parameters}
-    assert len({(unit, rule.kind, rule.limit, solidity) for unit, rule, _, solidity in LEAF_KINDS.values()}) <= 25
+    assert len({(unit, rule.decider, rule.limit, solidity) for unit, rule, _, solidity in LEAF_KINDS.values()}) <= 25
 
 
 def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothing_of_it(

@@ -294,6 +294,15 @@ def test_a_page_that_is_not_whole_is_read_again_once_another_picture_is_there(
     assert _do(lead, reply_members(lead, "offline", 0, TAKE), TAKE, set()) is False
 
 
+def test_documents_of_a_day_that_is_over_on_the_other_machine_are_not_taken(
+    tmp_path: Path, line_of: Callable[..., str]
+) -> None:
+    (crossing := tmp_path / "stick" / CROSSING).mkdir(parents=True)
+    (crossing / "requests.json").touch()
+    leave_note(crossing, "online", (14, 14), OVER, AT_MS)
+    assert line_of("offline", TAKE).startswith("waiting: the online machine ended 10:32; is it this stick?")
+
+
 # ---- too late to sign -----------------------------------------------------------------------------------------------
 
 SIGN = Task("sign", ("signer",), "", done=False, brings=("requests.json",))

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from airlock_offline.ledger.device_errors import RefusedOnDevice, SettingOff, WrongAnswer
 from airlock_offline.ledger.ethereum_app import EthereumApp, open_app
 from airlock_offline.ledger.models import Buttons, screen_of
-from airlock_offline.ledger.status import RefusedOnDevice, SettingOff, WrongAnswer
 from airlock_offline.ledger.status_words import WrongOrder
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import typed_data_pages

@@ -11,8 +11,8 @@ from contextlib import closing
 
 import pytest
 
+from airlock_offline.ledger.device_errors import SettingOff, TokenRefused
 from airlock_offline.ledger.ethereum_app import EthereumApp
-from airlock_offline.ledger.status import SettingOff, TokenRefused
 from airlock_offline.ledger.transaction_screens import ShownTransaction, transaction_pages
 from airlock_offline.ledger.transport import LoopbackTransport
 from airlock_offline.ledger.typed_data_screens import Page

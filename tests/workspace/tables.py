@@ -106,7 +106,7 @@ def intents() -> str:
         for field in intent.fields:
             parameter = f" (`{field.rule.parameter}`)" if field.rule.parameter else ""
             lines += [
-                f"| `{field.path}` | {field.unit.name} | {_RULES[field.rule.kind]}{parameter} | {field.meaning} |"
+                f"| `{field.path}` | {field.unit.name} | {_RULES[field.rule.decider]}{parameter} | {field.meaning} |"
             ]
     return "\n".join(lines) + "\n"
 
@@ -187,10 +187,10 @@ def kinds() -> str:
     """Return the table of what a leaf can be, one row for what is judged alike, in ``docs/reference/venue-profile.md``."""
     rows: dict[tuple[str, ...], list[str]] = {}
     otherwise = {"plan": "is refused", "plan-or-zero": "it is zero", "zero": "it is zero", "builder": "the builder's"}
-    for word, (unit, rule, meaning, solidity) in LEAF_KINDS.items():
+    for word, (unit, rule, meaning, held) in LEAF_KINDS.items():
         named = f" (the plan's `{rule.parameter}`)" if rule.parameter not in ("", word) else ""
         limit = f", within the limit {rule.limit}" if rule.limit else ""
-        rows.setdefault((solidity, unit.name, otherwise[rule.kind] + limit), []).append(f"`{word}`{named}: {meaning}")
+        rows.setdefault((held, unit.name, otherwise[rule.decider] + limit), []).append(f"`{word}`{named}: {meaning}")
     lines = ["| Solidity type | unit | where the plan is silent | the words of a profile |", "|---|---|---|---|"]
     lines += [f"| `{kind[0]}` | {kind[1]} | {kind[2]} | {'<br>'.join(words)} |" for kind, words in rows.items()]
     return "\n".join(lines) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from airlock_offline.ledger.status import RAW_MESSAGES
+from airlock_offline.ledger.device_errors import RAW_MESSAGES
 from airlock_offline.ledger.status_words import STATUS_WORDS
 from airlock_online.cli.machine import everything
 from airlock_shared.cli.explain import Explanation

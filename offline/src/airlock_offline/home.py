@@ -74,18 +74,18 @@ class OfflineHome:
                 f"no deployment named {name!r} is pinned on this machine",
                 do="bring deployment.json from the online machine and run: airlock-offline trust deployment.json",
             )
-        agreed = self.agreed(name)
-        if agreed != deployment.fingerprint:
+        recorded = self.pin_on_record(name)
+        if recorded != deployment.fingerprint:
             raise Refusal(
                 "PIN-DEPLOYMENT",
                 f"the pin of {name} is not the one that people agreed to on this machine: its file was changed",
                 got=deployment.fingerprint,
-                expected=agreed or "none: nobody agreed to one of this name",
+                expected=recorded or "none: nobody agreed to one of this name",
                 do="find out who changed it, then pin the right one: airlock-offline trust deployment.json",
             )
         return deployment
 
-    def agreed(self, name: str) -> str:
+    def pin_on_record(self, name: str) -> str:
         """Return the fingerprint of the deployment of this name that was pinned last on record, or an empty text."""
         recorded = self._recorded("deployment-pinned", "name", name)
         return str(recorded[-1]["fingerprint"]) if recorded else ""
@@ -118,8 +118,8 @@ class OfflineHome:
         """Return a deployment with the structs that were pinned for it on this machine beside its own."""
         pins = self.struct_pins(deployment.name)
         recorded = self._recorded("struct-pinned", "deployment", deployment.name) if pins else []
-        agreed = [{name: each.get(name) for name in pins[0]} for each in recorded]
-        if _newest(pins) != _newest(agreed):
+        on_record = [{name: each.get(name) for name in pins[0]} for each in recorded]
+        if _newest(pins) != _newest(on_record):
             raise Refusal(
                 "PIN-DEPLOYMENT",
                 f"the structs pinned for {deployment.name} are not those that people agreed to here: their file was changed",

@@ -105,7 +105,7 @@ def _lies(bench: Bench) -> Iterator[Altered]:
     for path, value in leaves(bench.payload["message"]):
         rule = rules[".".join(path)]
         wanted = plan().steps[bench.step].values.get(rule.parameter)
-        if rule.kind == "builder":
+        if rule.decider == "builder":
             continue
         for other in others(value, bench.pick):
             if isinstance(wanted, Bounds) and wanted.holds(int(other)):

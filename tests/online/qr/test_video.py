@@ -10,7 +10,7 @@ import pytest
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.picture_sources import camera_frames, file_frames
 from airlock_shared.qr.documents import cycle_texts
-from airlock_shared.qr.pictures import pictures
+from airlock_shared.qr.render import pictures
 from airlock_shared.qr.scan import scan_pictures
 from airlock_shared.ur.decode import Decoder
 from shared.qr.transfers import whole_plan

@@ -18,7 +18,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr import scan as read
 from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
-from airlock_shared.qr.pictures import picture, qr_page, sheet, write_gif, write_sheet
+from airlock_shared.qr.render import picture, qr_page, sheet, write_gif, write_sheet
 from airlock_shared.qr.scan import scan_pictures, second_decoder_hint, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, capacity, matrix, side
 from airlock_shared.ur.decode import Decoder, TransferLimits

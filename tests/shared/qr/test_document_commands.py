@@ -23,7 +23,7 @@ from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanErr
 from airlock_shared.host import picture_sources
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.qr.documents import PLAN_TEXT, received, transfer_of
-from airlock_shared.qr.pictures import write_sequence
+from airlock_shared.qr.render import write_sequence
 from airlock_shared.ur.decode import Message
 from airlock_shared.ur.envelope import UR_TYPE, wrap
 from airlock_shared.wire.strict_json import fingerprint, to_json

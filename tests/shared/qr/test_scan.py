@@ -15,7 +15,7 @@ from PIL import Image
 from airlock_shared.errors import DocumentError, UsageError
 from airlock_shared.host.picture_sources import KeptFrames
 from airlock_shared.qr.documents import Transfer, cycle_texts, endless_texts, ideal_count
-from airlock_shared.qr.pictures import picture
+from airlock_shared.qr.render import picture
 from airlock_shared.qr.scan import HINT_AFTER, HINTS, MIXED, MOST, OTHER_TRANSFER, Candidates, ScanReport, scan_pictures
 from airlock_shared.qr.symbol import matrix
 from airlock_shared.ur.decode import Decoder, Progress

@@ -16,7 +16,7 @@ from airlock_shared.errors import DocumentError
 from airlock_shared.host import picture_sources
 from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, file_frames
 from airlock_shared.qr.documents import cycle_texts
-from airlock_shared.qr.pictures import picture, write_gif
+from airlock_shared.qr.render import picture, write_gif
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
 from shared.qr.transfers import whole_plan

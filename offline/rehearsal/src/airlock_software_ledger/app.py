@@ -20,8 +20,8 @@ from airlock_offline.ledger.apdu import (
     P2_CHAIN_CODE,
     Ins,
 )
+from airlock_offline.ledger.device_errors import DeviceLost
 from airlock_offline.ledger.models import DEFAULT_MODEL, MODELS, screen_of, shown_models
-from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.transaction_screens import network
 from airlock_offline.ledger.typed_data_screens import Page, review_pages
 from airlock_shared.errors import UsageError

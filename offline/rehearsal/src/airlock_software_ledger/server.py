@@ -15,8 +15,8 @@ from contextlib import suppress
 
 import click
 
+from airlock_offline.ledger.device_errors import DeviceLost
 from airlock_offline.ledger.models import DEFAULT_MODEL, shown_models
-from airlock_offline.ledger.status import DeviceLost
 from airlock_offline.ledger.typed_data_screens import Page
 from airlock_shared.cli.program import run
 from airlock_shared.cli.terminal import forget_typed, typed_line

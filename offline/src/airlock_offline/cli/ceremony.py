@@ -13,10 +13,10 @@ from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.transcript import Entry
 
 
-def _shown(station: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
-    """Yield the page of the last preflight, or what is not in order there, for the station at which people agree to it."""
+def _shown(checkpoint: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
+    """Yield the page of the last preflight, or what is not in order there, for its checkpoint."""
     reports = [entry.data for entry in entries if entry.event == "preflight"]
-    if station == "preflight" and reports:
+    if checkpoint == "preflight" and reports:
         from airlock_offline.preflight.page import preflight_verdict_lines, report_lines
 
         yield from report_lines(reports[-1], kit=False, whole=whole)

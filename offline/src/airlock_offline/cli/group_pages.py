@@ -20,7 +20,7 @@ _ROWS_WITHOUT_A_SCREEN = 24
 
 
 class GroupPages:
-    """What people have answered to the pages of a document's groups: ``answers`` by digest (0x-hex).
+    """What people have answered to the pages of a document's groups: ``confirmed`` by digest (0x-hex).
 
     ``confirmed`` are the digests of pages of earlier runs; ``record`` puts those of a page on record.
     """
@@ -33,7 +33,7 @@ class GroupPages:
         ask: Callable[[str], None],
         record: Callable[[list[str]], None],
     ) -> None:
-        self.answers = dict.fromkeys(confirmed, True)
+        self.confirmed = dict.fromkeys(confirmed, True)
         self._groups = {digest: group for group in groups for digest in group.rows}
         self._screen, self._ask, self._record = screen, ask, record
         self._form: list[list[str]] = []
@@ -45,10 +45,10 @@ class GroupPages:
         ``waiting`` tells whether a step can be signed now, and was not yet.
         """
         group = self._groups.get(digest)
-        if group is None or digest in self.answers:
+        if group is None or digest in self.confirmed:
             return
         rest = list(group.rows)[list(group.rows).index(digest) :]
-        left = [each for each in rest if each not in self.answers and waiting(each)]
+        left = [each for each in rest if each not in self.confirmed and waiting(each)]
         if left[:1] != [digest]:
             return
         if self._form is not group.form:
@@ -66,11 +66,11 @@ class GroupPages:
         try:
             self._ask(f"Sign these {len(page)} steps of {len(group.rows)}, which differ from the form in this alone?")
         except Declined as declined:
-            self.answers |= dict.fromkeys(page, False)
+            self.confirmed |= dict.fromkeys(page, False)
             say(f"Declined: {declined.what}.")
             return
         self._record(page)
-        self.answers |= dict.fromkeys(page, True)
+        self.confirmed |= dict.fromkeys(page, True)
 
     def signed(self, left: int) -> str:
         """Return how long the rest will take, after one more was signed: ``left`` are not signed yet."""

@@ -62,7 +62,7 @@ _HEADINGS = {
 
 MODULES = {
     **dict.fromkeys(("config", "completion", "doctor", "explain", "forget"), "machine"),
-    **dict.fromkeys(("show", "scan"), "pictures"),
+    **dict.fromkeys(("show", "scan"), "qr"),
     "address": "accounts",
     "trust-struct": "trust",
 }
@@ -81,9 +81,9 @@ class OfflineCommands(LazyCommands):
 
 def _read_elsewhere(sources: Sequence[str], tell: Callable[[str], None]) -> Iterator[list[str]]:
     """Read pictures in another process, for whichever command is given some."""
-    from airlock_offline.scanning import pictures_process
+    from airlock_offline.scanning import scan_process
 
-    return pictures_process.texts_by_child(sources, tell)
+    return scan_process.texts_by_child(sources, tell)
 
 
 def confine_command(context: click.Context) -> None:

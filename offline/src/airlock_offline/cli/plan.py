@@ -184,7 +184,9 @@ def _field(parameter: Parameter, drafted: _Drafted, deployment: Deployment) -> s
     raw, asked = leaf(drafted.message, field.path), drafted.item.fields.get(parameter.sent)
     if asked is not None and parameter.unit is not UNIX_MS and _means(parameter, asked, deployment) == raw:
         return _value(parameter, raw, deployment, asked)
-    if not parameter.required and (field.rule.kind == "builder" or (field.rule.kind == "plan-or-zero" and raw == 0)):
+    if not parameter.required and (
+        field.rule.decider == "builder" or (field.rule.decider == "plan-or-zero" and raw == 0)
+    ):
         return ""
     value = _value(parameter, raw, deployment)
     by_the_builder = (

@@ -281,7 +281,7 @@ def _ask_time(state: OfflineHome, uncertainty_s: int | None) -> dict[str, Any] |
             typed = ask(question, piped=state.nothing_of_worth()).strip()
             return _state_time(state, typed, uncertainty_s or ASKED_UNCERTAINTY_S)
         except UsageError:
-            say("This is no date and time in UTC, such as 2026-11-21T02:43:00Z. UTC is local time less its offset.")
+            say("Type it like 2026-11-21T02:43:00Z, with T and Z. UTC is local time less its offset.")
         except Expired as error:
             say(explain_error(error))
 

@@ -174,20 +174,22 @@ class ReviewPages:
 
         Raises ``Declined``.
         """
-        opens = dict.fromkeys(["?", "", *map(str, range(_NUMBERS))], self._say_sections)
+        opens = dict.fromkeys(["?", ""], self._say_sections) | {
+            str(number): partial(say, f"There is no section {number}.") for number in range(_NUMBERS)
+        }
         opens |= {str(number): partial(self._open, number) for number in range(1, len(self._sections) + 1)}
         self._say_sections()
         self._ask(question, asking=opening(ask, opens))
 
     def _say_sections(self) -> None:
-        names = [f"{number} {_called(section)}" for number, section in enumerate(self._sections, 1)]
-        say_all(hanging(f"To read: {', '.join(names)}"))
+        names = [f"{number} = {_called(section)}" for number, section in enumerate(self._sections, 1)]
+        say_all(hanging(f"To read one, type its number: {', '.join(names)}"))
 
     def _open(self, number: int) -> None:
         section = self._sections[number - 1]
         self._turn_all([section])
         self.opened.add(_called(section))
-        self._show_page()
+        self._turn_all(self._page[-1:], stays=True)
         say_all(self._said_before)
         self._say_sections()
 

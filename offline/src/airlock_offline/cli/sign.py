@@ -187,7 +187,7 @@ def sign(
             raise stopped from None
     if not signed:
         _say_results(results)
-        say("No signature was made, and no file was written. What was declined is signed by the same command.")
+        say("Nothing was signed, and no file was written. To sign it after all, give the same command again.")
         if as_json:
             show_json({"ok": False, "steps": _steps(results), "file": None})
         finish(worst([result.code for result in results]))
@@ -309,7 +309,7 @@ def _sign_all(
     """Sign item by item. What fails inside one is recorded and returned, and ends it: no later item is begun."""
     results: list[ItemResult] = []
     items = {"0x" + each.digest.hex(): each.received.request for each in examined}
-    kept = sum(digest in groups.answers and bool(desk.state.kept_signature(digest)) for digest in items)
+    kept = sum(digest in groups.confirmed and bool(desk.state.kept_signature(digest)) for digest in items)
     if kept:
         say(f"{kept} of {len(examined)} steps were signed before; their kept signatures are used again.")
     for each in examined:
@@ -320,9 +320,9 @@ def _sign_all(
             return to_sign(judged(items[other], fresh, desk), desk.state) is not None
 
         try:
-            before = desk.state.kept_signature(digest) if groups.answers.get(digest) else None
+            before = desk.state.kept_signature(digest) if groups.confirmed.get(digest) else None
             groups.come_to(digest, waiting)
-            results.append(sign_item(item, fresh, desk, groups.answers))
+            results.append(sign_item(item, fresh, desk, groups.confirmed))
         except Exception as error:  # noqa: BLE001 (whatever it is, what was signed before must not be lost with it)
             with suppress(AirlockError):  # when nothing can be written, what happened says it
                 desk.state.transcript.record("sign-stopped", {"step": item.step, "why": type(error).__name__}, now_ms())
@@ -331,7 +331,7 @@ def _sign_all(
         answer = results[-1].answer
         if answer.result != "signed":
             continue
-        if not groups.answers.get(digest):
+        if not groups.confirmed.get(digest):
             equal = f"\n  recovered           {answer.signer}\n  plan                {answer.signer}: equal"
             say(f"Signed.{'' if led() else equal}")
         elif before is None:

@@ -118,9 +118,7 @@ def _seal_once(
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)
-    say(
-        f"entries {seal.entries}, sealed by {signer.name}. Compare the head with the Ledger now: you are asked afterwards."
-    )
+    say(f"entries {seal.entries}, sealed by {signer.name}. After your Yes compare the head on the Ledger.")
     say_all(
         () if led() else (*labelled_hash_lines("head", seal.head), "")
     )  # where it is led, its digits are in the list alone

@@ -69,7 +69,7 @@ def trust(state: OfflineHome, source: Path, plan_file: Path | None, qr: bool, re
     for intent in deployment.structs.values():
         require_signed_by_fields(intent, "leave it out of the venue's profile, and fetch that again")
     pinned = state.pinned(deployment.name)
-    if pinned and pinned.fingerprint == deployment.fingerprint == state.agreed(deployment.name):
+    if pinned and pinned.fingerprint == deployment.fingerprint == state.pin_on_record(deployment.name):
         say(f"{deployment.name} is pinned already, with this fingerprint; nothing to do.")
     else:
         if pinned or not _was_compared(state, plan_file, deployment):

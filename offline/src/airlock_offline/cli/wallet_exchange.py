@@ -7,7 +7,7 @@ from pathlib import Path
 
 from airlock_offline.clock import now_ms, uptime
 from airlock_offline.home import OfflineHome
-from airlock_offline.wallets.requests import (
+from airlock_offline.wallets.hot_wallet import (
     WalletRequest,
     answer_of,
     keep_request,

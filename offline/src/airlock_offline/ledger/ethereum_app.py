@@ -29,7 +29,7 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.status import (
+from airlock_offline.ledger.device_errors import (
     BLIND_SIGNING,
     RAW_MESSAGES,
     SW_DATA,

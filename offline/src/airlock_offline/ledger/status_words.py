@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from airlock_offline.ledger.models import MODELS, shown_models
-from airlock_offline.ledger.status import (
+from airlock_offline.ledger.device_errors import (
     BLIND_SIGNING,
     AppClosed,
     RefusedOnDevice,
@@ -19,6 +18,7 @@ from airlock_offline.ledger.status import (
     WrongApp,
     WrongModel,
 )
+from airlock_offline.ledger.models import MODELS, shown_models
 from airlock_shared.errors import AirlockError, DeviceError
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from airlock_offline.ledger.apdu import CLA_ETHEREUM, CLA_SYSTEM, P2_NAME, Ins
-from airlock_offline.ledger.status import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
+from airlock_offline.ledger.device_errors import DeviceLost, DeviceNotFound, DeviceSilent, WrongAnswer
 from airlock_shared.errors import AirlockError
 from airlock_shared.host.files import append_line, require_new
 

@@ -25,7 +25,7 @@ from airlock_offline.ledger.apdu import (
     encode_path,
     ethereum_apdu,
 )
-from airlock_offline.ledger.status import NoSuchWidth, SignedOtherwise, TooLargeForDevice
+from airlock_offline.ledger.device_errors import NoSuchWidth, SignedOtherwise, TooLargeForDevice
 from airlock_shared.ethereum.eip712 import (
     DOMAIN_TYPE,
     Member,

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from airlock_offline.ledger.apdu import P1_FIRST, P2_SIGN_FIELDS, Apdu, Ins, encode_path, ethereum_apdu
-from airlock_offline.ledger.status import SW_DATA, SW_OK, SW_ORDER, SW_PARAMETER, wrong_answer
+from airlock_offline.ledger.device_errors import SW_DATA, SW_OK, SW_ORDER, SW_PARAMETER, wrong_answer
 from airlock_offline.ledger.transaction_screens import network, token_amount
 from airlock_offline.ledger.typed_data import (
     FieldsFlow,

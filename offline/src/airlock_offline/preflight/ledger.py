@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from airlock_offline.ledger.device_errors import SettingOff, WrongAnswer
 from airlock_offline.ledger.ethereum_app import MINIMUM, EthereumApp
 from airlock_offline.ledger.models import MODELS
-from airlock_offline.ledger.status import SettingOff, WrongAnswer
 from airlock_shared.cli.terminal import say
 from airlock_shared.errors import DeviceError
 from airlock_shared.ethereum.signatures import checksum_address, recover

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from airlock_offline import child_process
-from airlock_shared.checks.second_opinion import ANSWER_BYTES, no_opinion
+from airlock_shared.checks.second_opinion import OPINION_BYTES, no_opinion
 
 CHILD = "airlock_offline.signing.opinion_child"
 TIMEOUT_S = 20  # after the person's Yes; it began to compute when the item was shown, and needs about one
@@ -24,7 +24,7 @@ TIMEOUT_S = 20  # after the person's Yes; it began to compute when the item was 
 class Opinion(Protocol):
     """Another program's view of what is to be signed."""
 
-    def answer(self) -> bytes:
+    def result(self) -> bytes:
         """Return its answer. Raises ``Refusal("DIGEST-OPINION")``."""
 
     def end(self) -> None:
@@ -51,21 +51,21 @@ class OpinionProcess:
         os.set_blocking(self._to.fileno(), False)
         self._send()
 
-    def answer(self) -> bytes:
+    def result(self) -> bytes:
         """Return its answer, as long as it should be. Raises ``Refusal("DIGEST-OPINION")``."""
         deadline_s = time.monotonic() + self._timeout_s
         received = b""
         while piece := self._read(deadline_s):
             received += piece
-            if len(received) > ANSWER_BYTES:
-                raise no_opinion(f"more than {ANSWER_BYTES} bytes")
+            if len(received) > OPINION_BYTES:
+                raise no_opinion(f"more than {OPINION_BYTES} bytes")
         try:
             code = self._process.wait(max(0.0, deadline_s - time.monotonic()))
         except subprocess.TimeoutExpired as error:
             raise self._late() from error
         if code:
             raise no_opinion(f"it ended with {code}")
-        if len(received) != ANSWER_BYTES:
+        if len(received) != OPINION_BYTES:
             raise no_opinion(f"{len(received)} bytes")
         return received
 
@@ -80,7 +80,7 @@ class OpinionProcess:
             if writable:
                 self._send()
             if readable:
-                return os.read(self._from.fileno(), ANSWER_BYTES + 1)
+                return os.read(self._from.fileno(), OPINION_BYTES + 1)
         raise self._late()
 
     def _send(self) -> None:

@@ -27,10 +27,10 @@ from airlock_offline.signing.review import verdict_lines
 from airlock_shared.ceremony.sections import people_of
 from airlock_shared.checks.document import Attended, people_are_present
 from airlock_shared.checks.intent import typed_data_of
-from airlock_shared.checks.judge import Examined, Known, exit_code_of, judge_item
+from airlock_shared.checks.judge import Examined, Known, check_signature, exit_code_of, judge_item
 from airlock_shared.checks.model import Case, Check, IntentCase, Situation
 from airlock_shared.checks.nonces import NOT_SIGNED, SIGNED, SIGNED_LATE, SIGNING, UsedNonces, record_of, use_of
-from airlock_shared.checks.second_opinion import check_signature, compare_opinion, opinion_question
+from airlock_shared.checks.second_opinion import compare_opinion, opinion_question
 from airlock_shared.checks.times import Clock, late_by, time_is_stated
 from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Answer
@@ -100,38 +100,38 @@ def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
 
 
 def sign_item(
-    request: Request, situation: Situation, desk: SigningDesk, answers: Mapping[str, bool] = MappingProxyType({})
+    request: Request, situation: Situation, desk: SigningDesk, confirmed: Mapping[str, bool] = MappingProxyType({})
 ) -> ItemResult:
     """Examine an item, look whether the device can sign it, show it, have it confirmed, and have it signed.
 
-    ``answers`` holds the digests (0x-hex) that stood on a page of their group, and whether it was confirmed: what is signed
-    over any other digest is shown and asked about by itself.
+    ``confirmed`` holds the digests (0x-hex) that stood on a page of their group, and whether it was confirmed: what is
+    signed over any other digest is shown and asked about by itself.
     Raises ``DeviceError`` when the device fails, ``Refusal`` of family ``SIG`` when its answer must not be used,
     ``UsageError`` when the Ledger signed and that cannot be put on record, as on a full disk: the item counts as signed.
     Items signed before stay signed, and the same command goes on from there.
     """
     examined = judged(request, situation, desk)
     case = to_sign(examined, desk.state)
-    agreed = answers.get("0x" + examined.digest.hex())
+    page_confirmed = confirmed.get("0x" + examined.digest.hex())
     if case is None:
-        again = agreed and _signable(examined)  # nothing new is to be read
+        again = page_confirmed and _signable(examined)  # nothing new is to be read
         if not again:
             desk.show(examined)
         return _settled(examined, desk, quietly=bool(again))
-    if agreed is False:
+    if page_confirmed is False:
         return _declined(case, desk, "its page was not confirmed")
-    if agreed and desk.used.earlier(use_of(case)):  # since then: it is to be read by itself
-        agreed = None
+    if page_confirmed and desk.used.earlier(use_of(case)):  # since then: it is to be read by itself
+        page_confirmed = None
     if isinstance(case, IntentCase) and case.step.signer.show == "fields":
         require_no_fault(typed_data_of(case))
     desk.look(case)
     opinion = desk.opinion(opinion_question(case))  # it computes while the person reads
     try:
-        if agreed:
+        if page_confirmed:
             desk.list_pages(examined)
         else:
             desk.show(examined)
-        return _confirm_and_sign(case, desk, opinion, ask=not agreed)
+        return _confirm_and_sign(case, desk, opinion, ask=not page_confirmed)
     finally:
         opinion.end()
 
@@ -209,7 +209,7 @@ def _sign_alone(shown: Case, desk: SigningDesk, opinion: Opinion) -> ItemResult:
             desk.tell(line)
     if (case := to_sign(examined, desk.state)) is None:
         return _settled(examined, desk)
-    compare_opinion(case, opinion.answer())
+    compare_opinion(case, opinion.result())
     try:
         return _sign_on(desk.app(), case, desk)
     finally:
@@ -220,13 +220,13 @@ def _sign_on(app: EthereumApp, case: Case, desk: SigningDesk) -> ItemResult:
     """Look once more whether the device can sign, ask it, and trust nothing before it is recovered over our own digest."""
     require_ready(app, need_of(case))
     desk.tell("Now compare every page on the Ledger with the list; confirm or reject there.")
-    answer, shown = _reserved(case, app, desk)
+    signature, shown = _reserved(case, app, desk)
     with held_signals():  # from here until it is on record, whatever a person or the system wants
         signed = Answer(
             step=case.request.step,
             result="signed",
             digest=_digest(case),
-            signature="0x" + answer.rsv.hex(),
+            signature="0x" + signature.rsv.hex(),
             signer=checksum_address(case.step.signer.address),
             shown=shown,
             app=app.version,

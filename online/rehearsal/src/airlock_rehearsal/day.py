@@ -105,12 +105,12 @@ def begin(day: Day, urls: dict[str, str]) -> None:
     plan, deployment = (read_input(day.folder / "online" / name) for name in (day.plan, "deployment.json"))
     show_all(word_lines("plan", parse_written_plan(plan).fingerprint))
     show_all(word_lines("deployment", parse_deployment(deployment).fingerprint))
-    ask("Press Enter when both papers are written: ", piped=True)
-    show(_WORDS.format(second=second))
-    if day.channel == "qr":
-        show(_CAMERAS)
-        Thread(target=_photograph, args=(day,), daemon=True).start()
     try:
+        ask("Press Enter when both papers are written: ", piped=True)
+        show(_WORDS.format(second=second))
+        if day.channel == "qr":
+            show(_CAMERAS)
+            Thread(target=_photograph, args=(day,), daemon=True).start()
         _to_the_end(lambda: day.lead("online"))
     except BaseException as error:
         (day.folder / _LOST).touch()
@@ -171,7 +171,7 @@ def _bring_proof(day: Day) -> None:
 def _to_the_end(work: Callable[[], int]) -> None:
     """Do the work until it succeeds; between two tries a person presses Enter."""
     while code := work():
-        say(f"It ended with exit code {code}. Enter goes on with the same command; Ctrl-C ends the rehearsal.")
+        say(f"It ended with exit code {code}. Enter goes on with the same command; Ctrl-C leaves this terminal.")
         if not sys.stdin.readline():
             raise RehearsalFailed("the rehearsal was not led to its end", code)
 

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from airlock_online.cli.prepare import filled_lines
-from airlock_online.cli.preparing import accepted, connections, fee_options, fields_of, read_fee_options
+from airlock_online.cli.prepare_steps import accepted, connections, fee_options, fields_of, read_fee_options
 from airlock_online.clients.builder import builder_of
 from airlock_online.clock import now_ms
 from airlock_online.home import OnlineHome

@@ -26,10 +26,10 @@ EACH_AT_MOST = 20
 """Steps of which what was read back is shown in full; of more, what is not as promised."""
 
 
-def _shown(station: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
-    """Yield what became of each step, and what was read back then, for the station at which people agree to it."""
+def _shown(checkpoint: str, entries: Sequence[Entry], whole: bool) -> Iterator[str]:
+    """Yield what became of each step, and what was read back then, for the checkpoint at which people agree to it."""
     last = {str(entry.data.get("digest")): entry.data for entry in entries if entry.event == "outcome"}
-    for outcome in last.values() if station == "outcome" else ():
+    for outcome in last.values() if checkpoint == "outcome" else ():
         read = [Expectation(**row) for row in outcome.get("read_back", ())]
         said = str(outcome.get("state", "")) or f"not known: {outcome['error']}"
         if len(last) > EACH_AT_MOST and all(each.kept for each in read):

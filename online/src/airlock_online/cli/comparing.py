@@ -28,7 +28,7 @@ from airlock_shared.text.safe import safe
 
 COMPARED, COMPARED_WRONG = "signatures-compared", "signatures-compared-wrong"
 """The transcript's events where no ceremony is open."""
-_STATION = "signatures"
+_CHECKPOINT = "signatures"
 
 
 class _Typist(NamedTuple):
@@ -58,7 +58,7 @@ def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
     for each in typists:
         counted = section if people else entries
         wrong = [entry.data for entry in counted if entry.event == each.wrong and _is_about(entry, signatures)]
-        asked = Asked(each.who, _STATION, signatures, used, wrong, each.data.get("by"))
+        asked = Asked(each.who, _CHECKPOINT, signatures, used, wrong, each.data.get("by"))
 
         def tell_wrong(positions: list[int], each: _Typist = each) -> None:
             home.transcript.record(each.wrong, {**each.data, "positions": positions}, now_ms())
@@ -74,9 +74,9 @@ def prove_compared(home: OnlineHome, plan: PlanMark, signatures: str) -> None:
 
 def _roles(section: Sequence[Entry], plan: PlanMark, signatures: str, people: dict[str, str]) -> list[_Typist]:
     """Return the roles that answer on this machine, as far as somebody holds them, and have not proved it yet."""
-    needed = [role for role in CHECKPOINTS[_STATION].by["online"] if role in people] or list(people)[:1]
+    needed = [role for role in CHECKPOINTS[_CHECKPOINT].by["online"] if role in people] or list(people)[:1]
     proved = {role for entry in section if _proves(entry, signatures) for role in entry.data.get("by", ())}
-    data = {"ceremony": plan.id, "station": _STATION, "compared": signatures}
+    data = {"ceremony": plan.id, "station": _CHECKPOINT, "compared": signatures}
     return [
         _Typist(f"{safe(people[role])} ({role})", CHECKPOINT_CONFIRMED, WORDS_WRONG, {**data, "by": [role]})
         for role in needed
@@ -101,5 +101,5 @@ def _proves(entry: Entry, signatures: str) -> bool:
 
 
 def _is_about(entry: Entry, signatures: str) -> bool:
-    of_station = {"station": _STATION, "compared": signatures}
-    return of_station.items() <= entry.data.items() or entry.data.get("signatures") == signatures
+    of_checkpoint = {"station": _CHECKPOINT, "compared": signatures}
+    return of_checkpoint.items() <= entry.data.items() or entry.data.get("signatures") == signatures

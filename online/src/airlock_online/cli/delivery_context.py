@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import click
 
-from airlock_online.cli.preparing import connections
+from airlock_online.cli.prepare_steps import connections
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.builder_reads import question_of, used_in
 from airlock_online.clients.http import Http
@@ -44,7 +44,7 @@ from airlock_online.readback.delegates import allowance_on_chain, delegation_on_
 from airlock_online.readback.expectations import BY_THE_CHAIN, Expectation, Scene, expectation_lines, not_known
 from airlock_online.readback.read_back import read_back
 from airlock_online.readback.referral_codes import from_chain
-from airlock_online.routes import OF_TRANSACTIONS
+from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_online.speech.sections import STATUS
 from airlock_shared.cli.ceremony.by_screens import show_by_screens, turn_page
 from airlock_shared.cli.program import give_up

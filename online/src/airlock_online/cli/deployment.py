@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from airlock_online.cli.preparing import connections
+from airlock_online.cli.prepare_steps import connections
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.pages import read_pairs
 from airlock_online.clients.reply_values import join_address

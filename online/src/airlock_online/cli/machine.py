@@ -24,7 +24,7 @@ from airlock_online.journal.engine import JournalError, place_of, shown_place
 from airlock_online.journal.journal import journal_at
 from airlock_online.journal.order_states import ANOMALIES, STATE_MEANINGS, OrderState
 from airlock_online.report_rows import standings_of
-from airlock_online.wallets.requests import wallet_answers
+from airlock_online.wallets.other_wallets import wallet_answers
 from airlock_shared.checks.catalogue import CHECKS_BY_ID
 from airlock_shared.checks.model import Info
 from airlock_shared.cli.explain import Explanation, explain_command, of_checks, of_exit_codes

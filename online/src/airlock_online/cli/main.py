@@ -74,7 +74,7 @@ _READS = ("ready", "meta", "pairs", "positions", "nonce", "delegation", "referra
 MODULES = {
     **dict.fromkeys(_READS, "reads"),
     **dict.fromkeys(("config", "completion", "explain", "forget"), "machine"),
-    **dict.fromkeys(("show", "scan"), "pictures"),
+    **dict.fromkeys(("show", "scan"), "qr"),
     "descriptors": "wallet_exchange",
     "plan": "ceremony",
     "status": "follow",

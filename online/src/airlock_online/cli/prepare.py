@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from airlock_online.cli.preparing import FeeOptions, connections, fee_options, prepare_plan, read_fee_options
+from airlock_online.cli.prepare_steps import FeeOptions, connections, fee_options, prepare_plan, read_fee_options
 from airlock_online.clients.builder import builder_of
 from airlock_online.clients.http import Http
 from airlock_online.clients.rpc import RpcClient

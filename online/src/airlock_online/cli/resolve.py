@@ -21,7 +21,7 @@ from airlock_online.delivery.submit import follow_submission
 from airlock_online.home import OnlineHome
 from airlock_online.journal.order_states import FINAL, OPEN
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.routes import OF_TRANSACTIONS
+from airlock_online.route_table import OF_TRANSACTIONS
 from airlock_shared.cli.terminal import finish, json_option, rows, say, show, show_json, worst
 from airlock_shared.errors import AirlockError, ExitCode, UsageError
 from airlock_shared.text.safe import safe

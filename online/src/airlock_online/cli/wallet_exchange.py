@@ -11,7 +11,7 @@ import click
 from airlock_online.clock import now_ms
 from airlock_online.home import COLLECTED, OnlineHome
 from airlock_online.wallets import erc7730
-from airlock_online.wallets.requests import (
+from airlock_online.wallets.other_wallets import (
     WalletAnswers,
     request_to_answer,
     sign_request,

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from airlock_online.delivery.routes.context import Delivery
 from airlock_online.journal.order_states import INITIATIONS
-from airlock_online.routes import ROUTES
+from airlock_online.route_table import ROUTES
 from airlock_shared.checks.intent import definitions, encoding_of, hashes_of
 from airlock_shared.documents import signatures
 from airlock_shared.documents.deployment import Deployment, Domain

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from airlock_online.routes import ROUTES
+from airlock_online.route_table import ROUTES
 from airlock_shared.venue.actions import ACTIONS
 from airlock_shared.venue.services import (
     AUTHORIZATION,

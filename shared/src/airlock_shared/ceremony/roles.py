@@ -36,7 +36,7 @@ HOW = {
 """How a confirmation was made, in words; one that says nothing of it was a ``Yes``."""
 
 # ---- checkpoints ----------------------------------------------------------------------------------------------------
-# The stations of a ceremony: what people compare at each, who confirms it at least, and what stands on record there.
+# The checkpoints of a ceremony: what people compare at each, who confirms it at least, and what stands on record there.
 
 
 Half = Literal["online", "offline"]
@@ -74,8 +74,8 @@ class Checkpoint(NamedTuple):
 
 
 CHECKPOINTS = {
-    station.name: station
-    for station in (
+    checkpoint.name: checkpoint
+    for checkpoint in (
         Checkpoint("plan", _BOTH, "The plan's words are those on your own papers.",
                 earlier=True, made_on="online", paper=True),
         Checkpoint("deployment", _BOTH, "The deployment's words are those on your own papers.",
@@ -101,32 +101,32 @@ CHECKPOINTS = {
                 {"sealed": "head"}, undone="signatures-written"),
     )
 }  # fmt: skip
-"""The stations in the order of the day."""
+"""The checkpoints in the order of the day."""
 
 
-def stations_of(half: Half) -> list[Checkpoint]:
-    """Return the stations that are confirmed on a machine, in the order of the day."""
-    return [station for station in CHECKPOINTS.values() if half in station.by]
+def checkpoints_of(half: Half) -> list[Checkpoint]:
+    """Return the checkpoints that are confirmed on a machine, in the order of the day."""
+    return [checkpoint for checkpoint in CHECKPOINTS.values() if half in checkpoint.by]
 
 
-def last_on_record(section: Iterable[Entry], plan: Plan, station: Checkpoint) -> str | None:
-    """Return the last of what a station is about, among the entries of a ceremony: what names it, or the entry's own hash.
+def last_on_record(section: Iterable[Entry], plan: Plan, checkpoint: Checkpoint) -> str | None:
+    """Return the last of what a checkpoint is about, among a ceremony's entries: what names it, or the entry's own hash.
 
     Where each signer has a document of its own, the last of each, with blanks between. None when nothing of it happened.
     """
     parts: dict[str, str] = {}  # requests fingerprint -> the signer whose part they are, empty for the whole plan's
-    found: dict[str, str] = {"": plan.fingerprint} if station.name == "plan" else {}
+    found: dict[str, str] = {"": plan.fingerprint} if checkpoint.name == "plan" else {}
     for entry in section:
         if not _is_about(entry.data, plan):
             continue
         requests = str(entry.data.get("requests"))
         if entry.event in ("prepared", "sign-begun"):
             parts[requests] = str(entry.data.get("signer", ""))
-        if entry.event in station.events and _counts(entry, plan, parts):
-            fact = entry.data.get(station.events[entry.event])
+        if entry.event in checkpoint.events and _counts(entry, plan, parts):
+            fact = entry.data.get(checkpoint.events[entry.event])
             part = str(entry.data["address"]) if entry.event == "address" else parts.get(requests, "")
             found[part] = fact if type(fact) is str else entry.hash
-        if entry.event == station.undone and _counts(entry, plan, parts):
+        if entry.event == checkpoint.undone and _counts(entry, plan, parts):
             found.clear()
     return " ".join(found[part] for part in sorted(found)) or None
 
@@ -148,18 +148,18 @@ def _counts(entry: Entry, plan: Plan, parts: Container[str]) -> bool:
 
 
 # ---- roles ----------------------------------------------------------------------------------------------------------
-# Who held which role, what people confirmed at each station of a ceremony, and what is missing: read from a
+# Who held which role, what people confirmed at each checkpoint of a ceremony, and what is missing: read from a
 # transcript. A ceremony begins on each machine by itself, with the names of its people, and belongs to its id and to
-# the fingerprint of its plan. What happened before the beginning does not count for it. A station is confirmed for
+# the fingerprint of its plan. What happened before the beginning does not count for it. A checkpoint is confirmed for
 # what stood on record then: when that changes, it has to be confirmed again. An exception explains and does not heal.
-# Pure; the commands are in :mod:`airlock_shared.cli.ceremony.commands`, the table of stations is below.
+# Pure; the commands are in :mod:`airlock_shared.cli.ceremony.commands`, the table of checkpoints is below.
 
 
 MAX_NAME, MAX_REASON = 60, 500
 
 
 class Confirmation(NamedTuple):
-    """A station confirmed: when (unix milliseconds), by which roles, what stood on record then, whether it still does.
+    """A checkpoint confirmed: when (unix milliseconds), by which roles, what stood on record then, whether it still does.
 
     ``how`` is one of :data:`HOW`, empty for a ``Yes``.
     """
@@ -172,10 +172,10 @@ class Confirmation(NamedTuple):
 
 
 class Deviation(NamedTuple):
-    """An exception: when (unix milliseconds), at which station (empty: at none), said by which role, and why."""
+    """An exception: when (unix milliseconds), at which checkpoint (empty: at none), said by which role, and why."""
 
     at_ms: int
-    station: str
+    checkpoint: str
     by: str
     reason: str
 
@@ -183,13 +183,13 @@ class Deviation(NamedTuple):
 class Standing(NamedTuple):
     """What one machine's transcript knows of a ceremony.
 
-    ``names`` holds the person of each role, empty where nobody holds it; ``stations`` the confirmations of each of this
-    machine's stations; ``is_open`` that it goes on; ``missing`` a sentence for each thing that keeps it incomplete.
+    ``names`` holds the person of each role, empty where nobody holds it; ``checkpoints`` the confirmations of each of this
+    machine's checkpoints; ``is_open`` that it goes on; ``missing`` a sentence for each thing that keeps it incomplete.
     """
 
     names: dict[str, str]
     begun_ms: int | None
-    stations: dict[str, tuple[Confirmation, ...]]
+    checkpoints: dict[str, tuple[Confirmation, ...]]
     exceptions: tuple[Deviation, ...]
     ended_ms: int | None
     is_open: bool
@@ -212,18 +212,18 @@ def standing(
 ) -> Standing:
     """Return how the last ceremony with this id and this plan stands in a transcript whose chain holds.
 
-    ``marks`` holds, for each station at which certain documents or addresses count, their names there: what was confirmed
-    for others does not hold. At the other stations what stands on record last counts.
+    ``marks`` holds, for each checkpoint at which certain documents or addresses count, their names there: what was confirmed
+    for others does not hold. At the other checkpoints what stands on record last counts.
 
     Raises ``DocumentError("DOC-FIELD")`` for an entry of a ceremony that has not its form.
     """
     section, is_open = section_of(entries, plan)
-    stations = {
-        station.name: _confirmations(section, station, plan, marks.get(station.name, ()))
-        for station in stations_of(half)
+    checkpoints = {
+        checkpoint.name: _confirmations(section, checkpoint, plan, marks.get(checkpoint.name, ()))
+        for checkpoint in checkpoints_of(half)
     }
     if not section:
-        return Standing({}, None, stations, (), None, False, (NOT_BEGUN if plan.roles else NO_ROLES,))
+        return Standing({}, None, checkpoints, (), None, False, (NOT_BEGUN if plan.roles else NO_ROLES,))
     names: dict[str, str] = section[0].data["roles"]
     exceptions = tuple(
         Deviation(entry.at_ms, entry.data["station"], entry.data["by"], entry.data["reason"])
@@ -231,14 +231,14 @@ def standing(
         if entry.event == EXCEPTION
     )
     ended_ms = section[-1].at_ms if section[-1].event == CEREMONY_ENDED else None
-    missing = [*_without_people(names, plan), *_unconfirmed(stations, plan, half)]
+    missing = [*_without_people(names, plan), *_unconfirmed(checkpoints, plan, half)]
     missing += [] if ended_ms is not None else [NOT_ENDED if is_open else SUPERSEDED]
-    return Standing(names, section[0].at_ms, stations, exceptions, ended_ms, is_open, tuple(missing))
+    return Standing(names, section[0].at_ms, checkpoints, exceptions, ended_ms, is_open, tuple(missing))
 
 
-def on_record(entries: Iterable[Entry], plan: Plan, station: str) -> str | None:
-    """Return what stands on record for a station since the ceremony began, None when nothing does."""
-    return last_on_record(section_of(entries, plan)[0], plan, CHECKPOINTS[station])
+def on_record(entries: Iterable[Entry], plan: Plan, checkpoint: str) -> str | None:
+    """Return what stands on record for a checkpoint since the ceremony began, None when nothing does."""
+    return last_on_record(section_of(entries, plan)[0], plan, CHECKPOINTS[checkpoint])
 
 
 def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
@@ -250,25 +250,25 @@ def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
     return "" if found == plan.fingerprint else found
 
 
-# ---- stations and people ---------------------------------------------------------------------------------------------
+# ---- checkpoints and people ---------------------------------------------------------------------------------------------
 
 
 def _confirmations(
-    section: list[Entry], station: Checkpoint, plan: Plan, marks: Collection[str]
+    section: list[Entry], checkpoint: Checkpoint, plan: Plan, marks: Collection[str]
 ) -> tuple[Confirmation, ...]:
-    """Return a station's confirmations. Without a record, only what is done before the ceremony can be confirmed."""
-    record = last_on_record(section, plan, station)
+    """Return a checkpoint's confirmations. Without a record, only what is done before the ceremony can be confirmed."""
+    record = last_on_record(section, plan, checkpoint)
     return tuple(
         Confirmation(
             entry.at_ms,
             tuple(data["by"]),
             data["compared"],
             set(marks) <= set(data["compared"].split(" "))
-            and (bool(marks) or (data["compared"] == record if record else station.earlier)),
+            and (bool(marks) or (data["compared"] == record if record else checkpoint.earlier)),
             data.get("how", ""),
         )
         for entry in section
-        if entry.event == CHECKPOINT_CONFIRMED and (data := entry.data)["station"] == station.name
+        if entry.event == CHECKPOINT_CONFIRMED and (data := entry.data)["station"] == checkpoint.name
     )
 
 
@@ -277,10 +277,10 @@ def _without_people(names: dict[str, str], plan: Plan) -> list[str]:
     return lines + (["one person is both signer and witness"] if _is_one_person(names) else [])
 
 
-def _unconfirmed(stations: dict[str, tuple[Confirmation, ...]], plan: Plan, half: Half) -> list[str]:
-    """Return a sentence for each station at which a role is missing that has to confirm it, or that changed since."""
+def _unconfirmed(checkpoints: dict[str, tuple[Confirmation, ...]], plan: Plan, half: Half) -> list[str]:
+    """Return a sentence for each checkpoint at which a role is missing that has to confirm it, or that changed since."""
     lines = []
-    for name, confirmations in stations.items():
+    for name, confirmations in checkpoints.items():
         if half == CHECKPOINTS[name].made_on:
             continue
         by = {role for each in confirmations if each.holds for role in each.by}
@@ -322,6 +322,15 @@ def check_holder(role: str, names: Mapping[str, str], plan: Plan) -> None:
     if not names.get(role):
         raise Refusal("ROLE-KNOWN", f"nobody holds the role of {role} in this ceremony", got=role,
                       expected=", ".join(name for name in names if names[name]))  # fmt: skip
+
+
+def require_same_people(stands: Standing, names: Mapping[str, str]) -> None:
+    """Raise ``Refusal("ROLE-OPEN")`` where a ceremony is open with other people than these."""
+    if stands.is_open and stands.names != names:
+        got, expected = (", ".join(f"{role} {name or 'nobody'}" for role, name in each.items())
+                         for each in (names, stands.names))  # fmt: skip
+        raise Refusal("ROLE-OPEN", "this ceremony is open, with other people", got=got, expected=expected,
+                      do="is this another day's stick? If not, end it, and begin again with the new people")  # fmt: skip
 
 
 def require_open(stands: Standing) -> None:

@@ -68,13 +68,13 @@ def people_of(entries: Iterable[Entry], plan: Plan | PlanMark) -> dict[str, str]
     return dict(section[0].data["roles"]) if is_open else {}
 
 
-def proved_by_words(entries: Iterable[Entry], plan: Plan, station: str, compared: str, how: str) -> bool:
+def proved_by_words(entries: Iterable[Entry], plan: Plan, checkpoint: str, compared: str, how: str) -> bool:
     """Tell whether signer and witness, as far as the plan names them, proved a comparison by words in its open ceremony.
 
     ``how`` is ``BY_PAPER`` or ``BY_WORDS``: from where the words have to be.
     """
     section, is_open = section_of(entries, plan)
-    wanted = (station, compared, how)
+    wanted = (checkpoint, compared, how)
     by = {
         role
         for entry in section

@@ -267,7 +267,9 @@ class _Workflow(NamedTuple):
             Task("prepare", (), "Build and check the payloads.", prepared, attempt=attempt),
             Task("hand", (), "Hand the requests over.", answered or self.handed((asked,)), brings=(asked,)),
             Task("take", (), "Wait for the signatures.", answered, brings=(answer,)),
-            self.compare("signatures", facts.signatures, answer),
+            self.compare("signatures", facts.signatures, answer)._replace(
+                says=f"{CHECKPOINTS['signatures'].compares} After the last word they are submitted."
+            ),
             Task("submit", (), "Submit the signatures, and follow them to their outcome.", self.submitted(),
                  brings=(answer,)),
             self.compare("outcome", self.record("outcome")),
@@ -337,17 +339,22 @@ class _Workflow(NamedTuple):
         """Tell whether all of these files were handed over."""
         return {name.rpartition("/")[2] for name in names} <= self.facts.given
 
-    def record(self, station: str) -> str:
-        """Return what stands on record for a station, empty when nothing does."""
-        return on_record(self.section, self.plan, station) or ""
+    def record(self, checkpoint: str) -> str:
+        """Return what stands on record for a checkpoint, empty when nothing does."""
+        return on_record(self.section, self.plan, checkpoint) or ""
 
-    def compare(self, station: str, compared: str, file: str = "") -> Task:
+    def compare(self, checkpoint: str, compared: str, file: str = "") -> Task:
         """Return the task at which each role compares; done when every one of them confirmed what is there now."""
-        roles = CHECKPOINTS[station].needs(self.half, self.plan)
-        by = {role for each in self.stands.stations.get(station, ()) if each.compared == compared for role in each.by}
-        named = [role for role in roles if role in CHECKPOINTS[station].by[self.half]]
+        roles = CHECKPOINTS[checkpoint].needs(self.half, self.plan)
+        by = {
+            role
+            for each in self.stands.checkpoints.get(checkpoint, ())
+            if each.compared == compared
+            for role in each.by
+        }
+        named = [role for role in roles if role in CHECKPOINTS[checkpoint].by[self.half]]
         done = bool(compared) and (set(named) <= by if named else bool(by))
-        return Task("compare", roles, CHECKPOINTS[station].compares, done, station,
+        return Task("compare", roles, CHECKPOINTS[checkpoint].compares, done, checkpoint,
                     brings=(file,) if file else ())  # fmt: skip
 
     def submitted(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from airlock_shared.checks.model import (
-    AGREED,
+    CASE,
     NAMED,
     PLAN,
     PLANNED,
@@ -91,7 +91,7 @@ def plan_item(item: Received, came: str) -> Planned | None:
     return Planned(item.request, item.situation, step, came) if step is not None else None
 
 
-def agree(planned: Planned, read: ReadPayload) -> Case:
+def case_of(planned: Planned, read: ReadPayload) -> Case:
     """Return a step's payload beside what the plan, the pinned deployment or a limit decides of each leaf."""
     request, situation, step, _ = planned
     decisions = decide(read.fields, read.message, step, situation.plan, situation.deployment)
@@ -110,7 +110,7 @@ def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
 
 
 @check(
-    "PLAN-FIELD", AGREED,
+    "PLAN-FIELD", CASE,
     "a field is not what the plan says", "Another amount, account, pair, code or time.", PLAN,
 )  # fmt: skip
 def fields_are_planned(case: Case) -> Finding:
@@ -131,14 +131,14 @@ def fields_are_planned(case: Case) -> Finding:
     return found
 
 
-@check("PLAN-UNDECIDED", AGREED, "no rule decides this field", "A field that the builder sets as it likes.", PLAN)
+@check("PLAN-UNDECIDED", CASE, "no rule decides this field", "A field that the builder sets as it likes.", PLAN)
 def nothing_is_undecided(case: Case) -> Finding:
     """No field is left without anybody who decides it."""
     return _first_wrong(case, ("nobody",))
 
 
 @check(
-    "PLAN-LIMIT", AGREED,
+    "PLAN-LIMIT", CASE,
     "the builder's value is outside the plan's limit", "A price tolerance or a text that people did not agree to.", PLAN,
 )  # fmt: skip
 def choices_are_limited(case: Case) -> Finding:
@@ -168,7 +168,7 @@ def signer_is_planned(case: Planned) -> Finding:
 
 
 @check(
-    "SIGNER-ALLOWED", AGREED,
+    "SIGNER-ALLOWED", CASE,
     "this key may not sign for this trader",
     "A signature that the contract would reject.",
     "In the plan, the signer must be the trader itself, or have delegate_of = the trader. Correct the plan; if it is "
@@ -187,7 +187,7 @@ def signer_may_sign(case: IntentCase) -> Finding:
 
 
 @check(
-    "SIGNER-DELEGATE", AGREED,
+    "SIGNER-DELEGATE", CASE,
     "the delegate's registration is not active",
     "A signature that the contract would reject.",
     "Register the delegate, or renew it, and prepare again.",
@@ -242,7 +242,7 @@ def open_type_fits(case: ReadIntent) -> Finding | None:
 
 
 @check(
-    "TEXT-SCRIPT", AGREED,
+    "TEXT-SCRIPT", CASE,
     "a referral code that is not plain ASCII", "A code that reads like another one.",
     "Compare the code points with the code that you mean. If it is meant, give all 32 bytes in the plan.",
 )  # fmt: skip

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from airlock_shared.checks import agreement, authorization, document, intent, nonces, times, transaction
+from airlock_shared.checks.judge import SIG_CHECKS
 from airlock_shared.checks.model import COPY, PLAN, STOP, Check, Info
-from airlock_shared.checks.second_opinion import SIG_CHECKS
 
 SCAN = "Scan the code again, from its source; if it is refused again, bring the document by file."
 REPORT_FAULT = "Do not sign. Report the payload to the maintainers: this should never happen."

@@ -220,7 +220,7 @@ CHECKS = (*HEADER_CHECKS, head_is_known, people_are_present, steps_are_planned)
 # Without a proof a mistyped address becomes a delegate that nobody holds, or that somebody else does.
 
 
-class Claim(NamedTuple):
+class KeyEvidence(NamedTuple):
     """A step of the plan, and the challenges that delegate keys have answered, as ``transcript.proved`` gives them.
 
     ``challenges`` is None on a machine that has no record of them.
@@ -236,18 +236,18 @@ class Claim(NamedTuple):
     "there is no proof that the delegate key is held", "An address registered by mistake.",
     "Run airlock-offline delegate challenge, have the delegate key sign it, then airlock-offline delegate check.",
 )  # fmt: skip
-def key_is_proved(claim: Claim) -> Finding | None:
+def key_is_proved(evidence: KeyEvidence) -> Finding | None:
     """The delegate key that a step registers was proved, or the plan waives that."""
-    if claim.step.action.name not in REGISTRATIONS:
+    if evidence.step.action.name not in REGISTRATIONS:
         return None
     from airlock_shared.plan.delegate_proofs import challenge_of, is_waived
 
     expected = 'a proof for this ceremony, plan and step, or possession = "waived" in the plan'
-    if is_waived(claim.step):
+    if is_waived(evidence.step):
         return Finding(True, "waived by the plan", expected)
-    if claim.challenges is None:
+    if evidence.challenges is None:
         return Finding(None, "", expected, "", "only the signing machine has the record of proofs of possession")
-    challenge = challenge_of(claim.situation.plan, claim.situation.deployment, claim.step).sha256()
-    if challenge in claim.challenges:
+    challenge = challenge_of(evidence.situation.plan, evidence.situation.deployment, evidence.step).sha256()
+    if challenge in evidence.challenges:
         return Finding(True, f"proved, challenge {challenge}", expected)
     return Finding(False, "no proof on this machine", expected, "delegate")

@@ -7,10 +7,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from airlock_shared.checks.model import (
-    FORM,
     NAMED,
     READ,
     RECEIVED,
+    SPELLING,
     STOP,
     Finding,
     Info,
@@ -84,10 +84,10 @@ def types_are_pinned(case: Named) -> Finding:
     text = case.intent.encode_type
     listed = {DOMAIN_TYPE: DOMAIN_DEFINITION} if DOMAIN_TYPE in types else {}
     pinned = types == listed | types_of_text(text)
-    return Finding(pinned, "as pinned" if pinned else types, text, form=_differs_in_form(types, text))
+    return Finding(pinned, "as pinned" if pinned else types, text, spelling=_differs_in_spelling(types, text))
 
 
-def _differs_in_form(types: dict[str, Any], encode_type: str) -> bool:
+def _differs_in_spelling(types: dict[str, Any], encode_type: str) -> bool:
     """Tell whether it is the pinned definition, with the domain's own fields listed in another order."""
     listed = types.get(DOMAIN_TYPE)
     rest = {name: members for name, members in types.items() if name != DOMAIN_TYPE}
@@ -119,7 +119,7 @@ def domain_name(case: Named) -> Finding:
 def domain_version(case: Named) -> Finding:
     """The domain's version is the pinned one."""
     got, expected = case.request.payload["domain"].get("version"), _pinned(case).version
-    return same(got, expected)._replace(form=type(got) is int and str(got) == expected)
+    return same(got, expected)._replace(spelling=type(got) is int and str(got) == expected)
 
 
 @check(
@@ -135,7 +135,7 @@ def domain_chain(case: Named) -> Finding:
         return Finding(read_integer(got) == expected, got, expected)
     except Refusal:
         in_hex = type(got) is str and re.fullmatch("0x[0-9a-fA-F]{1,16}", got) is not None and int(got, 16) == expected
-        return Finding(False, got, expected, form=in_hex)
+        return Finding(False, got, expected, spelling=in_hex)
 
 
 @check(
@@ -192,7 +192,7 @@ def typed_data_of(case: IntentCase) -> TypedData:
 
 def _in_hex(got: str, value: bytes) -> Finding:
     expected = "0x" + value.hex()
-    return Finding(got.lower() == expected, got, expected, form="0x" + got.lower() == expected)
+    return Finding(got.lower() == expected, got, expected, spelling="0x" + got.lower() == expected)
 
 
 @check(
@@ -217,9 +217,9 @@ _ONE_SPELLING = "A value with several spellings, which two programs could read d
 _MSG = {
     "MSG-FIELDS": Info("fields missing or too many", "A field that is shown but not signed, or signed but not shown.", STOP),
     "MSG-STRUCT": Info("not an object", "A nested struct replaced by something else.", STOP),
-    "MSG-INT": Info("an integer that is not in the accepted form", _ONE_SPELLING, FORM),
+    "MSG-INT": Info("an integer that is not in the accepted form", _ONE_SPELLING, SPELLING),
     "MSG-RANGE": Info("an integer outside its type", "A number that wraps around into another.", STOP),
-    "MSG-BOOL": Info("not true or false", 'The text "false", which many programs read as true.', FORM),
+    "MSG-BOOL": Info("not true or false", 'The text "false", which many programs read as true.', SPELLING),
     "MSG-ADDRESS": Info("not an address, or its checksum is wrong", "An address mistyped or altered.", STOP),
     "MSG-BYTES": Info("not bytes of the type's length", _ONE_SPELLING, STOP),
     "MSG-STRING": Info("not a text", "A text without a UTF-8 form.", STOP),

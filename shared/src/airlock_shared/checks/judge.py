@@ -10,12 +10,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from airlock_shared.checks import agreement, document, intent, nonces, times
-from airlock_shared.checks.document import Claim, key_is_proved
+from airlock_shared.checks.document import KeyEvidence, key_is_proved
 from airlock_shared.checks.model import (
+    COPY,
+    SIGNABLE,
+    STOP,
     CallCase,
     Case,
     Check,
     Finding,
+    Info,
     Named,
     Planned,
     ReadCall,
@@ -24,10 +28,11 @@ from airlock_shared.checks.model import (
     Received,
     Situation,
     Verdict,
+    read_at_once,
 )
-from airlock_shared.checks.second_opinion import SIG_CHECKS, check_signature
 from airlock_shared.checks.times import Clock, time_is_stated
 from airlock_shared.errors import ExitCode, Refusal
+from airlock_shared.ethereum.signatures import checksum_address, recover
 from airlock_shared.venue.services import AUTHORIZATION
 
 if TYPE_CHECKING:
@@ -156,6 +161,34 @@ def judge_steps(steps: Iterable[str], situation: Situation, signer: str) -> Verd
     return Verdicts([document.steps_are_planned.run(document.Steps(list(steps), planned))])
 
 
+# ---- signature ------------------------------------------------------------------------------------------------------
+# SIG: a signature by the step's signer, over our own digest, in its one form.
+
+
+_SIG = {
+    "SIG-LENGTH": Info("not 65 bytes", "A compact or damaged signature.", COPY),
+    "SIG-V": Info("v is neither 27 nor 28", "A signature in another convention.", COPY),
+    "SIG-RANGE": Info("r or s is not a number of the curve", "A made-up signature.", STOP),
+    "SIG-LOW-S": Info("s is in the upper half", "A second valid form of the same signature.", STOP),
+    "SIG-DIGEST": Info("signed over another digest", "A signature for something else.", STOP),
+    "SIG-SIGNER": Info("signed by another key", "The wrong account, or a fault in the device.",
+                       "Check the derivation path and that the right Ledger is plugged in."),
+}  # fmt: skip
+SIG_CHECKS = read_at_once(SIGNABLE, _SIG)
+"""One look at the signature answers for all of them."""
+
+
+def check_signature(case: Case, signed: Answer) -> None:
+    """Refuse a signature that is not by the step's signer over our own digest. Raises ``Refusal`` of family ``SIG``."""
+    digest = "0x" + case.digest.hex()
+    if signed.digest != digest:
+        raise Refusal("SIG-DIGEST", "signed over another digest", got=signed.digest, expected=digest)
+    signer = recover(case.digest, bytes.fromhex(signed.signature[2:]))
+    expected = checksum_address(case.step.signer.address)
+    if signer != case.step.signer.address or signed.signer != expected:
+        raise Refusal("SIG-SIGNER", "signed by another key", got=checksum_address(signer), expected=expected)
+
+
 # ---- an item --------------------------------------------------------------------------------------------------------
 
 
@@ -165,9 +198,9 @@ def judge_item(request: Request, situation: Situation, known: Known, signed: Ans
     is_intent = request.transaction is None and request.action != AUTHORIZATION
     found = _intent(received) if is_intent else _transaction(received)
     ready = found.case if found.case is not None and found.case.digest else None
-    claim = Claim(found.planned.step, situation, known.proofs) if found.planned is not None else None
+    evidence = KeyEvidence(found.planned.step, situation, known.proofs) if found.planned is not None else None
     verdicts = found.verdicts.also(
-        *(() if signed is None else _signature(ready, signed)), *_nonces(ready, known.used), key_is_proved.run(claim)
+        *(() if signed is None else _signature(ready, signed)), *_nonces(ready, known.used), key_is_proved.run(evidence)
     )
     return found._replace(verdicts=verdicts)
 
@@ -189,7 +222,7 @@ def _intent(received: Received) -> Examined:
             read = intent.read_intent(named, planned.step if planned is not None else None)
         except Refusal as wrong:
             refusal = wrong
-    case = agreement.agree(planned, read) if planned is not None and read is not None else None
+    case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     found += _verdicts_of_reading(intent.MSG_CHECKS, read, refusal)
     found += _run(CHECKS_AFTER_MESSAGE, (received, planned, named, read, case))
     return Examined(received, planned, named, read, case, Verdicts(found))
@@ -209,7 +242,7 @@ def _transaction(received: Received) -> Examined:
     except Refusal as wrong:
         refusal = wrong
     planned = agreement.plan_item(received, read.call.call.name if read is not None else "an unknown function")
-    case = agreement.agree(planned, read) if planned is not None and read is not None else None
+    case = agreement.case_of(planned, read) if planned is not None and read is not None else None
     stages = (received, planned, None, read, case)
     after = transaction.CHECKS + agreement.PLAN_CHECKS + times.EXPIRY_CHECKS + agreement.TEXT_CHECKS
     verdicts = Verdicts(

@@ -161,8 +161,8 @@ class CallCase(NamedTuple):
 ReadPayload = ReadIntent | ReadCall
 Case = IntentCase | CallCase
 
-RECEIVED, PLANNED, NAMED, READ, AGREED, SIGNABLE = range(6)
-"""The stages that a check may need. ``AGREED`` is a case, ``SIGNABLE`` a case that has its digest."""
+RECEIVED, PLANNED, NAMED, READ, CASE, SIGNABLE = range(6)
+"""The stages that a check may need. ``CASE`` is a :data:`Case`, ``SIGNABLE`` one that has its digest."""
 
 
 # ---- what checks find -----------------------------------------------------------------------------------------------
@@ -171,8 +171,8 @@ RECEIVED, PLANNED, NAMED, READ, AGREED, SIGNABLE = range(6)
 class Finding(NamedTuple):
     """What a rule found: whether it is so, what came, what was expected.
 
-    ``ok`` is None for what this machine could not judge; ``what`` then says why. ``form``: what came and what was expected
-    differ in nothing but how the same value is written.
+    ``ok`` is None for what this machine could not judge; ``what`` then says why. ``spelling``: what came and what was
+    expected differ in nothing but how the same value is written.
     """
 
     ok: bool | None
@@ -180,7 +180,7 @@ class Finding(NamedTuple):
     expected: object
     where: str = ""
     what: str = ""
-    form: bool = False
+    spelling: bool = False
 
 
 def same(got: object, expected: object) -> Finding:
@@ -214,7 +214,7 @@ AGAIN = (
 )
 STOP = "Stop. Somebody or something altered the payload. Keep the file, and find out where before you continue."
 PLAN = "Compare the payload with the plan. If the plan is wrong, correct it, agree on it again, and prepare again."
-FORM = (
+SPELLING = (
     "Airlock takes one spelling of this value. If the venue has always written it so, ask it to write it as expected. "
     "If it wrote it otherwise before, stop and find out who altered it."
 )
@@ -244,10 +244,10 @@ class Check(NamedTuple):
         """Return what was found as a verdict, with what to do when it stands in the way."""
         if finding is None:
             return Verdict(self.id, "not-applicable")
-        ok, got, expected, where, what, form = finding
+        ok, got, expected, where, what, spelling = finding
         if ok:
             return Verdict(self.id, "pass", got, expected)
-        result, do = "refused" if ok is False else "not-judged", FORM if form else self.info.do
+        result, do = "refused" if ok is False else "not-judged", SPELLING if spelling else self.info.do
         return Verdict(self.id, result, got, expected, where, what or self.info.refusal, do)
 
     def not_reached(self) -> Verdict:

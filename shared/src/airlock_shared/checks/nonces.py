@@ -136,7 +136,7 @@ class UsedNonces:
 
     def __init__(self, signed: Iterable[Use] = (), *, knows_signed: bool = True) -> None:
         self.knows_signed = knows_signed
-        self._claims: dict[Key, tuple[str, str]] = {}
+        self._reserved: dict[Key, tuple[str, str]] = {}
         self._begun: Mapping[str, int] = {}
         self._signed = {use.digest: use for use in signed}
 
@@ -195,11 +195,11 @@ class UsedNonces:
         """Return what was signed before ``use``, all when it is not signed yet."""
         return takewhile(lambda other: other.digest != use.digest, self._signed.values())
 
-    def claim(self, use: Use) -> str | None:
+    def reserve(self, use: Use) -> str | None:
         """Let an item of the document have its nonce; return the step that has it already, or None."""
         mine, taken = (use.step, use.digest), None
         for key in use.places():
-            owner = self._claims.setdefault(key, mine)
+            owner = self._reserved.setdefault(key, mine)
             taken = owner if owner != mine else taken
         return taken[0] if taken else None
 
@@ -357,7 +357,7 @@ def may_execute(earlier: Use, situation: Situation) -> bool:
 )  # fmt: skip
 def nonce_is_alone(spending: Spending) -> Finding:
     """No other item of the document has this nonce for this contract, by the signer or for the trader."""
-    nonce, step = spending.use.nonce, spending.used.claim(spending.use)
+    nonce, step = spending.use.nonce, spending.used.reserve(spending.use)
     if step is None:
         return Finding(True, nonce, "its own nonce")
     return Finding(False, f"{nonce}, as in step {step}", "its own nonce")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from airlock_shared.checks.model import (
-    AGREED,
+    CASE,
     PLAN,
     PLANNED,
     READ,
@@ -127,7 +127,7 @@ def no_more_than_the_fee_is_sent(case: ReadCall) -> Finding:
 
 
 @check(
-    "TX-TRADER", AGREED,
+    "TX-TRADER", CASE,
     "not made for the plan's account", "A delegated call for somebody else's account.", STOP,
 )  # fmt: skip
 def account_is_planned(case: CallCase) -> Finding:
@@ -195,7 +195,7 @@ def spender_is_pinned(case: ReadCall) -> Finding | None:
 
 
 @check(
-    "TX-UNLIMITED", AGREED,
+    "TX-UNLIMITED", CASE,
     "an unlimited approval that the plan does not ask for",
     "A contract that may take everything.",
     'Write the amount into the plan, or the word unlimited if you really mean that.',

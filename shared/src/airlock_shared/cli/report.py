@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 
+from airlock_shared.cli.ceremony.by_screens import show_by_screens
 from airlock_shared.cli.document_lines import fingerprint_lines
 from airlock_shared.cli.progress import working
 from airlock_shared.cli.terminal import FOLDER_TYPE, INPUT, PATH_TYPE, json_option, led, rows, say, show, show_json
@@ -140,8 +141,7 @@ def _tell(value: Row, facts: Row, lines: Iterable[str], *, as_json: bool) -> Non
         show_json({"ok": True, **facts, "ceremony": value["ceremony"]["id"], **own})
         return
     fingerprint = () if led() else fingerprint_lines("report", facts["fingerprint"])  # the page that is signed has it
-    for line in (*lines, *_shown(value), *fingerprint):
-        show(line)
+    show_by_screens([*lines, *_shown(value), *fingerprint], show, stays=1)
 
 
 def _shown(value: Row) -> Iterator[str]:

@@ -23,7 +23,7 @@ from airlock_shared.text.safe import WIDTH, hanging, harmless, labelled_rows, sa
 # With ``--json`` stdout holds one JSON document (or JSON lines for a stream) and nothing else, also for an error.
 
 
-_YES = "Type Yes to go on, anything else to stop: "
+_YES = "Type Yes to go on, no to stop: "
 _SLIPS = 3
 SWAPPED = "On this keyboard the keys Y and Z have changed places: type it again, with the other of the two."
 LAYOUT = "These are not Latin letters: change the layout of the keyboard, and type it again."

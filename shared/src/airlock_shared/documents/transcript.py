@@ -1,7 +1,7 @@
 """The hash-chained record of a ceremony: one JSON line an entry, each sealing all before it.
 
 ``hash = SHA-256(previous hash || deterministic CBOR of {seq, at_ms, event, data})``; the first ``previous`` is 32 zero
-bytes. Changing, dropping or moving a line breaks every hash after it; the head is compared with the other station's paper.
+bytes. Changing, dropping or moving a line breaks every hash after it; the head is compared with the other machine's paper.
 """
 
 from __future__ import annotations

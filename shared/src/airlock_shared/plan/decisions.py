@@ -69,21 +69,21 @@ def decide(
 
 
 def _decide_leaf(field: Field, message: dict[str, object], step: Step, plan: Plan, deployment: Deployment) -> Decision:
-    path, _, _, (kind, parameter, limit), leaf_kind, _ = field
+    path, _, _, (decider, parameter, limit), kind, _ = field
     raw = leaf(message, path)
-    wanted = None if kind == "zero" else wanted_value(parameter, step, deployment)
+    wanted = None if decider == "zero" else wanted_value(parameter, step, deployment)
     if wanted is not None:
         found = hashlib.sha256(raw.encode()).hexdigest() if limit == "terms" and type(raw) is str else raw
-        if leaf_kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
+        if kind == OPENED_MS and type(raw) is int and type(wanted) is not AsSigned:
             found = raw // 1000  # a plan says it to the second
         bound = limit == "slippage" and plan.limits.slippage_at_most_raw is not None  # an own leaf is bound here alone
         expected, ok = _within_limit(limit, raw, plan) if bound else ("", True)
         return Decision(
             field, raw, "plan", wanted.text if ok else expected, ok and wanted.holds(found), type(wanted) is Bounds
         )
-    if kind in ("zero", "plan-or-zero"):
+    if decider in ("zero", "plan-or-zero"):
         return Decision(field, raw, "fixed", "0", raw == 0)
-    if kind == "builder":
+    if decider == "builder":
         expected, ok = _within_limit(limit, raw, plan)
         return Decision(field, raw, "builder", expected, ok)
     return Decision(field, raw, "nobody", f"the plan's field {parameter}", False)

@@ -57,14 +57,14 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
         "begun": moment(found.begun_ms),
         "ended": moment(found.ended_ms),
         "stations": [
-            {"station": station, "at": moment(at_ms), "by": list(by), "compared": compared, "holds": holds}
+            {"station": checkpoint, "at": moment(at_ms), "by": list(by), "compared": compared, "holds": holds}
             | ({"how": how} if how else {})
-            for station, confirmations in found.stations.items()
+            for checkpoint, confirmations in found.checkpoints.items()
             for at_ms, by, compared, holds, how in confirmations
         ],
         "exceptions": [
-            {"at": moment(at_ms), "station": station, "by": by, "reason": reason}
-            for at_ms, station, by, reason in found.exceptions
+            {"at": moment(at_ms), "station": checkpoint, "by": by, "reason": reason}
+            for at_ms, checkpoint, by, reason in found.exceptions
         ],
         "missing": list(found.missing) if plan.roles else [],
     }
@@ -92,7 +92,7 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
 
 
 def _reported(evidence: Evidence) -> dict[str, set[str]]:
-    """Return what people have to have confirmed at each station for this report: its documents, and its signers."""
+    """Return what people have to have confirmed at each checkpoint for this report: its documents, and its signers."""
     marks = evidence.marks()
     found = {name: {marks[name]} - {""} for name in ("deployment", "requests", "signatures")}
     signers = {item.signer for item in evidence.requests.items} if evidence.requests else set()
@@ -330,23 +330,23 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
         here = machine_name(row["machine"])
         for each in row.get("begun_before", ()):
             yield f"begun before on the {here} machine, {each['utc']}: what was said then counts no more"
-        for station in row.get("unsealed", ()):
-            yield f"station {station} on the {here} machine: confirmed after the seal, which does not cover it"
+        for checkpoint in row.get("unsealed", ()):
+            yield f"station {checkpoint} on the {here} machine: confirmed after the seal, which does not cover it"
         without: dict[str, list[str]] = {}
         for each in row["stations"]:
             if each["holds"] and each.get("how") == NO_PAPER:
                 without.setdefault(each["station"], []).extend(each["by"])
-        for station, roles in without.items():
+        for checkpoint, roles in without.items():
             by = " and the ".join(dict.fromkeys(roles))
-            yield f"station {station} on the {here} machine: {HOW[NO_PAPER]} by the {by}"
-        for station, role, count in row.get("wrong_words", ()):
-            yield f"station {station} on the {here} machine: wrong words typed by the {role}: {count}"
+            yield f"station {checkpoint} on the {here} machine: {HOW[NO_PAPER]} by the {by}"
+        for checkpoint, role, count in row.get("wrong_words", ()):
+            yield f"station {checkpoint} on the {here} machine: wrong words typed by the {role}: {count}"
         for each in row.get("times", ()):
             said = "agrees with" if each["taken"] else "DIFFERS from"
             yield f"{each['watch']['utc']} on a watch {said} the {here} machine's clock: {each['at']['utc']}"
         for each in row["exceptions"]:
-            station = f" at station {each['station']}" if each["station"] else ""
-            said = f"{station}, said by the {each['by']} at {each['at']['utc']}"
+            checkpoint = f" at station {each['station']}" if each["station"] else ""
+            said = f"{checkpoint}, said by the {each['by']} at {each['at']['utc']}"
             yield f"exception on the {here} machine{said}: {each['reason']}"
     sealed_ms = max(
         (row["seals"][-1]["at"]["ms"] for row in report["transcripts"] if row["given"] and row["seals"]), default=0

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from airlock_shared.checks.judge import Examined, Known, judge_header, judge_item, judge_steps, require_none
+from airlock_shared.checks.judge import (
+    Examined,
+    Known,
+    check_signature,
+    judge_header,
+    judge_item,
+    judge_steps,
+    require_none,
+)
 from airlock_shared.checks.model import Situation
 from airlock_shared.checks.nonces import UsedNonces, nonces_of
-from airlock_shared.checks.second_opinion import check_signature
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.documents.transcript import Entry
 from airlock_shared.errors import Refusal

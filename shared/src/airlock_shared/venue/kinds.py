@@ -33,7 +33,7 @@ from airlock_shared.units import (
 class Rule(NamedTuple):
     """Who decides a leaf.
 
-    ``kind`` is one of:
+    ``decider`` is one of:
 
     * ``plan``: the plan's field ``parameter`` decides it, by a value or, for amounts, by bounds;
     * ``plan-or-zero``: the same, and zero when the plan is silent;
@@ -41,7 +41,7 @@ class Rule(NamedTuple):
     * ``builder``: the plan may decide it; when silent, the builder chooses within the limit named ``limit``.
     """
 
-    kind: str
+    decider: str
     parameter: str = ""
     limit: str = ""
 
@@ -68,7 +68,7 @@ class Kind(NamedTuple):
 
 _TYPES = {ADDRESS: "address", CODE: "bytes32", TEXT: "string", FLAG: "bool"}
 
-TRADER, DEADLINE, NONCE_KIND, TERMS_KIND, ZERO, UNKNOWN = "trader", "deadlineMs", "nonce", "terms", "zero", "raw"
+TRADER, DEADLINE, NONCE_KIND, TERMS_KIND, ZERO, RAW_KIND = "trader", "deadlineMs", "nonce", "terms", "zero", "raw"
 OPENED, OPENED_MS, SIGNED_AT, EXPIRY = "openTimestamp", "opened-ms", "signed-at", "expiry"
 PAIR, OPEN_TYPE, SPENDER, ALLOWANCE, SLIPPAGE = "pairIndex", "orderType", "spender", "amountUsdc", "slippagePercent"
 _OPENED = "when the position was opened; binds the intent to it"
@@ -124,7 +124,7 @@ OWN_KINDS = {
         TEXT, Rule("builder", "terms_sha256", "terms"), "the venue's terms, which are part of what is signed", "string"
     ),
     ZERO: Kind(COUNT, Rule("zero"), "not used: always zero", "uint"),
-    UNKNOWN: Kind(RAW, Rule("plan"), "shown raw: Airlock does not know its meaning", "any"),
+    RAW_KIND: Kind(RAW, Rule("plan"), "shown raw: Airlock does not know its meaning", "any"),
 }
 """What no member of that name decides: ``opened-ms`` is decided by ``openTimestamp``, ``zero`` by nobody, and a ``raw``
 leaf at ``_t.note`` by the plan's member ``_t.note``, as it is signed."""
@@ -137,14 +137,14 @@ LEAF_KINDS: dict[str, Kind] = {
 MAY_BE_LEFT_OUT = frozenset({TERMS_KIND, ZERO})
 """The kinds that a venue's form of a shipped struct may do without: nothing that a check judges is in them."""
 
-SEVERAL = frozenset({ZERO, UNKNOWN})
+SEVERAL = frozenset({ZERO, RAW_KIND})
 """The kinds that a struct may have more than once."""
 
 
 def field(path: str, kind: str, meaning: str = "") -> Field:
     """Return the leaf at a path; ``meaning`` stands in for the kind's own. Raises ``KeyError`` for an unknown kind."""
     unit, rule, its_meaning, _ = LEAF_KINDS[kind]
-    if kind == UNKNOWN:
+    if kind == RAW_KIND:
         rule = Rule("plan", path)
     return Field(path, unit, meaning or its_meaning, rule, kind)
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from airlock_shared.errors import DocumentError, UsageError
-from airlock_shared.venue.kinds import DEADLINE, NONCE_KIND, TRADER, UNKNOWN
+from airlock_shared.venue.kinds import DEADLINE, NONCE_KIND, RAW_KIND, TRADER
 from airlock_shared.venue.profile import intent_of, struct_types
 from airlock_shared.venue.structs import CATALOGUE, Intent, leaves_of
 from airlock_shared.wire.members import read_members
@@ -35,7 +35,7 @@ def custom_intent(pin: Any) -> Intent:
         paths = [path for path, _ in leaves_of(struct_types(f"structs.{name}", name, pin["encode_type"]), name)]
         if missing := sorted(kinds.keys() - {*paths, ""}):
             raise UsageError(f"{name} has no member {missing[0][:80]!r}; there are {', '.join(paths)}", do=_DO)
-        leaves = {path: kinds.get(path, UNKNOWN) for path in paths}
+        leaves = {path: kinds.get(path, RAW_KIND) for path in paths}
         own = {"leaves": leaves, "abi_order": [], "executing": ""}
         intent = intent_of(name, own | {member: pin[member] for member in _SAME})
     except DocumentError as error:

@@ -1,7 +1,7 @@
 """The services of a venue, and the names of the routes by which signed things reach them.
 
 A deployment has the services' addresses, and a request names the route of what is signed. Which endpoints a route has is the
-online half's (``airlock_online.routes``). Source: the specification, "What the service does".
+online half's (``airlock_online.route_table``). Source: the specification, "What the service does".
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from airlock_online.clients import sse
 from airlock_online.clients.http import EVENT_STREAM, HttpCall, NotSent, OpenReply, json_of, unexpected
 from airlock_online.clients.reply_values import join_address, segment
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, Tracker
-from airlock_online.delivery.routes.posting import POLL_S, PollAnswer, refused, until_final
+from airlock_online.delivery.routes.posting import POLL_S, PollResult, refused, until_final
 from airlock_online.delivery.routes.struct import parcel_of, request_of
 from airlock_online.journal.order_states import (
     KNOWN_TYPES,
@@ -91,10 +91,10 @@ class OrderStatus:
         told = f"the stream told {ending[0].type}, and the persisted history does not say so"
         return f"{told}; {reason}" if reason else ""
 
-    def _poll(self) -> PollAnswer:
+    def _poll(self) -> PollResult:
         self._asked += 1
         whole = not self._tracker.order.whole or self._asked % WHOLE_EVERY == 0
-        return PollAnswer(self._ask(whole=whole), self._tracker.order.terminal is not None)
+        return PollResult(self._ask(whole=whole), self._tracker.order.terminal is not None)
 
     def _ask(self, *, whole: bool) -> str:
         """Ask once, take what is new, and return it for a person. Raises ``ServiceError``."""

@@ -29,7 +29,7 @@ POLL_S = 1.5  # the specification asks for about 1 to 2 s
 MISSING_AT_MOST = 8  # a 404 just after acceptance may come before the service has stored the order
 
 
-class PollAnswer(NamedTuple):
+class PollResult(NamedTuple):
     """What a service answered, for a person, and whether that is the end.
 
     ``odd``: it says what is not understood. ``enough``: it will say no more, and what it says ends nothing.
@@ -41,7 +41,7 @@ class PollAnswer(NamedTuple):
     enough: bool = False
 
 
-def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryContext) -> str:
+def until_final(question: str, ask: Callable[[], PollResult], context: DeliveryContext) -> str:
     """Call ``ask`` until its answer is final or the patience is over; return why it stopped, empty when it is final.
 
     A failure to read decides nothing: it is asked again, except when the service keeps saying that it knows of no such id.
@@ -53,15 +53,15 @@ def until_final(question: str, ask: Callable[[], PollAnswer], context: DeliveryC
             context.sleep(wait_s)
             wait_s = POLL_S
         try:
-            answer = ask()
-            context.on_asked(question, answer.text)
-            if answer.final:
+            result = ask()
+            context.on_asked(question, result.text)
+            if result.final:
                 return ""
-            if answer.enough:
-                return answer.text
-            if answer.odd and answer.text != odd:
-                context.on_notice(f"{question}: {answer.text}; it decides nothing")
-            odd = answer.text if answer.odd else ""
+            if result.enough:
+                return result.text
+            if result.odd and result.text != odd:
+                context.on_notice(f"{question}: {result.text}; it decides nothing")
+            odd = result.text if result.odd else ""
             failure, missing = "", 0
         except ServiceError as error:
             context.on_asked(question, error.what)
@@ -235,7 +235,7 @@ class Posted(NamedTuple):
     """A route to such a service, called ``who``.
 
     ``taken`` reads the answer to the POST. ``about`` is the id that is asked about, empty for nothing to ask; ``question``
-    and ``notice`` have a place for it. ``answer`` reads a status, and writes down what ends it.
+    and ``notice`` have a place for it. ``on_status`` reads a status, and writes down what ends it.
     """
 
     route: str
@@ -244,7 +244,9 @@ class Posted(NamedTuple):
     about: Callable[[Record, Tracker, DeliveryContext], str] = lambda *_: ""
     question: str = ""
     notice: str = ""
-    answer: Callable[[StatusRead, Record, Tracker, DeliveryContext], PollAnswer] = lambda *_: PollAnswer("", final=True)
+    on_status: Callable[[StatusRead, Record, Tracker, DeliveryContext], PollResult] = lambda *_: PollResult(
+        "", final=True
+    )
     statuses: tuple[int, ...] = (200, 201, 202)
 
     def parcel(self, delivery: Delivery, context: DeliveryContext) -> Parcel:
@@ -281,8 +283,8 @@ class Posted(NamedTuple):
         if not context.speech.paths[self.route + STATUS]:
             return f"{self.who} has taken the cancellation, and no read of it is known: its nonce tells the rest"
 
-        def ask() -> PollAnswer:
-            return self.answer(self.status(record, about, context), record, tracker, context)
+        def ask() -> PollResult:
+            return self.on_status(self.status(record, about, context), record, tracker, context)
 
         return until_final(f"{self.who}: {self.question.format(safe(about))}", ask, context)
 
@@ -305,24 +307,24 @@ _SAY_WHY = ("error", "errors", "errorMessage", "decodedError", "revertReason", "
 _SAY_NO = (("success", False), ("ok", False), ("reverted", True), ("failed", True))
 
 
-def by_word_alone(status: StatusWord, *, names: bool) -> PollAnswer | None:
+def by_word_alone(status: StatusWord, *, names: bool) -> PollResult | None:
     """Return the answer of a word that ends nothing: of a reply that ``names`` nothing, or that explains a failure.
 
     What was asked for stood in the address, and the reply came from there: that is the service's word, and no proof. None
     for every other.
     """
     if not names:
-        return PollAnswer(f"by the service's word, which names nothing: {status.text}", False, odd=True)
+        return PollResult(f"by the service's word, which names nothing: {status.text}", False, odd=True)
     if not status.word or status.meaning not in (REVERTED, FAILED):
         return None
-    return PollAnswer(
+    return PollResult(
         f"{status.text}. That is the service's word; the chain or the deadline ends it", False, enough=True
     )
 
 
-def by_node_alone(status: StatusWord, tx_hash: str) -> PollAnswer:
+def by_node_alone(status: StatusWord, tx_hash: str) -> PollResult:
     """Return the answer of a service that says confirmed and tells no block, where no node can be asked."""
-    return PollAnswer(
+    return PollResult(
         f"by the service's word: {status.text}, by transaction {tx_hash}; without a block beside it, that is no proof. "
         "A node of your own ([rpc] url) would prove it",
         False,

@@ -15,7 +15,7 @@ from airlock_online.clients.reply_values import block_number, hashes_named, requ
 from airlock_online.delivery.routes import rpc
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
 from airlock_online.delivery.routes.posting import (
-    PollAnswer,
+    PollResult,
     Posted,
     StatusRead,
     UnusableId,
@@ -45,7 +45,7 @@ def _taken(delivery: Delivery, reply: Reply, url: str, context: DeliveryContext)
     return rpc.sent(tx_hash, named)
 
 
-def _answer(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollResult:
     """Write a final status down, and return what it says."""
     data, places, tx_hash = read.data, read.places, read.asked
     hashes = hashes_named(data, places["transaction"])
@@ -56,22 +56,22 @@ def _answer(read: StatusRead, record: Record, tracker: Tracker, context: Deliver
         return by_word
     block = block_number(value_at(data, places["block"]))
     if status.meaning not in ("confirmed", "reverted"):
-        return PollAnswer(status.text, False, status.unknown)
+        return PollResult(status.text, False, status.unknown)
     silent = value_at(data, places["block"]) is None and not signs_of_failure(data, places["transaction"])
     if status.meaning == "confirmed" and silent:
         node = context.node
         return by_node_alone(status, tx_hash) if node is None else rpc.by_receipt(record, tracker, context, node)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
-        return PollAnswer(why, False, odd=True)
+        return PollResult(why, False, odd=True)
     if status.meaning == "reverted":
         decoded = value_at(data, places["error"])
         why = safe(decoded if type(decoded) is str else json.dumps(decoded), limit=300) if decoded is not None else ""
         rpc.reverted(tx_hash, why, tracker)
-        return PollAnswer(status.text, True)
+        return PollResult(status.text, True)
     if block is None:
         raise ServiceError(f"{_WHO} says confirmed, but gives no block")
     rpc.confirmed(tx_hash, block, None, record.primary_type, tracker, as_said(status))
-    return PollAnswer(status.text, True)
+    return PollResult(status.text, True)
 
 
 ROUTE = Posted(
@@ -81,5 +81,5 @@ ROUTE = Posted(
     about=lambda record, _tracker, _context: record.transaction_hash,
     question="the status of {}",
     notice="asking the relay for transaction {}",
-    answer=_answer,
+    on_status=_on_status,
 )

@@ -17,7 +17,7 @@ from airlock_online.delivery.chain_search import settle_by_transaction
 from airlock_online.delivery.routes.batched import read_history
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
 from airlock_online.delivery.routes.posting import (
-    PollAnswer,
+    PollResult,
     Posted,
     StatusRead,
     as_said,
@@ -53,7 +53,7 @@ def _taken(_: Delivery, reply: Reply, url: str, context: DeliveryContext) -> Pos
     return PostTaken(OrderEvent(0, RELAY_ACCEPTED, {"id": relay_id}), relay_id)
 
 
-def _answer(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _on_status(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryContext) -> PollResult:
     """Write a final status down, and return what it says."""
     data, places = read.data, read.places
     names = value_at(data, places["id"]) is not None
@@ -63,7 +63,7 @@ def _answer(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryCont
     if by_word := by_word_alone(status, names=names):
         return by_word
     if status.meaning not in _ENDS:
-        return PollAnswer(status.text, False, status.unknown)
+        return PollResult(status.text, False, status.unknown)
     tx_hash = hash_named(data, places["transaction"])
     if not is_hash(tx_hash):
         raise ServiceError(f"the relayer says {status.meaning} but gives no transaction hash")
@@ -72,9 +72,9 @@ def _answer(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryCont
     if named_block is None and status.word and not signs_of_failure(data, places["transaction"]):
         if context.node is None:
             return by_node_alone(status, tx_hash.lower())
-        return PollAnswer(_by_node(tx_hash.lower(), tracker, context.node, context), True)
+        return PollResult(_by_node(tx_hash.lower(), tracker, context.node, context), True)
     if why := unproven(status, data, block, tx_hash, context, places["transaction"]):
-        return PollAnswer(why, False, odd=True)
+        return PollResult(why, False, odd=True)
     payload = {"id": tracker.tracking_id, "transactionHash": tx_hash, **as_said(status)}
     if status.meaning == "confirmed":
         tracker.write(OrderEvent(1, RELAY_CONFIRMED, payload), path=(OrderState.ACCEPTED, OrderState.CONFIRMED))
@@ -83,7 +83,7 @@ def _answer(read: StatusRead, _: Record, tracker: Tracker, context: DeliveryCont
         tracker.write(
             OrderEvent(1, _REVERTED, payload), path=(OrderState.ACCEPTED, OrderState.FAILED), code="REVERTED", note=note
         )
-    return PollAnswer(status.text, True)
+    return PollResult(status.text, True)
 
 
 def _by_node(tx_hash: str, tracker: Tracker, node: RpcClient, context: DeliveryContext) -> str:
@@ -103,7 +103,7 @@ ROUTE = Posted(
     about=lambda _record, tracker, _context: tracker.tracking_id,
     question="the status of {}",
     notice="asking the relayer for {}",
-    answer=_answer,
+    on_status=_on_status,
 )
 
 # ---- registration ---------------------------------------------------------------------------------------------------

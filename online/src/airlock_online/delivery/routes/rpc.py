@@ -12,10 +12,10 @@ from types import MappingProxyType
 from airlock_online.clients.rpc import ChainReceipt, RpcClient, RpcError
 from airlock_online.delivery.chain_evidence import confirmed_block, may_be_known, require_recorded_chain
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, Parcel, PostTaken, Tracker
-from airlock_online.delivery.routes.posting import ALREADY, SEEN, PollAnswer, settle_post, until_final
+from airlock_online.delivery.routes.posting import ALREADY, SEEN, PollResult, settle_post, until_final
 from airlock_online.journal.order_states import Anomaly, OrderEvent, OrderState
 from airlock_online.journal.schema import Record, Submission
-from airlock_online.routes import ROUTES
+from airlock_online.route_table import ROUTES
 from airlock_shared.errors import UsageError
 from airlock_shared.ethereum.signatures import keccak256
 from airlock_shared.text.safe import safe
@@ -148,27 +148,27 @@ def _refused(delivery: Delivery, error: RpcError, tracker: Tracker, context: Del
 
 
 def _poll(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> str:
-    def ask() -> PollAnswer:
+    def ask() -> PollResult:
         return by_receipt(record, tracker, context, node)
 
     return until_final(f"{node.name}: the receipt of {record.transaction_hash}", ask, context)
 
 
-def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> PollAnswer:
+def by_receipt(record: Record, tracker: Tracker, context: DeliveryContext, node: RpcClient) -> PollResult:
     """Write down what the node's receipt says, once it is in a confirmed block. Raises ``ServiceError``."""
     tx_hash = record.transaction_hash
     if node.receipt(tx_hash) is None:
-        return PollAnswer("in no block", False)
+        return PollResult("in no block", False)
     require_recorded_chain(node, record)
     block = confirmed_block(node, context)
     receipt = node.receipt(tx_hash)  # again: what it said before may have been undone since
     if receipt is None:
-        return PollAnswer("in no block any more", False)
+        return PollResult("in no block any more", False)
     told = f"in block {receipt.block_number}; block {block.number} is confirmed"
     if receipt.block_number > block.number:
-        return PollAnswer(told, False)
+        return PollResult(told, False)
     take_receipt(receipt, block.number, record.primary_type, tracker)
-    return PollAnswer(told, True)
+    return PollResult(told, True)
 
 
 def take_receipt(receipt: ChainReceipt, confirmed_block: int, call: str, tracker: Tracker) -> None:

@@ -13,7 +13,7 @@ from airlock_online.clients.reply_values import StatusWord, block_number, hash_n
 from airlock_online.delivery.chain_evidence import nonce_now
 from airlock_online.delivery.routes.context import Delivery, DeliveryContext, PostTaken, Tracker
 from airlock_online.delivery.routes.posting import (
-    PollAnswer,
+    PollResult,
     Posted,
     StatusRead,
     UnusableId,
@@ -70,7 +70,7 @@ def _queued(_: Record, tracker: Tracker, context: DeliveryContext) -> str:
     return str(taken[-1].payload["twapId"]) if taken else ""
 
 
-def _answer(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollAnswer:
+def _on_status(read: StatusRead, record: Record, tracker: Tracker, context: DeliveryContext) -> PollResult:
     """Write down that it was executed, when its transaction, its block and its nonce say so, and return what is said."""
     data, places, twap_id = read.data, read.places, read.asked
     named = value_at(data, places["id"])
@@ -79,19 +79,19 @@ def _answer(read: StatusRead, record: Record, tracker: Tracker, context: Deliver
     tx_hash = hash_named(data, places["transaction"])
     block = block_number(value_at(data, places["block"]))
     if not is_hash(tx_hash) or block is None:
-        return PollAnswer("no transaction and block of a cancellation yet", False)
+        return PollResult("no transaction and block of a cancellation yet", False)
     if places["taken"] and value_at(data, places["taken"]) is True:
-        return PollAnswer("a transaction, and that it is only queued: these contradict each other", False, odd=True)
+        return PollResult("a transaction, and that it is only queued: these contradict each other", False, odd=True)
     said = _said(tx_hash, block)
     if by_word := by_word_alone(said, names=named is not None):
         return by_word
     if why := unproven(said, data, block, tx_hash, context, places["transaction"]):
-        return PollAnswer(why, False, odd=True)
+        return PollResult(why, False, odd=True)
     if nonce_now(record, context) is not True:
-        return PollAnswer(f"{said.text}; nobody says that its nonce is used: it may be another one's", False, odd=True)
+        return PollResult(f"{said.text}; nobody says that its nonce is used: it may be another one's", False, odd=True)
     own = record.primary_type not in CATALOGUE
     _done(1, twap_id if own else int(twap_id), tx_hash, block, own=own).write(tracker)
-    return PollAnswer(said.text, True)
+    return PollResult(said.text, True)
 
 
 ROUTE = Posted(
@@ -101,6 +101,6 @@ ROUTE = Posted(
     about=_queued,
     question="the TWAP {}",
     notice="asking the TWAP service what became of the cancellation that it has taken",
-    answer=_answer,
+    on_status=_on_status,
     statuses=(200,),
 )

@@ -22,6 +22,7 @@ from airlock_shared.ceremony.roles import (
     other_plan,
     parse_people,
     require_open,
+    require_same_people,
     wrong_words,
 )
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, EXCEPTION
@@ -72,9 +73,7 @@ def begin(
     names = {role: name for role, name in ask_names(plan, names).items() if role in plan.roles}
     check_people(names, plan)
     stands = place.standing(plan)
-    if stands.is_open and stands.names != names:
-        raise Refusal("ROLE-OPEN", "this ceremony is open, with other people", got=_in_words(names),
-                      expected=_in_words(stands.names), do="end it, and begin again with the new people")  # fmt: skip
+    require_same_people(stands, names)
     if stands.is_open:
         say("The ceremony was begun already, with these names; nothing to do.")
     else:
@@ -92,10 +91,6 @@ def begin(
     if as_json:
         facts = {"ok": True, "ceremony": plan.id, "plan": plan.fingerprint, "roles": names}
         show_json(facts | {"head": place.transcript.head()})
-
-
-def _in_words(names: dict[str, str]) -> str:
-    return ", ".join(f"{role} {name or 'nobody'}" for role, name in names.items())
 
 
 @click.command("confirm", short_help="Confirm a station, after comparing.")
@@ -122,13 +117,15 @@ def confirm(
     require_open(stands)
     for role in by:
         check_holder(role, stands.names, plan)
-    if station not in stands.stations:
+    if station not in stands.checkpoints:
         raise UsageError(f"station {station} is confirmed on the other machine",
                          do=f"run airlock-{next(iter(here.by))} ceremony confirm {station} there")  # fmt: skip
     if file is not None and station not in DOCUMENTS:
         raise UsageError(f"station {station} compares no document", do="leave --file out")
     record = _to_compare(place, plan, station) if file is None else fingerprint_of(place, plan, station, file)
-    known = [each for each in stands.stations[station] if (each.holds or file is not None) and each.compared == record]
+    known = [
+        each for each in stands.checkpoints[station] if (each.holds or file is not None) and each.compared == record
+    ]
     if set(by) <= {role for each in known for role in each.by}:
         say(f"Station {station} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
     else:
@@ -147,44 +144,51 @@ def confirm(
             if line.startswith(f"station {station} "):
                 say(f"Still missing: {line}")
     if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "station": station, "by": list(dict.fromkeys(by)), "compared": record}
+        facts = {
+            "ok": True,
+            "ceremony": plan.id,
+            "station": station,
+            "by": list(dict.fromkeys(by)),
+            "compared": record,
+        }
         show_json(facts | {"head": place.transcript.head()})
 
 
-def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, station: str, by: Collection[str]) -> None:
+def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by: Collection[str]) -> None:
     """Raise ``Refusal("ROLE-WORDS")`` for a role whose paper has other words on record: its Yes does not put that right."""
-    wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["station"] == station]
-    if CHECKPOINTS[station].paper and any(set(by) & set(each["by"]) for each in wrong):
-        raise Refusal("ROLE-WORDS", f"words of the {station} were typed from paper, and they differ",
+    wrong = [
+        entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["station"] == checkpoint
+    ]
+    if CHECKPOINTS[checkpoint].paper and any(set(by) & set(each["by"]) for each in wrong):
+        raise Refusal("ROLE-WORDS", f"words of the {checkpoint} were typed from paper, and they differ",
                       got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
 
 
 _NAME_THE_FILE = "do the station's work on this machine, or name the document that was compared with --file"
 
 
-def _to_compare(place: CeremonyMachine, plan: Plan, station: str) -> str:
-    """Return what stands on record for a station. Raises ``Refusal("ROLE-EARLY")`` when nothing does."""
-    found = on_record(place.transcript.entries(), plan, station)
-    if station == "deployment":
+def _to_compare(place: CeremonyMachine, plan: Plan, checkpoint: str) -> str:
+    """Return what stands on record for a checkpoint. Raises ``Refusal("ROLE-EARLY")`` when nothing does."""
+    found = on_record(place.transcript.entries(), plan, checkpoint)
+    if checkpoint == "deployment":
         return place.deployment(plan.deployment)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of station {station} is recorded on this machine since the ceremony "
+        raise Refusal("ROLE-EARLY", f"nothing of station {checkpoint} is recorded on this machine since the ceremony "
                                     f"began",
-                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[station].events),
-                      do=_NAME_THE_FILE if station in DOCUMENTS else "")  # fmt: skip
+                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events),
+                      do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "")  # fmt: skip
     return found
 
 
 @click.command("exception", short_help="Record a deviation with its reason.")
 @plan_option
-@click.option("--station", default="", type=click.Choice(["", *CHECKPOINTS]), help="The station, if the deviation was "
-                                                                                "at one.",
-              metavar="STATION")  # fmt: skip
+@click.option("--station", "checkpoint", default="", type=click.Choice(["", *CHECKPOINTS]), metavar="STATION",
+              help="The station, if the deviation was at one.")  # fmt: skip
 @click.option("--by", required=True, metavar="ROLE", help="Who reports it.")
 @click.option("--reason", required=True, help="What differed from the plan, and why, in one line.")
 @json_option
 @click.pass_obj
-def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, reason: str, as_json: bool) -> None:
+def exception(place: CeremonyMachine, plan_file: Path, checkpoint: str, by: str, reason: str, as_json: bool) -> None:
     r"""Record a deviation with its reason. It explains the deviation; it does not complete the ceremony.
 
     \b
@@ -197,8 +201,8 @@ def exception(place: CeremonyMachine, plan_file: Path, station: str, by: str, re
     require_open(stands)
     check_holder(by, stands.names, plan)
     check_text(reason, "the reason", MAX_REASON)
-    data = {"station": station, "by": by, "reason": reason}
-    if any((known.station, known.by, known.reason) == (station, by, reason) for known in stands.exceptions):
+    data = {"station": checkpoint, "by": by, "reason": reason}
+    if any((known.checkpoint, known.by, known.reason) == (checkpoint, by, reason) for known in stands.exceptions):
         say("This exception is recorded already; nothing to do.")
     else:
         place.record(EXCEPTION, plan, data)
@@ -219,7 +223,7 @@ def ceremony_group(
 ) -> click.Group:
     """Return the group of a half; ``place_of`` makes of its folder what the commands stand on.
 
-    ``by_qr`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its stations talk to,
+    ``by_qr`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its checkpoints talk to,
     on the half that has one.
     """
 

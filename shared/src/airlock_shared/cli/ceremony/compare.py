@@ -1,4 +1,4 @@
-"""``ceremony compare``: each role compares a station for itself, and proves it by words of its paper or the other screen."""
+"""``ceremony compare``: each role compares for itself, and proves it by words of its paper or the other screen."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ from airlock_shared.text.safe import safe
 from airlock_shared.text.words import grouped
 
 DOCUMENTS = ("deployment", "requests", "signatures")
-"""The stations at which a document is compared."""
+"""The checkpoints at which a document is compared."""
 _NO_MORE = "There is no more to show here: look at what is named, and answer."
 BY_TYPING = ("plan", *DOCUMENTS)
-"""The stations at which two machines have the same document: words of one are typed on the other."""
+"""The checkpoints at which two machines have the same document: words of one are typed on the other."""
 
 
 @click.command("compare", short_help="Have each role compare a station, and prove it by typing words.")
@@ -96,7 +96,7 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
     for role in roles:
         check_holder(role, stands.names, plan)
     compared = fingerprint_of(place, plan, station, file)
-    confirmed = {role for each in stands.stations[station] if each.compared == compared for role in each.by}
+    confirmed = {role for each in stands.checkpoints[station] if each.compared == compared for role in each.by}
     mark = _in_words(place, station, compared)
     used = _positions_used(place, station, compared)
     whole = _whole(place, plan, station, file)
@@ -131,80 +131,80 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         show_json(facts | {"head": place.transcript.head()})
 
 
-def fingerprint_of(place: CeremonyMachine, plan: Plan, station: str, file: Path | None) -> str:
-    """Return what a station compares. Raises ``DocumentError``, and ``Refusal("ROLE-EARLY")`` when nothing is there."""
+def fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Path | None) -> str:
+    """Return what a checkpoint compares. Raises ``DocumentError``, and ``Refusal("ROLE-EARLY")`` when nothing is there."""
     if file is not None:
         data = read_input(file)
-        if station == "deployment":
+        if checkpoint == "deployment":
             return parse_deployment(data).fingerprint
-        return (parse_requests(data) if station == "requests" else parse_signatures(data))[2]
-    if station == "plan":
+        return (parse_requests(data) if checkpoint == "requests" else parse_signatures(data))[2]
+    if checkpoint == "plan":
         return plan.fingerprint
-    found = on_record(place.transcript.entries(), plan, station)
+    found = on_record(place.transcript.entries(), plan, checkpoint)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of station {station} is recorded on this machine since the ceremony "
+        raise Refusal("ROLE-EARLY", f"nothing of station {checkpoint} is recorded on this machine since the ceremony "
                                     f"began",
-                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[station].events))  # fmt: skip
+                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events))  # fmt: skip
     return found
 
 
-def _in_words(place: CeremonyMachine, station: str, compared: str) -> str:
-    """Return the fingerprint whose words are typed at a station: of the kit at ``preflight``; empty where Yes is."""
-    if station != "preflight":
-        return compared if station in BY_TYPING else ""
+def _in_words(place: CeremonyMachine, checkpoint: str, compared: str) -> str:
+    """Return the fingerprint whose words are typed at a checkpoint: of the kit at ``preflight``; empty where Yes is."""
+    if checkpoint != "preflight":
+        return compared if checkpoint in BY_TYPING else ""
     page = next(entry.data for entry in place.transcript.entries() if entry.hash == compared)
     return str(page.get("installed", {}).get("fingerprint", ""))
 
 
-def _positions_used(place: CeremonyMachine, station: str, compared: str) -> set[int]:
+def _positions_used(place: CeremonyMachine, checkpoint: str, compared: str) -> set[int]:
     """Return the positions that were answered before: nobody's answer serves another role."""
     return {
         position
         for entry in place.transcript.entries()
         if entry.event == CHECKPOINT_CONFIRMED
-        and (entry.data.get("station"), entry.data.get("compared")) == (station, compared)
+        and (entry.data.get("station"), entry.data.get("compared")) == (checkpoint, compared)
         for position in entry.data.get("positions", ())
     }
 
 
-def _own_lines(plan: Plan, station: str, mark: str) -> Iterator[str]:
+def _own_lines(plan: Plan, checkpoint: str, mark: str) -> Iterator[str]:
     """Yield what this machine has, after every answer: a plan whole, and the words that were compared."""
-    if station == "plan":
+    if checkpoint == "plan":
         yield from plan_lines(plan, words=False)
-    yield from (word_lines if led() else fingerprint_lines)(_called(station), mark)
+    yield from (word_lines if led() else fingerprint_lines)(_called(checkpoint), mark)
 
 
-def _called(station: str) -> str:
-    return "kit" if station == "preflight" else station
+def _called(checkpoint: str) -> str:
+    return "kit" if checkpoint == "preflight" else checkpoint
 
 
-def _whole(place: CeremonyMachine, plan: Plan, station: str, file: Path | None) -> list[str]:
-    """Return every line that stands on record for a station, or in the deployment that is pinned there."""
-    if station == "deployment" and file is not None:
+def _whole(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Path | None) -> list[str]:
+    """Return every line that stands on record for a checkpoint, or in the deployment that is pinned there."""
+    if checkpoint == "deployment" and file is not None:
         return list(deployment_lines(parse_deployment(read_input(file)), words=False))
-    return list(place.shows(station, section_of(place.transcript.entries(), plan)[0], True))
+    return list(place.shows(checkpoint, section_of(place.transcript.entries(), plan)[0], True))
 
 
-def _introduce(place: CeremonyMachine, plan: Plan, station: str, compared: str, whole: list[str]) -> None:
+def _introduce(place: CeremonyMachine, plan: Plan, checkpoint: str, compared: str, whole: list[str]) -> None:
     """Show what is agreed to, also when it was shown on another day; where it is led, what people decide there.
 
     How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
     ``trust`` shows them.
     """
-    for line in () if led() or station in BY_TYPING else rows("", CHECKPOINTS[station].compares):
+    for line in () if led() or checkpoint in BY_TYPING else rows("", CHECKPOINTS[checkpoint].compares):
         say(line)
     short = whole[:1]
-    if station != "deployment":
-        short = list(place.shows(station, section_of(place.transcript.entries(), plan)[0], False))
+    if checkpoint != "deployment":
+        short = list(place.shows(checkpoint, section_of(place.transcript.entries(), plan)[0], False))
     show_by_screens(short if led() else whole, stays=1)
     if led() and len(short) < len(whole):
         say(f"? and Enter, below, shows all {len(whole)} lines.")
-    if station == "deployment" and not led():
+    if checkpoint == "deployment" and not led():
         say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
-    if station == "seal" and led():
+    if checkpoint == "seal" and led():
         say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
         say(f"           {grouped(compared[32:])}")
-    elif station in ("address", "seal"):
+    elif checkpoint in ("address", "seal"):
         for line in record_lines(compared):
             say(line)
 
@@ -215,9 +215,9 @@ _NOT_SO = "not confirmed: the answer was not Yes"
 def _agree(who: str, tell_no: Callable[[], None], opens: Mapping[str, Callable[[], None]], *, piped: bool) -> None:
     """Have a person say that it is so; a slip of ``Yes`` is asked again. Raises ``Declined`` for any other answer."""
     question = f"{who}: I compared it myself, and it is so. Type Yes: "
-    if yes_or_other(question, "Type Yes: ", opening(ask, opens), piped=piped) != "Yes":
+    if yes_or_other(question, f"{who}: type Yes: ", opening(ask, opens), piped=piped) != "Yes":
         tell_no()
-        raise Declined(_NOT_SO, do="look again, and find out what differs")
+        raise Declined(_NOT_SO, do="find out what differs: this No is on record, and the same command asks again")
 
 
 def _prove(
@@ -231,13 +231,13 @@ def _prove(
 ) -> dict[str, Any]:
     """Have a person prove a comparison by two words of ``mark``; return what is recorded of it.
 
-    ``data`` names the station and the role; with it each wrong answer is recorded. ``opens`` has what can be read first.
+    ``data`` names the checkpoint and the role; with it each wrong answer is recorded. ``opens`` has what can be read first.
     Raises ``Refusal("ROLE-WORDS")``.
     """
-    station = data["station"]
-    of_this = {"station": station, "compared": mark}.items()
+    checkpoint = data["station"]
+    of_this = {"station": checkpoint, "compared": mark}.items()
     wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if of_this <= entry.data.items()]
-    asked = Asked(who, _called(station), mark, used, wrong, data["by"], CHECKPOINTS[station].paper)
+    asked = Asked(who, _called(checkpoint), mark, used, wrong, data["by"], CHECKPOINTS[checkpoint].paper)
 
     def tell_wrong(positions: list[int]) -> None:
         place.record(WORDS_WRONG, plan, {**data, "compared": mark, "positions": positions})
@@ -245,7 +245,7 @@ def _prove(
     try:
         return type_words(asked, tell_wrong, opens, piped=place.nothing_of_worth())
     except Refusal as error:
-        signatures_here = (station, place.half) == ("signatures", "online")
+        signatures_here = (checkpoint, place.half) == ("signatures", "online")
         error.do = LOOK_AT_PAPER if asked.paper else SIGN_AGAIN if signatures_here else ""
         raise
 
@@ -316,7 +316,7 @@ def _ask_name(role: str, plan: Plan, given: Mapping[str, str]) -> str:
             say(
                 explain_error(error)
                 if name
-                else f"nobody holds the role of {role}: type a name, for somebody confirms in it."
+                else f"nobody holds the role of {role}: type a name: this person confirms during the ceremony."
             )
         else:
             break
@@ -327,7 +327,7 @@ def _is_needed(role: str, plan: Plan) -> bool:
     """Tell whether somebody must hold a role: the plan requires it, or a ceremony is led in which this role confirms."""
     if plan.requires_witness and role in APART:
         return True
-    return led() and any(role in station.needs(half, plan) for station in CHECKPOINTS.values() for half in station.by)
+    return led() and any(role in each.needs(half, plan) for each in CHECKPOINTS.values() for half in each.by)
 
 
 def _are_these(names: Mapping[str, str]) -> bool:

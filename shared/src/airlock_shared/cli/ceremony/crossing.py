@@ -28,6 +28,7 @@ from airlock_shared.ceremony.workflow import (
 from airlock_shared.cli.ceremony.waits import (
     LATE,
     cannot_cross,
+    is_over,
     leave_note,
     names_in,
     other_machine,
@@ -127,7 +128,8 @@ def take(lead: Lead, state: WorkflowState, task: Task, asked: str = "") -> bool:
         return later or bool(names_in(lead.folder) - state.there) or all(map(os.path.lexists, _here(lead, task)))
 
     def sees() -> str:
-        if new_here() or all(map(_has_come, awaited)):
+        over = state.half == "offline" and crossing is not None and is_over(crossing, state.half)  # another day's stick
+        if new_here() or (all(map(_has_come, awaited)) and not over):
             return ""
         if crossing is None:
             place = short(Path(*awaited[0].parts[-2:]))
@@ -243,7 +245,7 @@ def await_outcome(lead: Lead, state: WorkflowState, task: Task) -> bool:
     while (typed := _wait(sees, enter="Enter seals")) not in ("", "n") or (typed and not came() and not _is_too_late()):
         say("Enter seals. Was it too late there, type n: the new requests are signed.")
     if not typed:
-        if crossing is not None and _part_of_online(crossing) not in ("", "record"):
+        if _part_of_online(crossing) not in ("", "record"):
             say(_NO_OUTCOME_YET)
         return True
     note_given(lead, (*(name for name in state.there if name.startswith("requests")), *new.brings))
@@ -259,13 +261,14 @@ def _is_too_late() -> bool:
 
 
 _NO_OUTCOME_YET = (
-    "The online machine has NO outcome yet, by its note. What it sends after the seal, the report names as that."
+    "The online machine has NO outcome yet, by its note. Sealed now, the report will say: sent after the seal. Better "
+    "answer no, and wait."
 )
 
 
-def _part_of_online(crossing: Path) -> str:
+def _part_of_online(crossing: Path | None) -> str:
     """Return at which part of its workflow the online machine says on the stick that it is; empty where it says nothing."""
-    place = place_of_other(crossing, "offline")
+    place = crossing and place_of_other(crossing, "offline")
     return workflow_part("online", *place) if place else ""
 
 

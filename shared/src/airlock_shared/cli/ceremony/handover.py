@@ -61,7 +61,7 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
     """
     from airlock_shared.documents.hand_over import write_hand_over
     from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, densities_of, file_name, transfer_of
-    from airlock_shared.qr.pictures import WINDOW, qr_page, window
+    from airlock_shared.qr.render import WINDOW, qr_page, window
     from airlock_shared.qr.symbol import DEFAULT_VERSION
 
     files = {source.name: read_input(source, max_bytes=MAX_FILE_BYTES) for source in sources}

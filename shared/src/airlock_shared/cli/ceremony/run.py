@@ -185,8 +185,8 @@ def _walk(lead: Lead) -> None:
         _show_again(lead, state, shown)
     report = lead.folder / "evidence"
     names = ", ".join(name for name in ("report.html", "report.pdf") if (report / name).exists())
-    say(f"The ceremony is over on {MACHINES[state.half]}. Open {names} in")
-    say(f"  {safe(str(report))}")
+    place = f"{safe(lead.folder.name)}/{report.name}, beside the plan"
+    say(f"The ceremony is over on {MACHINES[state.half]}. Open {names} in {place}.")
 
 
 def _show_again(lead: Lead, state: WorkflowState, shown: set[str]) -> None:
@@ -254,7 +254,7 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
 
 def _show_window(lead: Lead, shown: set[str]) -> None:
     """Open, once a run, the page that shows whatever is handed over, and say where it is: for a person without a desktop."""
-    from airlock_shared.qr.pictures import WINDOW
+    from airlock_shared.qr.render import WINDOW
 
     page = lead.folder / "codes" / WINDOW
     if str(page) in shown:
@@ -272,7 +272,7 @@ def _show_words(state: WorkflowState, shown: set[str]) -> None:
     new = {name: mark for name, mark in state.made_here.items() if mark not in shown}
     shown.update(new.values())
     if new:
-        say("Two words of each are typed on the other machine:")
+        say("Two words of it are typed on the other machine, unless they were:")
     for name, mark in new.items():
         say_all(word_lines(name, mark))
 

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from airlock_shared.ceremony.roles import HOW, Half, Standing, standing, stations_of
+from airlock_shared.ceremony.roles import HOW, Half, Standing, checkpoints_of, standing
 from airlock_shared.ceremony.sections import EXCEPTION, section_of
 from airlock_shared.checks.times import Uptime
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -34,7 +34,7 @@ def people_lines(names: Mapping[str, str]) -> Iterator[str]:
 
 
 def record_lines(record: str) -> Iterator[str]:
-    """Yield what stands on record for a station: fingerprints in hex and words, anything else as it is."""
+    """Yield what stands on record for a checkpoint: fingerprints in hex and words, anything else as it is."""
     for part in record.split(" "):
         if HEX_32.fullmatch(part):
             yield from labelled_hash_lines("on record", part)
@@ -62,14 +62,14 @@ def word_lines(label: str, fingerprint: str) -> Iterator[str]:
 
 
 def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
-    """Yield how a ceremony stands on a machine: people, stations with who confirmed when, exceptions, what is missing."""
+    """Yield how a ceremony stands on a machine: people, checkpoints with who confirmed when, exceptions, what is missing."""
     yield f"ceremony {plan.id} on the {'air-gapped' if half == 'offline' else half} machine"
     yield f"begun {_time(stands.begun_ms)}, ended {_time(stands.ended_ms)}"
     yield from fingerprint_lines("plan", plan.fingerprint)
     yield "roles"
     yield from people_lines(stands.names or dict.fromkeys(plan.roles, ""))
     yield "stations"
-    for name, confirmations in stands.stations.items():
+    for name, confirmations in stands.checkpoints.items():
         if not confirmations:
             yield f"  {name:<12} -"
         for confirmation in confirmations:
@@ -80,7 +80,7 @@ def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
     if stands.exceptions:
         yield "exceptions"
     for deviation in stands.exceptions:
-        place = f"station {safe(deviation.station)}" if deviation.station else "no station"
+        place = f"station {safe(deviation.checkpoint)}" if deviation.checkpoint else "no station"
         yield from rows(f"  {_time(deviation.at_ms)}  ", f"{place}, by {safe(deviation.by)}")
         yield from rows("    ", safe(deviation.reason))
     for line in stands.missing:
@@ -99,12 +99,12 @@ def standing_json(stands: Standing, plan: Plan, half: Half) -> dict[str, Any]:
         "roles": stands.names,
         "stations": [
             {
-                "station": station.name,
-                "compares": station.compares,
-                "by_at_least": list(station.needs(half, plan)),
-                "confirmed": [each._asdict() for each in stands.stations[station.name]],
+                "station": checkpoint.name,
+                "compares": checkpoint.compares,
+                "by_at_least": list(checkpoint.needs(half, plan)),
+                "confirmed": [each._asdict() for each in stands.checkpoints[checkpoint.name]],
             }
-            for station in stations_of(half)
+            for checkpoint in checkpoints_of(half)
         ],
         "exceptions": [deviation._asdict() for deviation in stands.exceptions],
         "missing": list(stands.missing),
@@ -127,8 +127,8 @@ def _nothing(_station: str, _entries: Sequence[Entry], _whole: bool) -> Iterable
 class CeremonyMachine(NamedTuple):
     """One of the two machines: its transcript and clock, a deployment's fingerprint by name, whether all are worth nothing.
 
-    ``shows`` gives the lines that stand on record for a station, from the entries of the ceremony: what is agreed to there,
-    whole, or what people have to decide and to compare.
+    ``shows`` gives the lines that stand on record for a checkpoint, from the entries of the ceremony: what is agreed to
+    there, whole, or what people have to decide and to compare.
     """
 
     half: Half
@@ -160,18 +160,18 @@ class CeremonyMachine(NamedTuple):
 
 @contextmanager
 def no_on_record(
-    transcript: TranscriptFile, plan: Plan, station: str, role: str, now_ms: Callable[[], int]
+    transcript: TranscriptFile, plan: Plan, checkpoint: str, role: str, now_ms: Callable[[], int]
 ) -> Iterator[None]:
     """Put a No of who holds a role on the record of a plan's open ceremony, and raise it again.
 
-    It is said by a word or on the Ledger, apart from a station's comparison; ``station`` may be empty.
+    It is said by a word or on the Ledger, apart from a checkpoint's comparison; ``checkpoint`` may be empty.
     """
     try:
         yield
     except Declined as declined:
         if section_of(transcript.entries(), plan)[1]:
             by = role if role in plan.roles else plan.roles[0]
-            data = {"ceremony": plan.id, "station": station, "by": by, "reason": declined.what}
+            data = {"ceremony": plan.id, "station": checkpoint, "by": by, "reason": declined.what}
             transcript.record(EXCEPTION, data, now_ms())
         raise
 

@@ -66,6 +66,12 @@ def place_of_other(crossing: Path, half: Half) -> tuple[int, int] | None:
     return next(((int(each[2]), int(each[3])) for each in found if each and each[1] != half), None)
 
 
+def is_over(crossing: Path, half: Half) -> bool:
+    """Tell whether the other machine says on a stick that its ceremony ended."""
+    found = map(_NOTE.fullmatch, names_in(crossing))
+    return any(each is not None and each[1] != half and each[4] == OVER for each in found)
+
+
 def other_machine(crossing: Path, half: Half, asked: str = "") -> str:
     """Return what is seen of the other machine on a stick: where it says that it is, or that it was not there.
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from airlock_shared.ceremony.roles import CHECKPOINTS, MAX_PEOPLE_BYTES, Half, parse_people
+from airlock_shared.ceremony.roles import CHECKPOINTS, MAX_PEOPLE_BYTES, Half, parse_people, require_same_people
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.seals import parse_proofs
 from airlock_shared.ceremony.workflow import (
@@ -88,7 +88,11 @@ def workflow_command(
     """
     plan = plan_with_roles(plan_file)
     here = folder or ceremony_folder(plan_file)
-    facts = facts_of(place, plan, here, exchange and exchange / crossing_name(plan))
+    crossing = exchange and exchange / crossing_name(plan)
+    for names in (_people(each, plan, names_in(each)) for each in (here, crossing) if each and place.half == "offline"):
+        if names:
+            require_same_people(place.standing(plan), names)
+    facts = facts_of(place, plan, here, crossing)
     tasks = workflow_tasks(plan, place.half, place.transcript.entries(), facts)
     if len(tasks) > TASKS_AT_MOST:
         raise UsageError("this plan has more steps than one ceremony leads", do="divide it into plans of fewer steps")

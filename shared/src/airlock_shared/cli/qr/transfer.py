@@ -169,16 +169,16 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
         say(f"{safe(str(path))} is there already")
     else:
         with working("Drawing the codes"):
-            from airlock_shared.qr import pictures
+            from airlock_shared.qr import render
 
             if how == "page":
-                write_new(path, pictures.qr_page(transfer, version=density, pause_ms=DEFAULT_PAUSE_MS))
+                write_new(path, render.qr_page(transfer, version=density, pause_ms=DEFAULT_PAUSE_MS))
             elif how == "png":
-                pictures.write_sequence(transfer, path, density)
+                render.write_sequence(transfer, path, density)
             elif how == "gif":
-                pictures.write_gif(transfer, path, density, pause_ms=DEFAULT_PAUSE_MS)
+                render.write_gif(transfer, path, density, pause_ms=DEFAULT_PAUSE_MS)
             else:
-                pictures.write_sheet(transfer, path, density)
+                render.write_sheet(transfer, path, density)
         say(f"Wrote {safe(str(path))}")
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")

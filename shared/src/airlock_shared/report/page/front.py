@@ -36,7 +36,7 @@ from airlock_shared.units import utc_text
 
 _WITHOUT_ROLES = ("signer",)
 _TICKED = {BY_PAPER: "own paper", BY_WORDS: "other screen", "": "Yes"}
-"""With what it was compared, by the record of the answer; a ``Yes`` is to the sentence of the station."""
+"""With what it was compared, by the record of the answer; a ``Yes`` is to the sentence of the checkpoint."""
 
 _YES_TO = {
     "preflight": "preflight page",
@@ -81,28 +81,28 @@ def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
 
 
 def _ticks(name: str, role: str, people: Sequence[Row]) -> Html:
-    """Return the answers of a role at a station, each once: with what it was compared, or that it was not, and where."""
+    """Return the answers of a role at a checkpoint, each once: with what it was compared, or that it was not, and where."""
     found: dict[Html, list[str]] = {}
     answers = [(each, machine_name(row["machine"])) for row in people for each in row["stations"]
                if each["station"] == name and role in each["by"]]  # fmt: skip
     again = {machine for each, machine in answers if each["holds"]}
-    for station, machine in answers:
-        found.setdefault(_tick(station, again=machine in again), []).append(machine)
+    for checkpoint, machine in answers:
+        found.setdefault(_tick(checkpoint, again=machine in again), []).append(machine)
     return joined(*(element("p", said, f", {', '.join(dict.fromkeys(machines))}") for said, machines in found.items()))
 
 
-def _tick(station: Row, *, again: bool) -> Html:
-    how = station.get("how", "")  # of the other machine's transcript it is any text
+def _tick(checkpoint: Row, *, again: bool) -> Html:
+    how = checkpoint.get("how", "")  # of the other machine's transcript it is any text
     said = (HOW | _TICKED).get(how, f'answered by "{how}"')
-    if not station["holds"] and again:
+    if not checkpoint["holds"] and again:
         return joined(f"before it was made again: {said}")
-    if not station["holds"]:
+    if not checkpoint["holds"]:
         return bad(f"does not count, something else was confirmed: {said}")
     return joined(f"\N{CHECK MARK} {said}") if how in _TICKED else bad(said)
 
 
 def confirmations(people: Sequence[Row]) -> Iterator[Html]:
-    """Yield the evidence: over what each station was confirmed, and when by whom at which machine."""
+    """Yield the evidence: over what each checkpoint was confirmed, and when by whom at which machine."""
     yield element("h2", "What they agreed to, and when")
     said: dict[tuple[str, str, bool], list[str]] = {}
     for row in people:
@@ -116,9 +116,9 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
                 f"{each['at']['utc']} {machine_name(row['machine'])}: {', '.join(each['by'])}"
             )
     rows = [
-        (joined(element("strong", f"{station}: "), CHECKPOINTS[station].compares, listed(lines, css="dense")),
+        (joined(element("strong", f"{checkpoint}: "), CHECKPOINTS[checkpoint].compares, listed(lines, css="dense")),
          _compared(compared, holds=holds))
-        for (station, compared, holds), lines in said.items()
+        for (checkpoint, compared, holds), lines in said.items()
     ]  # fmt: skip
     if rows:
         yield table(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from airlock_shared.report.rows import Row
-from airlock_shared.venue.kinds import UNKNOWN
+from airlock_shared.venue.kinds import RAW_KIND
 
 _TABLE = """
 acceptcodeownership: accept the code
@@ -215,4 +215,4 @@ def label(key: str, of: str = "") -> str:
 
 def leaf_label(row: Row) -> str:
     """Return what a leaf of what is signed is called, by its kind; its own name is the venue's word, and can mislead."""
-    return f'"{row["field"]}"' if row["kind"] == UNKNOWN else label(row["kind"]).removesuffix(f", {row['unit']}")
+    return f'"{row["field"]}"' if row["kind"] == RAW_KIND else label(row["kind"]).removesuffix(f", {row['unit']}")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from airlock_offline.scanning import pictures_process as records
-from airlock_offline.scanning.pictures_process import END, ERROR, REMARK, TEXTS, record, texts_by_child
+from airlock_offline.scanning import scan_process as records
+from airlock_offline.scanning.scan_process import END, ERROR, REMARK, TEXTS, record, texts_by_child
 from airlock_shared.errors import AirlockError, DocumentError, UsageError
-from airlock_shared.qr.pictures import picture as drawn
+from airlock_shared.qr.render import picture as drawn
 from airlock_shared.qr.symbol import matrix
 from offline.confined import require_landlock, require_seccomp
 

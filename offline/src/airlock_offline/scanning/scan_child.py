@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airlock_offline import airgap
 from airlock_offline.confinement.command import ALONE, confine
-from airlock_offline.scanning.pictures_process import END, ERROR, REMARK, TEXTS, error_value, record
+from airlock_offline.scanning.scan_process import END, ERROR, REMARK, TEXTS, error_value, record
 from airlock_shared.errors import AirlockError
 from airlock_shared.host.picture_sources import DPKG_STATUS
 from airlock_shared.qr.scan import CAMERA, texts_of

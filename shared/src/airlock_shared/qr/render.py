@@ -1,4 +1,4 @@
-"""A transfer as pictures: PNG files, an animated GIF, and a sheet to print.
+"""A transfer rendered: PNG files, an animated GIF, a sheet to print, and a page that plays it.
 
 Everything is written as a new file, mode 0600, never over an existing one.
 """

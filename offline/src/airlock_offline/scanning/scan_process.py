@@ -84,7 +84,7 @@ def _is_text(value: object) -> bool:
 # ---- pictures process -----------------------------------------------------------------------------------------------
 
 
-_CHILD = "airlock_offline.scanning.pictures_child"
+_CHILD = "airlock_offline.scanning.scan_child"
 
 
 def texts_by_child(
