@@ -135,7 +135,7 @@ def test_two_commands_lead_a_whole_ceremony_to_a_complete_report(
         names = ", ".join(name for name in ("report.html", "report.pdf") if (folder / name).exists())
         assert f"Open {names} in\n" in screens[told["machine"]].plain()
     print(f"{ceremony} {'by QR codes' if by_qr else 'by files'}: {(found := count(screens, asked))}")
-    assert [each.shown.count("machine: ask its people") > 0 for each in screens.values()] == [by_qr] * 2
+    assert [each.shown.count("ask the other machine's people") > 0 for each in screens.values()] == [by_qr] * 2
     assert "compared this plan with" not in screens["offline"].shown
     assert all(done <= most for done, most in zip(found, AT_MOST, strict=True)), f"{found}\n{_told(screens)}"
     assert {half: screen.unread() for half, screen in screens.items()} == {"online": [], "offline": []}

@@ -124,7 +124,7 @@ def _seal_once(
     )  # where it is led, its digits are in the list alone
     pages = review_pages(MESSAGE_REVIEW, message_fields(seal.text(), device.listed), device.listed)
     say_all(screen_lines(pages, device.listed, device.version))
-    ask_yes("Seal the transcript with this head?", piped=piped)
+    ask_yes("Was the outcome read? Then seal the transcript with this head.", piped=piped)
     address = require_ready(app(), need)
     rsv = app().sign_personal_message(signer.path, seal.text()).rsv
     recovered = recovered_by(seal.digest(), rsv)

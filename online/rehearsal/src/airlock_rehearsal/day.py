@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -139,16 +140,20 @@ def _photograph(day: Day) -> None:
     done: set[Path] = set()
     while True:
         sleep(_LOOKS_S)
-        for page in set(day.folder.glob("*/*.ceremony/codes/hand-over-*.html")) - done:
+        for page in sorted(day.folder.glob("*/*.ceremony/codes/hand-over-*.html"), key=_made_at, reverse=True):
             document, taken = page.with_suffix(".json"), day.folder / "camera" / page.stem
             words = ("--home", day.folder / "camera" / "home", "show", document, "--as", "png", "-o", taken)
-            if subprocess.run([day.online, *words], capture_output=True, check=False).returncode:  # noqa: S603 (ours)
+            if page not in done and subprocess.run([day.online, *words], capture_output=True, check=False).returncode:  # noqa: S603 (ours)
                 continue  # it is still being written
             done.add(page)
             other = "offline" if page.is_relative_to(day.folder / "online") else "online"
             place = day.folder / other / _PICTURES / min(json.loads(document.read_text())["files"]).partition(".")[0]
-            if not place.exists():
-                taken.rename(place)
+            if not place.exists():  # or somebody has removed what lay there
+                shutil.copytree(taken, taken.with_suffix(".copy")).rename(place)
+
+
+def _made_at(page: Path) -> float:
+    return page.stat().st_mtime
 
 
 def _bring_proof(day: Day) -> None:

@@ -31,7 +31,7 @@ def _shown(checkpoint: str, entries: Sequence[Entry], whole: bool) -> Iterator[s
     last = {str(entry.data.get("digest")): entry.data for entry in entries if entry.event == "outcome"}
     for outcome in last.values() if checkpoint == "outcome" else ():
         read = [Expectation(**row) for row in outcome.get("read_back", ())]
-        said = str(outcome.get("state", "")) or f"not known: {outcome['error']}"
+        said = str(outcome.get("state", "")) or f"no outcome: {outcome['error']}"
         if len(last) > EACH_AT_MOST and all(each.kept for each in read):
             yield from rows(
                 f"step {outcome['step']}: ", f"{said}, {len(read)} read back, each as promised" if read else said

@@ -11,7 +11,7 @@ from airlock_online.journal.schema import Record, Submission
 from airlock_online.route_table import OF_TRANSACTIONS, ROUTES
 from airlock_shared.errors import DocumentError, Expired, Refusal
 from airlock_shared.text.safe import safe
-from airlock_shared.units import looks_like_seconds, span_text, utc_text
+from airlock_shared.units import looks_like_seconds, utc_text
 from airlock_shared.venue.structs import CATALOGUE, Intent
 from airlock_shared.wire.strict_json import parse_json
 
@@ -99,9 +99,8 @@ def check_time(delivery: Delivery, now_ms: int) -> None:
     if looks_like_seconds(delivery.deadline_ms):
         raise Refusal("TIME-UNIT", "the deadline looks like seconds", got=str(delivery.deadline_ms), expected="unix ms")
     if now_ms >= delivery.deadline_ms:
-        over = span_text((now_ms - delivery.deadline_ms) // 1000)
         raise Expired(
-            f"too late: the deadline was {utc_text(delivery.deadline_ms)}, {over} ago; nothing was sent",
+            f"too late: the deadline was {utc_text(delivery.deadline_ms)}; nothing was sent",
             do="prepare the plan again, under another name, and have that signed",
         )
 

@@ -161,7 +161,8 @@ def _typed(question: str, asking: Callable[..., str], *, lacks: bool, piped: boo
     Who ``lacks`` a paper may say so.
     """
     for _ in range(UNANSWERED_AT_MOST):
-        given = asking(question, piped=piped).casefold().translate(_MARKS).split()
+        typed = asking(question, piped=piped).casefold().translate(_MARKS).split()
+        given = [word for word in typed if not word.isdecimal()]  # the places, as the paper has them
         slip = NOT_TAKEN if given == WITHOUT.split() and not lacks else _slip(given)
         if len(given) == WORDS_ASKED and not slip:
             return given

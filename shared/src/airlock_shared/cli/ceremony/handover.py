@@ -150,8 +150,7 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     if not unexpected:
         return None
     return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
-                         do="remove these pictures; photograph the page that ceremony run shows on the other machine, "
-                            "where it may be started again")  # fmt: skip
+                         do="remove these pictures; photograph the page that the other machine shows now")  # fmt: skip
 
 
 BY_QR = (codes, scan_hand_over)

@@ -191,10 +191,12 @@ def _walk(lead: Lead) -> None:
 
 def _show_again(lead: Lead, state: WorkflowState, shown: set[str]) -> None:
     """Show the signatures' page again after the end, and then the evidence's: no other machine says what it has read."""
+    say("The ceremony is over here. Its last pages are shown again, for a machine that still needs them.")
     for task in [each for each in state.tasks if each.name == "hand"][-2:]:
         hand_over(lead, state, task)
         _show_window(lead, shown)
-        ask(f"{task.says} Press Enter when the other machine has read the page: ", piped=False)
+        say(task.says)
+        ask("Press Enter when the other machine has read the page: ", piped=False)
 
 
 def _interrupt(_number: int, _frame: object) -> None:
@@ -215,13 +217,15 @@ def _bar(lead: Lead, state: WorkflowState, here: str) -> str:
     crossing = lead.crossing(state)
     place = None if crossing is None else place_of_other(crossing, state.half)
     if lead.pictures:  # no note of it crosses
-        return f"{parts}   the other machine: ask its people"
+        return f"{parts}   ask the other machine's people"
     return f"{parts}{f'   {MACHINES[other]}: {workflow_part(other, *place)}' if place else ''}"
 
 
 def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
     """Do a task; tell whether it was: while it waited, something else may have come first."""
     if task.name == "take":
+        if lead.pictures and (lead.folder / "codes").is_dir():  # a page of before stands there still
+            _show_window(lead, shown)
         _show_words(state, shown)
         return take(lead, state, task)
     if task.name == "hand":
