@@ -8,8 +8,8 @@ TOOLS  := .tools/test
 NODE   := .tools/node
 LEFT   := $(CURDIR)/.tools/left-out
 YES    ?=
-# Tests wait more than they count: several at a time, each file in one worker. 0: one after the other, to look for a fault.
-WORKERS ?= 4
+# Of each part of the tests so many at a time, each file in one worker. 0: one after the other, to look for a fault.
+WORKERS ?= 2
 MODEL  ?= flex
 CHANNEL ?= file
 
@@ -58,8 +58,10 @@ quick: ## Lint and the pure tests but those of random data, for the daily loop (
 test-pure: $(VENVS)/dev/.done $(VENVS)/offline/.done
 	@$(VENVS)/dev/bin/python -m pytest -q -n 2 $(PURE) tests/workspace $(RANDOM:%=--ignore=%)
 
-# The longest first: with two at a time they end together.
-test: test-together test-online test-offline test-installed ## Run all tests (with make -j2 two parts of them at a time)
+# Where tests of one part wait, those of another go on. The longest first: so they end together.
+PARTS := test-together test-online test-offline test-installed
+test: ## Run all tests, two parts of them at a time; what a part said is shown at its end
+	@$(MAKE) --no-print-directory -j2 --output-sync=target $(PARTS)
 
 test-offline: $(VENVS)/offline/.done $(TOOLS)/.done
 	@echo "== the offline half alone, in its own environment$$(sh tests/unshared.sh --note)"

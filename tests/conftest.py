@@ -29,8 +29,8 @@ _SIGNALS: dict[signal.Signals, Any] = {
 _UMASK = 0o022
 _LONGEST = frozenset(
     f"test_{name}.py"
-    for name in "too_late one_command interrupted_stations many_steps public_venue second_venue ledger_errors rehearsed_day "
-    "qr_transfer crash crash_command campaign endings fairness interleavings killed_while_signing report "
+    for name in "rehearsal one_command interrupted_stations many_steps public_venue second_venue ledger_errors "
+    "rehearsed_day crash crash_command campaign endings fairness interleavings killed_while_signing report "
     "document_commands install bundle".split()
 )
 

@@ -10,6 +10,7 @@ import atexit
 import fcntl
 import gc
 import json
+import mmap
 import os
 import random
 import select
@@ -20,16 +21,18 @@ import sys
 import tempfile
 import termios
 import threading
+import time
 import traceback
-from collections.abc import Mapping
+import weakref
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from io import TextIOWrapper
 from pathlib import Path
 from pkgutil import walk_packages
 from threading import Lock
-from typing import NoReturn
+from typing import Any, NoReturn
 
 STARTS = {  # program -> the module in which it starts; its whole package is loaded
     "airlock-online": "airlock_online.start",
@@ -41,6 +44,8 @@ LATER = {  # what a program imports only where it needs it
     "airlock-offline": "stringprep encodings.idna coincurve hid PIL.PngImagePlugin qrcode".split(),
     "airlock-software-ledger": "coincurve eth_account.hdaccount".split(),
 }
+CLOCK = "AIRLOCK_TESTS_CLOCK"
+"""Names a file of 8 bytes: by how many seconds all clocks of a command are ahead, so that nobody waits for a deadline."""
 AT_START = ("PYTHON", "LANG", "LC_")  # variables that Python reads when it starts
 _BEGAN_WITH = {name: value for name, value in os.environ.items() if name.startswith(AT_START)}
 
@@ -127,8 +132,18 @@ def can_be_forked(env: Mapping[str, str]) -> bool:
 # ---- in the process that has loaded the program -----------------------------------------------------------------------
 
 
+_AHEAD: list[mmap.mmap] = []  # the file, in memory that a confined command and its children still read
+
+
+def _ahead(clock: Callable[..., Any], second: int, *which: int) -> Any:
+    """Return what a clock says, so many seconds ahead."""
+    return clock(*which) + second * sum(int.from_bytes(seconds[:8], "big") for seconds in _AHEAD)
+
+
 def load(program: str) -> None:
     """Import all that a program may need, and have its forks share it: no collection looks at it again."""
+    for name in ("time", "monotonic", "time_ns", "clock_gettime_ns"):
+        setattr(time, name, partial(_ahead, getattr(time, name), 10**9 if name.endswith("_ns") else 1))
     for package in ("airlock_shared", STARTS[program].partition(".")[0]):
         for module in walk_packages(import_module(package).__path__, f"{package}."):
             if not module.name.endswith("__main__"):
@@ -166,8 +181,7 @@ def _serve(asks: socket.socket, script: Path) -> None:
                 asked += asks.recv(1 << 16)
             child = os.fork()
             if not child:
-                for end in (asks.detach(), wakes, woken, *running.values(), descriptors[3]):
-                    os.close(end)
+                asks.detach()
                 _be_the_command(script, descriptors[:3], *json.loads(asked))
             running[child] = descriptors[3]
             os.write(descriptors[3], f"{child}\n".encode())
@@ -189,6 +203,26 @@ def _text(number: int, mode: str, errors: str = "strict") -> TextIOWrapper:
     return TextIOWrapper(binary, "utf-8", errors, line_buffering=number == 2 or os.isatty(number))
 
 
+class _Child(subprocess.Popen[bytes]):
+    """A child of a command; its own program again, as a led ceremony starts it, is a fork of the command."""
+
+    def _execute_child(self, args: Sequence[str], *how: Any) -> None:
+        if list(args[:2]) != [sys.executable, sys.argv[0]]:
+            super()._execute_child(args, *how)  # type: ignore[misc]
+            return
+        cwd, env = how[4:6]
+        pipes = how[9:15]
+        self.pid = os.fork()
+        if not self.pid:
+            atexit._clear()
+            weakref.finalize._registry.clear()  # type: ignore[attr-defined]
+            weakref.finalize._registered_with_atexit = False  # type: ignore[attr-defined]
+            streams = [number if stream < 0 else stream for number, stream in enumerate((pipes[0], pipes[3], pipes[5]))]
+            _be_the_command(Path(args[1]), streams, list(args[2:]), env or dict(os.environ), cwd or ".", terminal=False)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+
+
 def _be_the_command(
     script: Path, streams: list[int], words: list[str], env: dict[str, str], cwd: str, terminal: bool
 ) -> NoReturn:
@@ -196,22 +230,27 @@ def _be_the_command(
     code: object = 70
     try:
         signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for handled in filter(lambda number: callable(signal.getsignal(number)), signal.valid_signals()):
+            signal.signal(handled, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        for number, stream in enumerate(streams):
+        for number, stream in enumerate([os.dup(stream) for stream in streams]):
             os.dup2(stream, number)
-            os.close(stream)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
         if terminal:
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
         sys.stdin, sys.stdout, sys.stderr = _text(0, "r"), _text(1, "w"), _text(2, "w", "backslashreplace")
         os.environ.clear()
         os.environ.update(env)
+        if CLOCK in env and not _AHEAD:
+            with Path(env[CLOCK]).open("rb") as file:
+                _AHEAD.append(mmap.mmap(file.fileno(), 8, access=mmap.ACCESS_READ))
         os.chdir(cwd)
         tempfile.tempdir = None
         random.seed()
         sys.argv = [str(script), *words]
         sys.orig_argv[:] = [sys.executable, *sys.argv]
+        subprocess.Popen = _Child  # type: ignore[misc, assignment]
         import_module(STARTS[script.name]).main()
         code = 0
     except SystemExit as end:

@@ -1,15 +1,23 @@
-"""What goes wrong with a Ledger, through the command line: its own message, exit code 5 or 6, and resumed with no harm."""
+"""The Ledger through the command line: its own messages and codes, hashes, the hardware record."""
 
 from __future__ import annotations
 
 import json
+import re
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from e2e.conftest import BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.conftest import OFFLINE, BothMachines, Ledger, start_ledger, stop_ledger
+from e2e.terminal import Terminal
+from shared.world import VECTORS
+
+# ---- what goes wrong with a Ledger, through the command line: its own message, exit code 5 or 6, and resumed with
+# ---- no harm
+
 
 CEREMONY = "delegate-key"
 CASES: dict[str, tuple[tuple[str, ...], int, str]] = {
@@ -141,3 +149,84 @@ def test_a_ledger_of_another_model_than_the_one_named_is_refused_before_anything
     assert sign(desk, ledger, desk.path("first.json")).code == 5
     ended = sign(desk, ledger, desk.path("first.json"), "--model", "nanosp")
     assert ended.code == 0, ended.err
+
+
+# ---- ``digest`` hashes what EIP-712 allows, names what it leaves out, and blames nobody for a document of one's own -
+
+
+def _document(name: str) -> tuple[dict[str, Any], str]:
+    vector = json.loads((VECTORS / f"typed-data/good/{name}.json").read_text())
+    return vector["document"], vector["expected"]["digest"]
+
+
+def test_what_stands_beside_is_left_out_and_named(desk: BothMachines) -> None:
+    document, digest = _document("mail")
+    document["account"] = "0x\x1b[2Jdigest 00"
+    document["types"]["Mail"][0]["internalType"] = "struct Person"
+    file = desk.path("typed.json")
+    file.write_text(json.dumps(document))
+    told = json.loads(desk.offline("digest", "--json", file).out)
+    assert (told["digest"], told["ignored"]) == (digest, ["account", "types.Mail[0].internalType"])
+    ended = desk.offline("digest", file)
+    assert "ignored           account, types.Mail[0].internalType: no signature covers it" in ended.out
+    assert ended.code == 0
+
+
+def test_a_name_that_is_left_out_begins_no_line(desk: BothMachines) -> None:
+    document, _ = _document("mail")
+    document["x\ndigest            0000 0000"] = 1
+    file = desk.path("typed.json")
+    file.write_text(json.dumps(document))
+    out = desk.offline("digest", file).out
+    assert [line.split()[0] for line in out.splitlines() if line[:1].strip()] == [
+        "primary",
+        "domain",
+        "struct",
+        "digest",
+        "ignored",
+    ]
+
+
+def test_a_struct_whose_name_has_a_colon_is_hashed(desk: BothMachines) -> None:
+    document, digest = _document("struct-name-colon")
+    file = desk.path("typed.json")
+    file.write_text(json.dumps(document))
+    told = json.loads(desk.offline("digest", "--json", file).out)
+    assert (told["digest"], told["ignored"]) == (digest, [])
+
+
+@pytest.mark.parametrize("change", [{"types": 1}, {"primaryType": "No"}, {"message": []}, {"domain": {}}])
+def test_a_refusal_speaks_of_a_document_and_of_no_attack(desk: BothMachines, change: dict[str, Any]) -> None:
+    document, _ = _document("mail")
+    file = desk.path("typed.json")
+    file.write_text(json.dumps(document | change))
+    ended = desk.offline("digest", file)
+    assert (ended.code, ended.out) == (3, "")
+    assert "altered" not in ended.err
+    assert "nothing was hashed" in ended.err
+
+
+# ---- ``preflight --hardware-record`` as a person types it, with the software Ledger ---------------------------------
+
+
+def test_a_person_makes_a_record_at_a_terminal(ledger: Ledger, tmp_path: Path) -> None:
+    file = tmp_path / "hardware.json"
+    words = ("--home", tmp_path / "home", "preflight", "--emulator", ledger.port, "--hardware-record", file)
+    terminal = Terminal(OFFLINE, *words)
+    asked = 0
+    while (question := terminal.until_question()) is not None:
+        assert question == "Did the Ledger show this page exactly so? Type Yes or No"
+        assert not file.exists()
+        asked += 1
+        terminal.press("No\n" if asked == 2 else "Yes\n")
+    terminal.end()  # with 3 where this machine has a network: the page says so after the record is written
+    made = json.loads(file.read_bytes())
+    assert [page["shown"] for page in made["pages"]] == [True, False, *[True] * (asked - 2)]
+    assert (made["simulator"], made["usb"], asked > 5) == (True, None, True)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert max(len(line) for line in re.split("[\r\n]", terminal.shown) if str(tmp_path) not in line) <= 80
+    before = file.read_bytes()
+    again = Terminal(OFFLINE, *words)
+    assert again.end() == 2
+    assert "exists already" in again.shown
+    assert file.read_bytes() == before

@@ -1,25 +1,30 @@
-"""`plan draft`: under the drafted plan the very payloads pass, and altered ones do not."""
+"""`plan draft`: under the drafted plan the very payloads pass; a draft of lies reads back, or is refused."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airlock_offline.cli.main import program
 from airlock_offline.cli.plan import draft_plan
 from airlock_offline.home import OfflineHome
 from airlock_shared.documents.requests import parse_requests
-from airlock_shared.errors import Refusal
+from airlock_shared.errors import AirlockError, Refusal
 from airlock_shared.plan.model import Plan
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calldata import decode_call, encode_call
 from airlock_shared.venue.calls import CALLS, indexed
+from draws import draws, repeatable
 from shared.make_payloads import DESK, NOW_MS, OTHER, plan_fingerprint, seal
+from shared.strategies import changed_inside
 from shared.world import (
     DEPLOYMENT_TEXT,
     STEPS,
@@ -33,6 +38,9 @@ from shared.world import (
     to_bytes,
     whole,
 )
+
+# ---- `plan draft`: under the drafted plan the very payloads pass, and altered ones do not ---------------------------
+
 
 TRANSACTIONS = tuple(plan("transactions").steps)
 CASES = [*(("requests", step) for step in STEPS), *(("transactions", step) for step in TRANSACTIONS)]
@@ -178,3 +186,38 @@ def test_the_command_writes_a_plan_that_can_be_shown(tmp_path: Path, path: str) 
     assert shown["plan"] == parse_plan(out.read_bytes()).fingerprint
     again = CliRunner().invoke(program, words)
     assert again.exception is not None
+
+
+# ---- A draft of whatever a builder sends: a plan that reads back, or one of our own refusals; never a stack trace ---
+
+
+def test_no_request_that_lies_inside_its_form_makes_the_draft_of_a_plan_fall() -> None:
+    seen: Counter[str] = Counter()
+
+    @repeatable
+    @given(st.sampled_from(STEPS), st.data())
+    def drafted(step: str, data: st.DataObject) -> None:
+        document = good(step)
+        changed_inside(document, data)
+        seen["tried"] += 1
+        try:
+            header, items, _ = parse_requests(json.dumps(document).encode())
+        except AirlockError:
+            return
+        seen["read"] += 1
+        try:
+            text = draft_plan(header, items, deployment())
+        except AirlockError:
+            return
+        seen["drafted"] += 1
+        try:
+            parse_plan(text.encode())
+        except AirlockError:
+            return
+        seen["plans"] += 1
+
+    drafted()
+    assert seen["tried"] >= draws(90, 450)
+    assert seen["read"] >= 0.97 * seen["tried"], seen
+    assert seen["drafted"] >= 0.3 * seen["tried"], seen
+    assert seen["plans"] >= 0.7 * seen["drafted"], seen  # others hold values that mean nothing, such as a zero

@@ -1,23 +1,42 @@
-"""The page of `preflight`: what is on it, what it fits on, what the transcript keeps, and how the command ends."""
+"""Preflight: the page, the machine, its network and radios, and the kernel."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from airlock_offline.confinement.command import UNCONFINED, Confinement
+from airlock_offline.home import OfflineHome
 from airlock_offline.installation import Installation, KitFinding
+from airlock_offline.preflight.isolation import interface_lines, radio_lines, route_lines
 from airlock_offline.preflight.page import Kit, PreflightInputs, PreflightResult, installation_lines, kit_lines, look_at
 from airlock_shared.cli.machine import read_deployments, transcript_line
 from airlock_shared.errors import DocumentError, ExitCode
-from airlock_shared.host.files import LOOK, OK, REFUSED, MachineProbes, TranscriptFile, current
-from airlock_shared.host.machine import fingerprint_text, page_lines
-from offline.machine_trees import interface, machine, radio, route, zbar_of
+from airlock_shared.host.files import FAULT, LOOK, OK, REFUSED, MachineProbes, Observed, TranscriptFile, current
+from airlock_shared.host.machine import (
+    LIBRARIES,
+    Library,
+    camera_line,
+    closure_line,
+    disk_line,
+    fingerprint_text,
+    home_line,
+    library_lines,
+    page_lines,
+)
+from offline.confined import confined, require_seccomp
+from offline.machine_trees import ROUTE_HEADING, interface, machine, radio, route, write, zbar_of
 from offline.namespaces import NO_SYS, OWN_SYS, inside, program, require_namespaces, with_an_interface
 from offline.test_preflight_isolation import ENFORCED, pin
+
+# ---- the page of `preflight`: what is on it, what it fits on, what the transcript keeps, and how the command ends ---
+
 
 NOW_MS = 1_795_000_000_000
 READY = {"app": "Ethereum", "version": "1.22.0", "model": "flex", "blind_signing": False, "raw_messages": "proven on",
@@ -268,3 +287,445 @@ def test_a_folder_that_is_no_kit_is_refused(home: Path, tmp_path: Path) -> None:
         OWN_SYS, *program(home), "preflight", "--kit", tmp_path / "kit", "--fingerprint", "ab" * 32, "--json"
     )
     assert (ended.returncode, json.loads(ended.stdout)["refused"]) == (3, ["KIT-MANIFEST"]), ended.stderr
+
+
+# ---- what both halves look at: folder, disk, libraries, camera, versions; each fault is named with what to do -------
+
+
+def statvfs(**changed: int) -> os.statvfs_result:
+    names = ("f_bsize", "f_frsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_ffree", "f_favail", "f_flag")
+    values = dict.fromkeys(names, 0) | {"f_frsize": 4096, "f_bavail": 1 << 20} | changed
+    return os.statvfs_result((*(values[name] for name in names), 255))
+
+
+# ---- the disk -------------------------------------------------------------------------------------------------------
+
+
+def test_a_private_folder_is_ok_and_one_that_is_not_there_yet_too(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    assert (home_line(home).verdict, "not there yet" in home_line(home).found) == (OK, True)
+    home.mkdir(mode=0o700)
+    assert home_line(home).verdict == OK
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o707, 0o701, 0o500, 0o777, 0o600])
+def test_other_permissions_than_0700_are_a_fault(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home").chmod(mode)
+    line = home_line(tmp_path / "home")
+    (tmp_path / "home").chmod(0o700)
+    assert (line.verdict, line.code, f"{mode:04o}" in line.found) == (FAULT, 2, True)
+    assert line.do == f"run: chmod 700 {tmp_path / 'home'}"
+
+
+def test_a_file_in_the_folders_place_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "home").touch()
+    assert (home_line(tmp_path / "home").verdict, home_line(tmp_path / "home" / "more").verdict) == (FAULT, FAULT)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said", "verdict"),
+    [
+        ({}, "4096 MiB free", OK),
+        ({"f_bavail": 16384}, "64 MiB free", OK),
+        ({"f_bavail": 16383}, "63 MiB free, less than 64 MiB", FAULT),
+        ({"f_bavail": 0}, "0 MiB free", FAULT),
+        ({"f_flag": os.ST_RDONLY}, "read-only", FAULT),
+    ],
+)
+def test_a_disk_that_is_full_or_read_only_is_a_fault(
+    tmp_path: Path, changed: dict[str, int], said: str, verdict: str
+) -> None:
+    asked: list[Path] = []
+
+    def disk(path: Path) -> os.statvfs_result:
+        asked.append(path)
+        return statvfs(**changed)
+
+    line = disk_line(tmp_path / "not/yet/there", MachineProbes(disk=disk))
+    assert (line.verdict, said in line.found, asked) == (verdict, True, [tmp_path])
+
+
+def test_a_disk_that_cannot_be_asked_is_not_called_good(tmp_path: Path) -> None:
+    def disk(path: Path) -> os.statvfs_result:
+        raise PermissionError(13, "Permission denied")
+
+    line = disk_line(tmp_path, MachineProbes(disk=disk))
+    assert (line.verdict, line.found) == (LOOK, "unknown: Permission denied")
+
+
+# ---- libraries, camera ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.soname)
+def test_a_library_that_is_missing_is_named_with_its_package(library: Library) -> None:
+    def load(soname: str) -> object:
+        if soname == library.soname:
+            raise OSError(soname)
+        return zbar_of(0, 23, 93)
+
+    [line] = [line for line in library_lines(MachineProbes(load=load)) if line.verdict != OK]
+    assert (line.what, line.verdict) == (library.soname, LOOK if library.optional else FAULT)
+    assert library.package in line.do
+
+
+def entry(package: str, version: str, status: str = "install ok installed") -> str:
+    return f"Package: {package}\nStatus: {status}\nDescription: text\n Version: 9\nVersion: {version}\n\n"
+
+
+FIXED = entry("libzbar0", "0.23.92-7+deb12u1")
+
+
+@pytest.mark.parametrize(
+    ("version", "status", "sound"),
+    [
+        ((0, 23, 93), "", True),
+        ((0, 24, 0), "", True),
+        ((1, 0, 0), "", True),
+        ((0, 23, 92), FIXED, True),
+        ((0, 23, 92), entry("libzbar0t64", "0.23.92-7+deb12u3"), True),
+        ((0, 23, 90), entry("libzbar0", "0.23.90-1+deb11u1"), True),
+        ((0, 23, 92), "", False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u0"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1~bpo1"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1", "deinstall ok config-files"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-7+deb12u1", "install ok half-configured"), False),
+        ((0, 23, 92), entry("zbar-tools", "0.23.92-7+deb12u1"), False),
+        ((0, 23, 92), entry("libzbar0", "0.23.90-1+deb11u1"), False),
+        ((0, 23, 90), FIXED, False),
+        ((0, 10, 0), FIXED, False),
+        ((0, 23, 92), entry("libzbar0", "0.23.92-4") + FIXED.replace("libzbar0", "libzbar0-dev"), False),
+    ],
+)
+def test_a_zbar_that_a_hostile_code_may_overflow_is_left_out_and_said(
+    version: tuple[int, ...], status: str, sound: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "var/lib/dpkg").mkdir(parents=True)
+    (tmp_path / "var/lib/dpkg/status").write_text(entry("libc6", "2.36") + status + entry("zlib1g", "1.2"))
+    library = next(one for one in LIBRARIES if one.soname == "libzbar.so.0")
+    world = MachineProbes(tmp_path, load=lambda _soname: zbar_of(*version))
+    [line] = library_lines(world, [library])
+    assert (line.verdict, "left out" in line.found) == ((OK, False) if sound else (LOOK, True))
+    assert sound or "libzbar0" in line.do
+
+
+@pytest.mark.parametrize(
+    ("device", "opencv", "verdict", "said"),
+    [
+        ("", True, OK, "none"),
+        ("video0", True, OK, "/dev/video0, readable; OpenCV is installed"),
+        ("video0", False, LOOK, "OpenCV is not installed"),
+        ("video-spare", True, OK, "none"),
+    ],
+)
+def test_a_camera_is_found_with_what_reads_it(
+    tmp_path: Path, device: str, opencv: bool, verdict: str, said: str
+) -> None:
+    (tmp_path / "dev").mkdir()
+    if device:
+        (tmp_path / "dev" / device).touch()
+    line = camera_line(MachineProbes(tmp_path, spec=lambda name: name if opencv else None))
+    assert (line.verdict, said in line.found) == (verdict, True)
+
+
+# ---- versions -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pinned", "said"),
+    [
+        (f"click=={version('click')} \\\n    --hash=sha256:00\n", "all 1 are"),
+        ("click==0.0.1 \\\n    --hash=sha256:00\n", "pinned 0.0.1"),
+        ("no-such-package==1.0 \\\n    --hash=sha256:00\n", "no-such-package is missing"),
+        ("no-such-package==1.0 ; implementation_name == 'pypy' \\\n", "all 1 are"),
+    ],
+)
+def test_the_installed_versions_are_compared_with_the_pinned_ones(tmp_path: Path, pinned: str, said: str) -> None:
+    (tmp_path / "requirements.txt").write_text(f"# made by a tool\n{pinned}    # via something\n")
+    assert said in closure_line(tmp_path / "requirements.txt").found
+
+
+# ---- interfaces, routes and radios: what is refused in production, on machines that are built as file trees ---------
+
+
+def verdicts(lines: list[Observed]) -> set[tuple[str, str]]:
+    return {(line.verdict, line.check) for line in lines}
+
+
+def refused_interfaces(world: MachineProbes) -> list[str]:
+    lines = list(interface_lines(world))
+    assert {line.check for line in lines if line.verdict == REFUSED} <= {"AIRGAP-INTERFACE"}
+    return [line.what for line in lines if line.verdict == REFUSED]
+
+
+# ---- interfaces -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flags", "operstate", "carrier", "said"),
+    [
+        ("0x1003", "up", "1", "up, connected"),
+        ("0x1003", "down", "0", "up, without a connection"),  # switched on, no cable: plugged in, it is on the network
+        ("0x10c3", "unknown", "1", "up, connected"),  # dummies, tunnels
+        ("0x1", "dormant", "", "up"),
+        ("0x1002", "up", "1", "up, connected"),  # the two disagree
+        ("0x1002", "unknown", "", "up"),
+        ("", "up", "", "up"),
+        ("what?", "up", "", "up"),
+        ("0x1003", "", "", "up"),
+        ("0x1003", "notpresent", "", "up"),
+    ],
+)
+def test_an_interface_that_is_up_is_refused(
+    tmp_path: Path, flags: str, operstate: str, carrier: str, said: str
+) -> None:
+    world = machine(tmp_path)
+    interface(world, "enp1s0", flags, operstate, carrier)
+    line = next(iter(interface_lines(world)))
+    assert (line.what, line.verdict, line.check, line.found) == ("enp1s0", REFUSED, "AIRGAP-INTERFACE", said)
+    assert "ip link set enp1s0 down" in line.do
+
+
+@pytest.mark.parametrize("name", ["wlan0", "sit0", "tun0", "docker0", "lo0", "lo:1", "LO"])
+def test_no_name_but_that_of_loopback_excuses_an_interface(tmp_path: Path, name: str) -> None:
+    world = machine(tmp_path)
+    interface(world, name, "0x1043", "unknown", "1")
+    assert refused_interfaces(world) == [name]
+
+
+def test_an_interface_that_only_another_namespace_shows_is_refused(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    interface(world, "eth0", "0x1003", "up", "1", own=False)
+    line = next(iter(interface_lines(world)))
+    assert (line.verdict, line.found) == (REFUSED, "up, connected, seen from another network namespace")
+
+
+def test_an_interface_of_which_nobody_can_tell_is_refused(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    with (world.root / "proc/net/dev").open("a") as file:
+        file.write("  eth7: 0 0\n")
+    line = next(iter(interface_lines(world)))
+    assert (line.what, line.verdict, line.check) == ("eth7", REFUSED, "AIRGAP-INTERFACE")
+    assert "unknown" in line.found
+
+
+def test_a_machine_without_sys_and_proc_is_not_called_cut_off(tmp_path: Path) -> None:
+    assert verdicts(list(interface_lines(MachineProbes(tmp_path)))) == {(REFUSED, "AIRGAP-INTERFACE")}
+    assert verdicts(list(route_lines(MachineProbes(tmp_path)))) == {(REFUSED, "AIRGAP-ROUTE")}
+    assert verdicts(list(radio_lines(MachineProbes(tmp_path)))) == {(REFUSED, "AIRGAP-RADIO")}
+    for lines in (interface_lines, route_lines, radio_lines):
+        assert all("unknown" in line.found for line in lines(MachineProbes(tmp_path)))
+
+
+def test_the_name_of_an_interface_does_not_act_on_the_screen(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    interface(world, "e\x1b[2Jth0", "0x1003", "up", "1")
+    assert "\x1b" not in next(iter(interface_lines(world))).do
+
+
+# ---- routes -----------------------------------------------------------------------------------------------------------
+
+SIX = "{to:032x} {bits:02x} {0:032x} 00 {0:032x} 00000100 00000001 00000000 {flags:08x} {name:>8}\n"
+
+
+def six(name: str, flags: int, *, to: int = 0xFE80 << 112, bits: int = 64) -> str:
+    return SIX.format(0, to=to, bits=bits, flags=flags, name=name)
+
+
+@pytest.mark.parametrize(
+    ("four", "six_text", "what", "said"),
+    [
+        (route("eth0"), "", "IPv4 routes", "1 through eth0"),
+        (route("eth0", destination="00000000", mask="00000000"), "", "IPv4 routes", "one of them to everywhere"),
+        (route("wg0") + route("wg0"), "", "IPv4 routes", "2 through wg0"),
+        ("eth0 00000000\n", "", "IPv4 routes", "cannot be read"),
+        (route("eth0", flags="zzzz"), "", "IPv4 routes", "cannot be read"),
+        ("", six("eth0", 0x1), "IPv6 routes", "1 through eth0"),
+        ("", six("eth0", 0x3, to=0, bits=0), "IPv6 routes", "one of them to everywhere"),
+        ("", "nonsense\n", "IPv6 routes", "cannot be read"),
+    ],
+)
+def test_a_route_out_of_the_machine_is_refused(tmp_path: Path, four: str, six_text: str, what: str, said: str) -> None:
+    world = machine(tmp_path, routes=four, routes_six=six_text)
+    [line] = route_lines(world)
+    assert (line.what, line.verdict, line.check, said in line.found) == (what, REFUSED, "AIRGAP-ROUTE", True)
+
+
+def test_routes_of_loopback_and_those_that_lead_to_an_error_pass(tmp_path: Path) -> None:
+    own = six("lo", 0x80200001, to=1, bits=128) + six("lo", 0x00200200, to=0, bits=0)
+    world = machine(tmp_path, routes=route("lo") + route("eth0", flags="0201"), routes_six=own)
+    assert verdicts(list(route_lines(world))) == {(OK, "")}
+
+
+# ---- radios -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "what"),
+    [
+        ("wlan", "phy0", "Wi-Fi"),
+        ("bluetooth", "hci0", "Bluetooth"),
+        ("nfc", "nfc0", "NFC"),
+        ("wwan", "modem", "mobile"),
+        ("ultrawideband", "uwb0", "ultra-wideband"),
+        ("wimax", "i2400m", "WiMAX"),
+        ("newer", "thing", "radio"),
+    ],
+)
+def test_a_radio_that_is_not_blocked_is_refused(tmp_path: Path, kind: str, name: str, what: str) -> None:
+    world = machine(tmp_path)
+    radio(world, kind, name)
+    [line] = radio_lines(world)
+    assert (line.what, line.found, line.verdict, line.check) == (what, f"{name}: ON", REFUSED, "AIRGAP-RADIO")
+    assert "rfkill block all" in line.do
+
+
+@pytest.mark.parametrize(
+    ("soft", "hard", "said"),
+    [("1", "0", "by software"), ("0", "1", "by hardware"), ("1", "1", "by software and by hardware")],
+)
+def test_a_blocked_radio_passes_and_says_how(tmp_path: Path, soft: str, hard: str, said: str) -> None:
+    world = machine(tmp_path)
+    radio(world, "wlan", "phy0", soft, hard)
+    (world.root / "sys/class/ieee80211/phy0").mkdir(parents=True)
+    assert [(line.found, line.verdict) for line in radio_lines(world)] == [(f"phy0: blocked {said}", OK)]
+
+
+@pytest.mark.parametrize(
+    ("driver", "name", "what"),
+    [
+        ("ieee80211", "phy0", "Wi-Fi"),
+        ("bluetooth", "hci0", "Bluetooth"),
+        ("nfc", "nfc0", "NFC"),
+        ("wwan", "wwan0", "mobile"),
+    ],
+)
+def test_a_radio_without_a_switch_is_refused(tmp_path: Path, driver: str, name: str, what: str) -> None:
+    world = machine(tmp_path)
+    (world.root / "sys/class" / driver / name).mkdir(parents=True)
+    [line] = radio_lines(world)
+    assert (line.what, line.found, line.check) == (what, f"{name} has no switch to block it", "AIRGAP-RADIO")
+
+
+def test_the_switch_of_another_radio_does_not_excuse_one(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    radio(world, "wlan", "phy0", "1")
+    radio(world, "bluetooth", "phy1", "1")
+    (world.root / "sys/class/ieee80211/phy1").mkdir(parents=True)
+    assert [line.found for line in radio_lines(world) if line.verdict == REFUSED] == ["phy1 has no switch to block it"]
+
+
+@pytest.mark.parametrize(("part", "text"), [("soft", ""), ("hard", "2"), ("soft", "\x1b[2J"), ("type", None)])
+def test_a_switch_that_cannot_be_read_is_refused(tmp_path: Path, part: str, text: str | None) -> None:
+    world = machine(tmp_path)
+    file = radio(world, "wlan", "phy0", "1") / part
+    if text is None:
+        file.unlink()
+    else:
+        file.write_text(text)
+    [line] = radio_lines(world)
+    assert (line.verdict, line.check, "unknown" in line.found) == (REFUSED, "AIRGAP-RADIO", True)
+
+
+@pytest.mark.parametrize("kind", ["gps", "fm"])
+def test_a_radio_that_only_receives_is_to_be_looked_at(tmp_path: Path, kind: str) -> None:
+    world = machine(tmp_path)
+    radio(world, kind, "receiver")
+    assert verdicts(list(radio_lines(world))) == {(LOOK, "")}
+
+
+def test_every_interface_that_is_up_is_named(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    for name in ("eth0", "eth1", "wlan0"):
+        interface(world, name, "0x1003", "up", "1")
+    interface(world, "sit0", "0x80", "down", "")
+    assert refused_interfaces(world) == ["eth0", "eth1", "wlan0"]
+
+
+@pytest.mark.parametrize(("flags", "operstate"), [("0x80", "down"), ("0x1002", "down"), ("0x1002", "notpresent")])
+def test_interfaces_that_are_switched_off_pass(tmp_path: Path, flags: str, operstate: str) -> None:
+    world = machine(tmp_path)
+    interface(world, "eth0", flags, operstate, "")
+    interface(world, "sit0", "0x80", "down", "")
+    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("switched off: eth0, sit0", OK)]
+
+
+@pytest.mark.parametrize("state", [("0x9", "unknown"), ("0x8", "down")])
+def test_loopback_may_be_up_or_down(tmp_path: Path, state: tuple[str, str]) -> None:
+    world = machine(tmp_path, loopback=state)
+    assert [(line.found, line.verdict) for line in interface_lines(world)] == [("none but loopback", OK)]
+
+
+def test_without_proc_the_interfaces_of_sys_are_judged(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    (world.root / "proc/net/dev").unlink()
+    interface(world, "eth0", "0x1003", "up", "1", own=False)
+    assert [line.found for line in interface_lines(world)] == ["up, connected"]
+
+
+def test_a_file_beside_the_interfaces_is_none(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    write(world.root / "sys/class/net/bonding_masters", "")
+    assert refused_interfaces(world) == []
+
+
+def test_without_ipv6_there_are_no_ipv6_routes(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    (world.root / "proc/net/ipv6_route").unlink()
+    assert [line.found for line in route_lines(world)] == ["none that leaves this machine"]
+    assert ROUTE_HEADING in (world.root / "proc/net/route").read_text()
+
+
+def test_a_modem_is_off_when_its_kind_is_blocked(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    radio(world, "wwan", "tpacpi_wwan_sw", "1")
+    (world.root / "sys/class/wwan/wwan0").mkdir(parents=True)
+    (world.root / "sys/class/bluetooth/hci0:256").mkdir(parents=True)  # a connection, and no radio
+    assert verdicts(list(radio_lines(world))) == {(OK, "")}
+
+
+def test_without_drivers_and_switches_there_is_no_radio(tmp_path: Path) -> None:
+    world = machine(tmp_path)
+    (world.root / "sys/class/rfkill").mkdir()
+    assert [line.found for line in radio_lines(world)] == ["none with a driver on this system"]
+
+
+# ---- what is recorded of the kernel, when a browser is begun, and that a filter which does not hold is not claimed --
+
+
+FULL = Confinement(True, "", 7, "")
+
+
+@pytest.mark.parametrize("found", [FULL._replace(landlock=0), FULL._replace(seccomp=False), UNCONFINED])
+def test_what_the_kernel_does_not_enforce_is_recorded(tmp_path: Path, found: Confinement) -> None:
+    state = OfflineHome(tmp_path)
+    state.confinement = found
+    state.record_unenforced(1)
+    [entry] = state.transcript.entries()
+    assert (entry.event, entry.data) == ("kernel-not-enforced", found.as_json())
+
+
+def test_where_it_enforces_all_nothing_is_recorded(tmp_path: Path) -> None:
+    state = OfflineHome(tmp_path)
+    state.confinement = FULL
+    state.record_unenforced(1)
+    assert state.transcript.entries() == []
+
+
+@pytest.mark.parametrize(("words", "expected"), [((), "True"), (("--pdf",), "False")])
+def test_a_process_that_may_start_a_browser_is_begun_when_it_is_asked_for(
+    tmp_path: Path, words: tuple[str, ...], expected: str
+) -> None:
+    script = "import click\nprint(click.get_current_context().find_root().obj.printing is None)"
+    given = ("--home", tmp_path / "home", "report", "make", "--plan", tmp_path / "p", "-o", tmp_path / "out", *words)
+    assert confined(script, *given, name="report.make_command").stdout == f"{expected}\n"
+
+
+def test_a_filter_that_does_not_hold_is_not_claimed(tmp_path: Path) -> None:
+    require_seccomp()
+    before = "from airlock_offline.confinement import filter as f\nf.install_filter = lambda *_: None"
+    script = "import click\nprint(click.get_current_context().find_root().obj.confinement)"
+    said = confined(script, "--home", tmp_path / "home", "digest", tmp_path / "x", before=before).stdout
+    assert "seccomp=False" in said
+    assert "still allowed a socket" in said

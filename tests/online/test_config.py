@@ -1,14 +1,43 @@
-"""The configuration: unknown names and wrong values are refused, and the environment stands in for the node alone."""
+"""The configuration, the doctor and the errors: every fault is named with what to do and its exit code."""
 
 from __future__ import annotations
 
+import json
+import re
+import sqlite3
+import subprocess
+import sys
+from email.utils import formatdate
 from pathlib import Path
 
 import pytest
+from sqlalchemy import create_engine, text
 
+import airlock_online
+import airlock_rehearsal
+from airlock_online.cli.doctor import journal_line, node_line, service_lines
+from airlock_online.cli.machine import DELIVERY_CHECKS, everything
+from airlock_online.cli.main import program
+from airlock_online.clients.http import Http
 from airlock_online.config import OnlineConfig, read_config, require_proxy
+from airlock_online.delivery.outcome import OrderOutcome, outcome_error
+from airlock_online.error_codes import CODE_PLACES, ERROR_CODES, SPEC, VENUES, known_code
 from airlock_online.home import RPC_VARIABLE, OnlineHome
-from airlock_shared.errors import UsageError
+from airlock_online.journal.journal import open_journal
+from airlock_online.journal.order_states import ANOMALIES, OrderEvent, OrderState, is_end_of_view
+from airlock_online.journal.schema import SCHEMA_VERSION
+from airlock_rehearsal.scenarios import TRADER
+from airlock_rehearsal.services.server import RehearsalServices
+from airlock_shared.checks.catalogue import CHECKS_BY_ID
+from airlock_shared.cli.explain import explanations_of
+from airlock_shared.cli.program import run
+from airlock_shared.documents.deployment import Deployment, parse_deployment
+from airlock_shared.errors import ExitCode, UsageError
+from airlock_shared.host.files import FAULT, LOOK, OK, Observed, TranscriptFile
+from commands import contents
+from online.loopback import Answer, Wire, closed_port, http, reply
+
+# ---- the configuration: unknown names and wrong values are refused, and the environment stands in for the node alone
 
 
 @pytest.mark.parametrize(
@@ -79,3 +108,412 @@ def test_the_environment_stands_in_for_the_node(
     monkeypatch.setenv(RPC_VARIABLE, variable)
     (tmp_path / "config.toml").write_text('[rpc]\nurl = "http://file"\nconfirmations = 3\n')
     assert OnlineHome(tmp_path).config().rpc == OnlineConfig().rpc._replace(url=url, confirmations=3)
+
+
+# ---- ``airlock-online doctor``: every fault is named with what to do and its exit code, and nothing is changed by
+# ---- looking
+
+
+ONLINE = Path(sys.executable).parent / "airlock-online"
+VENUE = Path(__file__).parents[1] / "vectors/deployments/good/venue.json"
+NOW_S = 1_795_000_000
+READY = {"ok": True, "data": {"ready": True}}
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    path = tmp_path / "home/journal.sqlite3"
+    open_journal(str(path), lambda: 0).close()
+    return path
+
+
+# ---- the journal ------------------------------------------------------------------------------------------------------
+
+
+def test_a_journal_that_is_whole_opens_and_nothing_is_made_beside_it(journal: Path) -> None:
+    before = contents(journal.parent)
+    line = journal_line(str(journal))
+    assert (line.verdict, line.found) == (OK, f"{journal} opens, schema {SCHEMA_VERSION}")
+    assert journal_line(f"sqlite:///{journal}") == line
+    assert contents(journal.parent) == before
+
+
+def test_a_journal_that_is_not_there_is_not_made(tmp_path: Path) -> None:
+    path = tmp_path / "home/journal.sqlite3"
+    assert (journal_line(str(path)).verdict, "not there yet" in journal_line(str(path)).found) == (OK, True)
+    assert not path.parent.exists()
+
+
+def _others_may_read(path: Path) -> None:
+    path.chmod(0o644)
+
+
+def _replaced_by_a_link(path: Path) -> None:
+    path.rename(path.with_name("other"))
+    path.symlink_to("other")
+
+
+def _replaced_by_a_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _not_a_database(path: Path) -> None:
+    path.write_bytes(b"journal" * 1000)
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-4096])
+
+
+def _damaged(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[4096 : 4096 + 200] = b"\xff" * 200
+    path.write_bytes(data)
+
+
+def _newer(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE journal_schema SET version = 99")
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("harm", "said"),
+    [
+        (_others_may_read, "may be read by others"),
+        (_replaced_by_a_link, "not a regular file"),
+        (_replaced_by_a_folder, "not a regular file"),
+        (_not_a_database, "is no journal of Airlock"),
+        (_cut, "cannot be read"),
+        (_damaged, "cannot be read"),
+        (_newer, "has the schema 99"),
+    ],
+)
+def test_a_journal_that_does_not_work_is_a_fault(journal: Path, harm: object, said: str) -> None:
+    assert callable(harm)
+    harm(journal)
+    line = journal_line(str(journal))
+    assert (line.verdict, line.code, said in line.found) == (FAULT, ExitCode.USAGE, True), line
+    assert line.do
+
+
+def test_a_server_that_cannot_be_reached_is_a_fault_without_its_password() -> None:
+    line = journal_line(f"postgresql+psycopg://desk:sesame@127.0.0.1:{closed_port()}/journal?connect_timeout=5")
+    assert (line.verdict, "sesame" in repr(line)) == (FAULT, False)
+
+
+def test_a_journal_on_a_server_is_read_and_not_made(postgres_url: str) -> None:
+    assert "it is empty" in journal_line(postgres_url).found
+    engine = create_engine(postgres_url)
+    with engine.connect() as connection:
+        assert connection.scalar(text("SELECT count(*) FROM pg_tables WHERE schemaname = 'public'")) == 0
+    engine.dispose()
+    open_journal(postgres_url, lambda: 0).close()
+    line = journal_line(postgres_url)
+    assert (line.verdict, line.found.endswith(f"opens, schema {SCHEMA_VERSION}")) == (OK, True)
+
+
+# ---- services ---------------------------------------------------------------------------------------------------------
+
+
+def deployment(**urls: str) -> Deployment:
+    return parse_deployment(VENUE.read_bytes())._replace(base_urls=urls)
+
+
+def ask(builder: Answer, ready: Answer) -> dict[str, Observed]:
+    """What is said of a builder that answers so at its base and at /ready."""
+    with Wire({"GET /": [builder], "GET /ready": [ready]}) as wire, Http() as client:
+        lines = list(service_lines(deployment(builder=wire.url), client, NOW_S))
+        assert {seen.method for seen in wire.seen} == {"GET"}
+    return {line.what: line for line in lines}
+
+
+def dated(off_s: int = 0) -> str:
+    return f"date: {formatdate(NOW_S + off_s, usegmt=True)}"
+
+
+@pytest.mark.parametrize("status", [200, 404, 500])
+def test_any_answer_is_an_answer(status: int) -> None:
+    lines = ask(reply(status, {}, dated()), reply(200, READY))
+    assert {name: line.verdict for name, line in lines.items()} == {"builder": OK, "ready": OK, "clock": OK}
+    assert f"HTTP {status}" in lines["builder"].found
+
+
+@pytest.mark.parametrize(
+    ("ready", "said"),
+    [
+        (reply(503, {"ok": False, "data": {"ready": False}}), "not ready"),
+        (reply(200, {"ok": True, "data": {"ready": "yes"}}), "not ready"),
+        (reply(404, {}), "neither ready nor not ready"),
+        (http(200, b"<html>", "text/html"), "instead of JSON"),
+        (Answer(b"", reset=True), "broke"),
+    ],
+)
+def test_a_builder_that_is_not_ready_is_a_fault(ready: Answer, said: str) -> None:
+    line = ask(reply(200, {}, dated()), ready)["ready"]
+    assert (line.verdict, line.code, said in line.found) == (FAULT, ExitCode.SERVICE, True), line
+
+
+def test_a_service_that_cannot_be_reached_is_a_fault_and_the_next_is_asked() -> None:
+    url = f"http://127.0.0.1:{closed_port()}"
+    with Http() as client:
+        lines = list(service_lines(deployment(builder=url, relayer=url, twap="http://[::"), client, NOW_S))
+    codes = {"builder": ExitCode.SERVICE, "relayer": ExitCode.SERVICE, "twap": ExitCode.USAGE}
+    assert [(line.what, line.verdict, line.code) for line in lines] == [
+        (name, FAULT, code) for name, code in codes.items()
+    ]
+
+
+@pytest.mark.parametrize(
+    ("off_s", "verdict", "code"),
+    [(0, OK, 0), (5, OK, 0), (-5, OK, 0), (6, LOOK, 0), (-60, LOOK, 0), (61, FAULT, 7), (-86_400 * 365, FAULT, 7)],
+)
+def test_a_clock_that_is_off_is_told_by_how_much(off_s: int, verdict: str, code: int) -> None:
+    line = ask(reply(200, {}, dated(off_s)), reply(200, READY))["clock"]
+    assert (line.verdict, int(line.code)) == (verdict, code)
+    assert verdict == OK or ("behind" if off_s > 0 else "ahead") in line.found
+
+
+def _node(chain_id: str) -> Answer:
+    return reply(200, {"jsonrpc": "2.0", "id": 1, "result": chain_id})
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict", "code"),
+    [
+        (_node(hex(parse_deployment(VENUE.read_bytes()).chain_id)), OK, 0),
+        (_node("0x1"), FAULT, 3),
+        (_node("one"), FAULT, 8),
+        (reply(500, {}), FAULT, 8),
+    ],
+)
+def test_a_node_of_another_chain_is_a_fault_and_its_key_is_not_shown(answer: Answer, verdict: str, code: int) -> None:
+    with Wire({"POST /v3/sesame": [answer]}) as wire, Http() as client:
+        line = node_line(f"{wire.url}/v3/sesame", [deployment()], client, "node")
+        assert b"eth_chainId" in wire.seen[0].body
+    assert (line.verdict, int(line.code)) == (verdict, code), line
+    assert "sesame" not in repr(line)
+
+
+# ---- the command ------------------------------------------------------------------------------------------------------
+
+
+def doctor(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [str(ONLINE), "--home", str(home), "doctor", *words], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_on_a_new_machine_nothing_is_wrong_and_nothing_is_made(tmp_path: Path) -> None:
+    ended = doctor(tmp_path / "home")
+    assert (ended.returncode, "Nothing is wrong." in ended.stderr) == (0, True), ended.stdout
+    assert list(tmp_path.iterdir()) == []
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+
+
+def test_with_the_rehearsals_services_nothing_is_wrong_and_nothing_is_changed(journal: Path) -> None:
+    home = journal.parent
+    TranscriptFile(home / "transcript.jsonl").record("fetched", {}, 0)
+    with RehearsalServices(trader=TRADER) as services:
+        words = ("--name", "rehearsal", "--builder", services.builder_url, "--batched-market", services.batched_url)
+        fetched = home.parent / "deployment.json"
+        subprocess.run(
+            [str(ONLINE), "--home", str(home), "deployment", "fetch", *words, "-o", str(fetched)],
+            check=True,
+            capture_output=True,
+        )
+        before = contents(home)
+        ended = doctor(home, "--json")
+        assert contents(home) == before
+    result = json.loads(ended.stdout)
+    assert (ended.returncode, result["ok"]) == (0, True), ended.stdout
+    found = {line["what"]: line["verdict"] for line in result["lines"] if line["group"].startswith("services of")}
+    assert found == {"builder": OK, "batched_market": OK, "ready": OK, "clock": OK}
+    after = doctor(home, "--json")  # they have gone
+    assert (after.returncode, json.loads(after.stdout)["ok"]) == (8, False)
+
+
+def _open_home(home: Path) -> None:
+    home.chmod(0o755)
+
+
+def _wrong_config(home: Path) -> None:
+    (home / "config.toml").write_text("[rpc]\naddress = 1\n")
+
+
+def _broken_chain(home: Path) -> None:
+    TranscriptFile(home / "transcript.jsonl").record("one", {}, 0)
+    path = home / "transcript.jsonl"
+    path.write_bytes(path.read_bytes().replace(b"one", b"two"))
+
+
+def _damaged_deployment(home: Path) -> None:
+    (home / "deployments").mkdir()
+    (home / "deployments/venue.json").write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("harm", "what", "code"),
+    [
+        (_open_home, "folder", 2),
+        (_wrong_config, "config.toml", 2),
+        (_broken_chain, "transcript", 4),
+        (_damaged_deployment, "venue", 4),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_to_do_and_its_exit_code(
+    tmp_path: Path, harm: object, what: str, code: int
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir(mode=0o700)
+    assert callable(harm)
+    harm(home)
+    before = contents(home)
+    ended = doctor(home, "--json")
+    wrong = [line for line in json.loads(ended.stdout)["lines"] if line["verdict"] not in (OK, LOOK)]
+    assert (ended.returncode, [line["what"] for line in wrong]) == (code, [what]), ended.stdout
+    assert wrong[0]["do"]
+    assert contents(home) == before
+
+
+# ---- the error catalogue is complete, is what the specification says, and is what `explain` tells -------------------
+
+
+VECTORS = Path(__file__).parents[1] / "vectors/errors/spec-codes.txt"
+SOURCES = Path(airlock_online.__file__).parent
+REHEARSAL = Path(airlock_rehearsal.__file__).parent
+RAISED = re.compile(r'\b(?:Refusal|DocumentError|PlanError)\(\s*"([A-Z]+-[A-Z0-9-]+)"')
+SERVED = re.compile(r'\bRefused\([^)]*?,\s*"([A-Z_]+)"')
+
+
+def listed() -> list[tuple[str, str, str]]:
+    """Return (where, code, source) of each line of the vectors."""
+    source, rows = SPEC, []
+    for line in VECTORS.read_text().splitlines():
+        if line == "# venues":
+            source = VENUES
+        elif not line.startswith("#"):
+            where, code = line.split()
+            rows.append((where, code, source))
+    return rows
+
+
+def outcome(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = run(program, ["explain", *words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+# ---- the catalogue -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("where", "code", "source"), listed(), ids=lambda part: str(part))
+def test_every_code_of_the_specification_is_in_the_catalogue(where: str, code: str, source: str) -> None:
+    known = known_code(code)
+    assert known is not None
+    assert (known.where, known.source) == (where, source)
+
+
+def test_no_entry_claims_the_specification_for_a_code_that_is_not_in_it() -> None:
+    named = {code for _, code, source in listed() if source == SPEC}
+    assert sorted(code for code, known in ERROR_CODES.items() if known.source == SPEC) == sorted(named)
+
+
+def test_the_catalogue_and_the_life_of_an_order_agree_on_what_ends_it() -> None:
+    for code, known in ERROR_CODES.items():
+        if known.where in ("batched", "contract"):
+            assert is_end_of_view(OrderEvent(None, "Error", {"code": code})) is not known.terminal
+
+
+def test_what_ends_an_order_ends_the_command_with_execution_failed() -> None:
+    assert {known.exit_code for known in ERROR_CODES.values() if known.terminal} == {ExitCode.EXECUTION_FAILED}
+
+
+def test_nothing_known_ends_a_command_with_done() -> None:
+    assert ExitCode.DONE not in {known.exit_code for known in ERROR_CODES.values()}
+
+
+def test_every_entry_says_what_it_means_and_what_to_do() -> None:
+    for known in ERROR_CODES.values():
+        assert known.where in CODE_PLACES
+        assert known.meaning.endswith(".")
+        assert known.do.endswith(".")
+        assert "|" not in known.meaning + known.do  # they are cells of a table
+
+
+@pytest.mark.parametrize("code", ["", "no_price", " NO_PRICE", "NO_PRICE\n", "Nothing", "\x1b[31m"])
+def test_a_code_that_is_not_written_exactly_so_is_not_known(code: str) -> None:
+    assert known_code(code) is None
+
+
+def test_every_code_that_the_rehearsal_services_answer_is_known() -> None:
+    served = {code for path in REHEARSAL.rglob("*.py") for code in SERVED.findall(path.read_text())}
+    assert served
+    assert sorted(served - set(ERROR_CODES)) == []
+
+
+def test_every_check_that_the_online_half_raises_is_explained() -> None:
+    raised = {check for path in SOURCES.rglob("*.py") for check in RAISED.findall(path.read_text())}
+    assert set(DELIVERY_CHECKS) <= raised
+    assert sorted(raised - set(CHECKS_BY_ID) - set(DELIVERY_CHECKS)) == []
+
+
+# ---- explanations --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name", [*ERROR_CODES, *CHECKS_BY_ID, *DELIVERY_CHECKS, *ANOMALIES, *(str(int(c)) for c in ExitCode)]
+)
+def test_everything_with_a_name_is_explained(name: str) -> None:
+    assert explanations_of(everything(), name)
+
+
+@pytest.mark.parametrize("state", list(OrderState))
+def test_a_state_on_the_screen_is_explained_with_the_exit_code_that_a_command_ends_with(state: OrderState) -> None:
+    [item] = [item for item in explanations_of(everything(), state.value) if item.kind == "outcome"]
+    error = outcome_error(OrderOutcome("0x", state))
+    assert item.exit_code == (error.exit_code if error else ExitCode.DONE)
+
+
+# ---- the command ---------------------------------------------------------------------------------------------------
+
+
+def test_explain_tells_meaning_advice_and_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "SPREAD_BLOCKED")
+    assert (code, err) == (0, "")
+    assert "SPREAD_BLOCKED: batched code" in out
+    assert "exit code 11" in out
+    assert "order     has ended" in out
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("NO_PRICE",), ("3",), ("DOMAIN-CHAIN",), ("PLAN-FIELD",), ("429",), ("UNKNOWN",)]
+)
+def test_explain_keeps_to_80_columns(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    _, out, _ = outcome(capsys, *words)
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_explain_as_json_has_one_document(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = outcome(capsys, "STREAM_TIMEOUT", "--json")
+    [told] = json.loads(out)
+    assert (code, told["exit_code"], told["ends_order"]) == (0, 9, False)
+
+
+def test_an_unknown_code_ends_with_2_and_names_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = outcome(capsys, "SPREAD_BLOKED")
+    assert (code, out) == (2, "")
+    assert "the nearest names: SPREAD_BLOCKED" in " ".join(err.split())
+
+
+def test_an_unknown_code_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = outcome(capsys, "\x1b[31mred")
+    assert code == 2
+    assert "\x1b" not in err
+
+
+def test_every_end_of_an_order_says_that_its_signature_stays_valid() -> None:
+    for each in ERROR_CODES.values():
+        if each.terminal and each.where != "relay":
+            assert each.do.endswith("The old one is valid until its deadline: wait for it if two fills would do harm.")

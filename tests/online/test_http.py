@@ -1,7 +1,9 @@
-"""Connections: nothing of the environment, one's own authorities and proxy, and an end to every wait and size."""
+"""Connections: nothing of the environment, forms that everybody uses, kept ones, and an end to every wait and size."""
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import socket
 import ssl
@@ -13,11 +15,24 @@ from pathlib import Path
 
 import pytest
 
-from airlock_online.clients.connection import is_loopback
-from airlock_online.clients.http import Http, HttpCall, NotSent, Timeouts
-from airlock_shared.errors import ServiceError, UsageError
-from online.loopback import Wire, closed_port, http
+from airlock_online.clients import kept_pool as kept
+from airlock_online.clients.api_key import ApiKey, read_api_key
+from airlock_online.clients.builder import BuilderClient, BuilderError
+from airlock_online.clients.connection import code_of, is_loopback, reason_text
+from airlock_online.clients.http import FOREVER_S, Http, HttpCall, NotSent, Timeouts
+from airlock_online.clients.reply_values import shown_address
+from airlock_online.clients.rpc import RpcClient
+from airlock_online.config import ApiKeySettings
+from airlock_online.secrets import redact
+from airlock_shared.errors import DocumentError, ServiceError, UsageError
+from commands import FinishedCommand, run_command
+from draws import every_nth
+from e2e.conftest import OFFLINE, ONLINE
+from online.loopback import Answer, Wire, closed_port, http, reply
 from shared.world import VECTORS
+
+# ---- connections: nothing of the environment, one's own authorities and proxy, and an end to every wait and size ----
+
 
 TLS = VECTORS / "tls"
 CA = str(TLS / "ca.pem")
@@ -329,3 +344,640 @@ def test_a_command_that_ends_sends_nothing_more() -> None:
     client.close()
     with pytest.raises(NotSent, match="ending"):
         client.exchange(HttpCall("GET", f"http://127.0.0.1:{closed_port()}/"))
+
+
+# ---- forms of HTTP that everybody uses: when to come again, where a redirect leads, why a service said no -----------
+
+
+NOW_S = 784_111_777.0  # 1994-11-06 08:49:37, the moment of RFC 9110's examples
+DATE = "date: Sun, 06 Nov 1994 08:49:37 GMT"
+GOOD = reply(200, {"ok": True, "data": [1]})
+
+
+class Naps(list[float]):
+    """How long was slept."""
+
+
+@pytest.fixture
+def naps() -> Naps:
+    return Naps()
+
+
+@pytest.fixture
+def client(naps: Naps) -> Iterator[Http]:
+    with Http(sleep=naps.append, now_s=lambda: NOW_S) as client:
+        yield client
+
+
+# ---- Retry-After -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        ("7", 7),
+        ("Sun, 06 Nov 1994 08:49:57 GMT", 20),
+        ("Sunday, 06-Nov-94 08:49:57 GMT", 20),
+        ("Sun Nov  6 08:49:57 1994", 20),
+        ("Sun, 06 Nov 1994 08:48:37 GMT", 0),
+        ("9" * 12, FOREVER_S),
+        ("Fri, 31 Dec 9999 23:59:59 GMT", FOREVER_S),
+        ("1.5", None),
+        ("Sun, 32 Nov 1994 08:49:37 GMT", None),
+        ("\xb2", None),
+    ],
+)
+def test_every_form_of_retry_after_is_read(client: Http, header: str, seconds: int | None) -> None:
+    with Wire({"GET /x": [http(503, b"{}", "application/json", f"retry-after: {header}")]}) as wire:
+        assert client.exchange(HttpCall("GET", wire.url + "/x")).retry_after_s == seconds
+        assert client.poll(wire.url + "/x", {}).retry_after_s == seconds
+
+
+def test_a_date_to_come_again_is_of_the_service_s_own_clock(naps: Naps) -> None:
+    waits = reply(503, {}, "retry-after: Sun, 06 Nov 1994 08:49:57 GMT", DATE)
+    with Wire({"GET /x": [waits]}) as wire, Http(now_s=lambda: NOW_S + 3600) as client:
+        assert client.exchange(HttpCall("GET", wire.url + "/x")).retry_after_s == 20
+
+
+@pytest.mark.parametrize("status", [429, 502, 503, 504])
+def test_a_read_that_is_told_when_to_come_again_comes_again_then(client: Http, naps: Naps, status: int) -> None:
+    away = reply(status, {}, "retry-after: Sun, 06 Nov 1994 08:49:57 GMT")
+    with Wire({"GET /v2/pairs": [away, GOOD]}) as wire:
+        assert BuilderClient(wire.url, client).read("pairs") == [1]
+    assert naps == [20]
+
+
+@pytest.mark.parametrize("status", [301, 400, 500])
+def test_what_is_no_wait_is_not_waited_for(client: Http, naps: Naps, status: int) -> None:
+    with Wire({"GET /v2/pairs": [reply(status, {}, "retry-after: 7"), GOOD]}) as wire, pytest.raises(ServiceError):
+        BuilderClient(wire.url, client).read("pairs")
+    assert naps == []
+
+
+@pytest.mark.parametrize(
+    "page", [reply(503, {}, "retry-after: 31"), http(503, b"<p>Away", "text/html", "retry-after: 31")]
+)
+def test_a_long_wait_is_told_with_the_error(client: Http, naps: Naps, page: Answer) -> None:
+    with Wire({"GET /v2/pairs": [page]}) as wire, pytest.raises(ServiceError, match="asking to wait 31 s") as caught:
+        BuilderClient(wire.url, client).read("pairs")
+    assert (naps, caught.value.retry_after_s) == ([], 31)
+    assert caught.value.do == "wait 31 s, then run it again"
+
+
+def test_a_service_that_is_not_ready_is_asked_once(client: Http, naps: Naps) -> None:
+    answer = reply(503, {"ok": False, "data": {"components": {"rpc": "down"}}}, "retry-after: 7")
+    with Wire({"GET /ready": [answer]}) as wire:
+        assert BuilderClient(wire.url, client).ready().components == {"rpc": "down"}
+    assert naps == []
+
+
+# ---- redirects -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", [300, 308])
+@pytest.mark.parametrize(
+    ("location", "told"),
+    [
+        ("https://new.example/v2/pairs", "https://new.example/v2/pairs"),
+        ("https://name:secret@new.example/a?key=secret#secret", "https://new.example/a"),
+        ("HTTPS://new.example:8443/", "https://new.example:8443/"),
+        ("//new.example/a", "http://new.example/a"),
+        ("/v3/pairs", "/v3/pairs"),
+        ("https://new.example/\x1b[2J", "u{1b}"),
+        ("x:y", "what is no address"),
+        ("https://[", "what is no address"),
+    ],
+)
+def test_a_redirect_is_told_with_its_place_and_not_followed(
+    client: Http, status: int, location: str, told: str
+) -> None:
+    answer = http(status, b"<p>Moved to <a href='https://secret'>here</a>", "text/html", f"location: {location}")
+    with Wire({"GET /v2/pairs": [answer]}) as wire, pytest.raises(ServiceError) as caught:
+        BuilderClient(wire.url, client).read("pairs")
+    if "\x1b" in location:  # no header has one
+        assert "\x1b" not in str(caught.value)
+        return
+    assert told in caught.value.what
+    assert "secret" not in caught.value.what
+    assert (len(wire.seen), caught.value.do) == (1, "if the service has moved there, give it that address")
+
+
+def test_a_redirect_in_json_is_told_too(client: Http) -> None:
+    answer = reply(308, {"ok": True, "data": []}, "location: https://new.example/v2/pairs")
+    with (
+        Wire({"GET /v2/pairs": [answer]}) as wire,
+        pytest.raises(ServiceError, match=r"a redirect to https://new\.example/v2/pairs, which"),
+    ):
+        BuilderClient(wire.url, client).read("pairs")
+
+
+def test_a_place_in_another_reply_is_no_redirect(client: Http) -> None:
+    with Wire({"GET /x": [reply(201, {}, "location: https://new.example/")]}) as wire:
+        assert client.exchange(HttpCall("GET", wire.url + "/x")).location == ""
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/json"])
+def test_of_a_node_s_redirect_the_origin_alone_is_told(client: Http, kind: str) -> None:
+    answer = http(301, b"{}", kind, "location: https://node.example/v3/0123456789abcdef")
+    with Wire({"POST /v3/0123456789abcdef": [answer]}) as wire, pytest.raises(ServiceError) as caught:
+        RpcClient(wire.url + "/v3/0123456789abcdef", client).chain_id()
+    assert "a redirect to https://node.example, which" in caught.value.what
+    assert "0123456789abcdef" not in caught.value.what
+
+
+# ---- reasons ---------------------------------------------------------------------------------------------------------
+
+WHY = "pair 3 is closed"
+PAGE = (
+    b"<!DOCTYPE html><html><head><title>502 Bad&nbsp;Gateway</title><style>p {color: red}</style></head>"
+    b"<body><script>alert('x')</script><!-- <b> --><h1>502</h1>\n<hr>nginx &lt;1&gt;</body></html>"
+)
+BODIES = [
+    {"message": WHY},
+    {"message": [WHY], "error": "Bad Request", "statusCode": 400},
+    {"error": {"message": WHY}},
+    {"error": {"errors": [{"reason": WHY}]}},
+    {"detail": [{"loc": ["body", "pairIndex"], "msg": WHY, "type": "value_error"}]},
+    {"errors": {"pairIndex": [WHY]}},
+    {"type": "about:blank", "title": "Bad Request", "status": 400, "detail": WHY},
+    {"trace": "x" * 5000, "message": WHY},
+    {"error_description": WHY, "error": "invalid_request"},
+    [WHY],
+    WHY,
+]
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: json.dumps(body)[:40])
+def test_why_the_builder_said_no_is_told_wherever_it_stands(client: Http, body: object) -> None:
+    with Wire({"POST /v2/intents/close": [reply(400, body)]}) as wire, pytest.raises(ServiceError, match=WHY):
+        BuilderClient(wire.url, client).call("/v2/intents/close", {})
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (b'{"detail": [{"loc": ["body", "pairIndex"], "msg": "no"}]}', "body.pairIndex: no"),
+        (b'{"errors": {"pairIndex": ["no", "never"]}}', "pairIndex: no; pairIndex: never"),
+        (b'{"error": {"code": "NO", "message": "m", "details": {"a": "b"}}}', "NO; m; a: b"),
+        (b'{"message": ["a", "a", "b"], "error": "a"}', "a; b"),
+        (b'{"message": 5}', '{"message": 5}'),
+        (b'{"message": "a\\u001b[2Jb"}', "a\\u{1b}[2Jb"),
+        (b"slow down", "slow down"),
+        (b"\xff\xfe", "\ufffd\ufffd"),
+        (PAGE, "502 Bad Gateway 502 nginx <1>"),
+        (b"a < b and b > a", "a < b and b > a"),
+        (b"<html>\x1b]0;x\x07", "\\u{1b}]0;x\\u{7}"),
+    ],
+)
+def test_a_reason_is_read_where_it_stands_and_made_safe(body: bytes, text: str) -> None:
+    assert reason_text(body) == text
+
+
+def test_a_reason_is_cut_with_its_length() -> None:
+    assert reason_text(json.dumps({"message": "x" * 2000}).encode()).endswith("[2000 characters, 1500 not shown]")
+
+
+def test_a_body_of_many_reasons_ends() -> None:
+    deep: object = "x"
+    for _ in range(20):
+        deep = {"errors": [deep]}
+    assert len(reason_text(json.dumps({"message": ["y"] * 10_000, "errors": deep}).encode())) < 600
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ({"error": {"code": "GEO_RESTRICTED"}}, "GEO_RESTRICTED"),
+        ({"code": "GEO_RESTRICTED", "message": "m"}, "GEO_RESTRICTED"),
+        ({"error": "GEO_RESTRICTED"}, "GEO_RESTRICTED"),
+        ({"error": "no such thing"}, ""),
+        ({"code": "x" * 65}, ""),
+        ({"code": "\x1b"}, ""),
+    ],
+)
+def test_a_code_is_a_word_wherever_it_stands(client: Http, body: object, code: str) -> None:
+    assert code_of(json.dumps(body).encode()) == code
+    with Wire({"POST /v2/intents/close": [reply(451, body)]}) as wire, pytest.raises(ServiceError) as caught:
+        BuilderClient(wire.url, client).call("/v2/intents/close", {})
+    assert caught.value.code == code
+
+
+# ---- addresses -------------------------------------------------------------------------------------------------------
+
+
+def test_a_scheme_may_be_written_in_capitals(client: Http) -> None:
+    with Wire({"GET /v2/pairs": [GOOD], "POST /": [reply(200, {"jsonrpc": "2.0", "id": 1, "result": "0x1"})]}) as wire:
+        url = wire.url.replace("http://", "HTTP://")
+        assert BuilderClient(url, client).read("pairs") == [1]
+        assert RpcClient(url + "/", client).chain_id() == 1
+
+
+def test_a_refusal_of_the_builder_s_own_form_stays_as_it_was(client: Http) -> None:
+    answer = reply(400, {"ok": False, "error": {"code": "BAD_REQUEST", "message": WHY}})
+    with Wire({"POST /v2/intents/close": [answer]}) as wire, pytest.raises(BuilderError, match="said BAD_REQUEST"):
+        BuilderClient(wire.url, client).call("/v2/intents/close", {})
+
+
+# ---- connections that are kept for the next read: nothing on one is taken for an answers to another question, and
+# ---- waits end
+
+
+KEPT_SOON = Timeouts(connect=2, poll=1.0)
+PLAIN = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
+
+
+def answers(number: int, *headers: bytes) -> bytes:
+    body = json.dumps({"number": number}).encode()
+    return (
+        PLAIN + b"".join(header + b"\r\n" for header in headers) + b"content-length: %d\r\n\r\n%b" % (len(body), body)
+    )
+
+
+class KeptTalk:
+    """Answers each question on a connection by ``say``, which gets its number over all; counts connections."""
+
+    def __init__(self, say: Callable[[int], bytes | None]) -> None:
+        self.say = say
+        self.questions: list[bytes] = []
+        self.connections = 0
+
+    def __call__(self, connection: socket.socket) -> None:
+        self.connections += 1
+        while True:
+            came = b""
+            while b"\r\n\r\n" not in came:
+                more = connection.recv(4096)
+                if not more:
+                    return
+                came += more
+            self.questions.append(came)
+            said = self.say(len(self.questions))
+            if said is None:
+                return
+            connection.sendall(said)
+
+
+def number_of(http: Http, port: int, name: str = "a", **query: int) -> int:
+    found: int = json.loads(http.poll(f"http://127.0.0.1:{port}/{name}", query).body)["number"]
+    return found
+
+
+def test_many_questions_are_asked_on_one_connection() -> None:
+    talk = KeptTalk(answers)
+    with server(talk) as port, Http(KEPT_SOON) as http:
+        assert [number_of(http, port, f"order-{n}", afterSeq=n) for n in range(20)] == list(range(1, 21))
+    assert talk.connections == 1
+    assert talk.questions[7].startswith(b"GET /order-7?afterSeq=7 HTTP/1.1\r\n")
+    [head] = {question.partition(b"\r\n")[2].lower() for question in talk.questions}
+    assert not any(name in head for name in (b"cookie", b"authorization", b"content-length"))
+
+
+def test_https_is_kept_and_verified() -> None:
+    talk = KeptTalk(answers)
+    with server(talk, tls=True) as port, Http(KEPT_SOON, ca_file=CA) as http:
+        for number in (1, 2, 3):
+            assert json.loads(http.poll(f"https://127.0.0.1:{port}/a", {}).body) == {"number": number}
+        with pytest.raises(NotSent):
+            http.poll(f"https://localhost.example:{closed_port()}/a", {})
+    assert talk.connections == 1
+    with (
+        server(KeptTalk(answers), tls=True) as port,
+        Http(KEPT_SOON) as http,
+        pytest.raises(NotSent, match="CERTIFICATE"),
+    ):
+        http.poll(f"https://127.0.0.1:{port}/a", {})
+
+
+def test_what_comes_behind_a_reply_is_no_reply_to_the_next_question() -> None:
+    """Bytes in one piece with the reply, and bytes that come while nobody asks."""
+    forged = answers(666)
+    talk = KeptTalk(lambda number: answers(number) + (forged if number % 2 else b""))
+    with server(talk) as port, Http(KEPT_SOON) as http:
+        assert [number_of(http, port) for _ in range(6)] == [1, 2, 3, 4, 5, 6]
+    late: list[threading.Timer] = []
+
+    def say_later(connection: socket.socket) -> None:
+        def say(number: int) -> bytes:
+            late.append(threading.Timer(0.05, connection.sendall, (forged,)))
+            late[-1].start()
+            return answers(number)
+
+        talk.say = say
+        talk(connection)
+
+    talk.questions.clear()
+    with server(say_later) as port, Http(KEPT_SOON) as http:
+        for number in (1, 2, 3):
+            assert number_of(http, port) == number
+            time.sleep(0.15)
+    for timer in late:
+        timer.join()
+
+
+def test_a_connection_that_was_closed_meanwhile_is_asked_again_on_a_new_one() -> None:
+    def once(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(answers(1))
+        if connection.recv(4096):  # the next question is here when the connection ends
+            again.append(1)
+
+    again: list[int] = []
+    with server(once) as port, Http(KEPT_SOON) as http:
+        assert [number_of(http, port) for _ in range(4)] == [1, 1, 1, 1]
+    assert again == [1, 1, 1]  # each but the first came on a connection that then ended without a byte
+
+
+@pytest.mark.parametrize("header", [b"connection: close", b"Connection: foo, Close"])
+def test_a_connection_that_the_other_end_closes_is_not_kept(header: bytes) -> None:
+    def once(connection: socket.socket) -> None:
+        connection.recv(4096)
+        connection.sendall(answers(1, header))
+
+    with server(once) as port, Http(KEPT_SOON) as http:
+        assert [number_of(http, port) for _ in range(3)] == [1, 1, 1]
+
+
+def test_one_that_has_waited_long_is_not_used_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept, "IDLE_S", 0.05)
+    talk = KeptTalk(answers)
+    with server(talk) as port, Http(KEPT_SOON) as http:
+        number_of(http, port)
+        time.sleep(0.1)
+        number_of(http, port)
+    assert talk.connections == 2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        PLAIN + b"content-length: 9\r\n\r\n{",
+        PLAIN + b"transfer-encoding: chunked\r\n\r\n5\r\n{}",
+        b"HTTP/1.1 200",
+        b"HTTP/1.1 100 Continue\r\n\r\n",
+        b"",
+    ],
+)
+def test_an_answer_that_does_not_end_has_an_end(said: bytes) -> None:
+    talk = KeptTalk(lambda _: said)
+    with server(talk) as port, Http(KEPT_SOON) as http:
+        began = time.monotonic()
+        with pytest.raises(ServiceError, match="did not end in time") as failure:
+            number_of(http, port)
+        assert 0.9 < time.monotonic() - began < 3
+        assert failure.value.unanswered
+        talk.say = answers
+        assert number_of(http, port) == 2  # on another connection
+    assert talk.connections == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (PLAIN + b"x: " + b"y" * 300_000, "broke"),
+        (b"HTTP/1.1 100 Continue\r\nx: %b\r\n\r\n" % (b"y" * 2000) * 150, "broke"),
+        (PLAIN + b"content-length: 3000\r\n\r\n" + b"x" * 3000, "larger than 2000 bytes"),
+        (
+            PLAIN + b"transfer-encoding: chunked\r\n\r\n" + b"3e8\r\n" + b"x" * 1000 + b"\r\n3e9\r\n" + b"x" * 1001,
+            "larger",
+        ),
+        (PLAIN + b"content-length: 2\r\ncontent-encoding: gzip\r\n\r\n{}", "did not ask for"),
+        (PLAIN + b"content-length: 2\r\ncontent-length: 3\r\n\r\n{}x", "broke"),
+        (b"HTTP/2 200 OK\r\n\r\n", "broke"),
+        (b"\x16\x03\x01\x00\x02", "broke"),
+        (b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n", "broke"),
+    ],
+    ids=["endless-head", "many-heads", "large", "large-chunks", "encoded", "two-lengths", "http2", "tls", "101"],
+)
+def test_an_answer_that_is_no_plain_reply_is_refused_and_its_connection_is_not_used_again(
+    said: bytes, why: str
+) -> None:
+    talk = KeptTalk(lambda number: said if number == 1 else answers(number))
+    with server(talk) as port, Http(KEPT_SOON) as http:
+        with pytest.raises(ServiceError, match=why):
+            http.poll(f"http://127.0.0.1:{port}/a", {}, max_bytes=2000)
+        assert number_of(http, port) == len(talk.questions) == 2
+
+
+def test_a_command_that_ends_asks_nothing_more_and_waits_for_no_answer() -> None:
+    talk = KeptTalk(lambda number: answers(number) if number == 1 else b"")
+    failures: list[ServiceError] = []
+    with server(talk) as port:
+        http = Http()
+        number_of(http, port)
+
+        def ask() -> None:
+            try:
+                number_of(http, port)
+            except ServiceError as error:
+                failures.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        while len(talk.questions) < 2:
+            time.sleep(0.01)
+        http.close()
+        asking.join(5)
+        assert not asking.is_alive()
+        assert len(failures) == 1
+        with pytest.raises(NotSent, match="ending"):
+            number_of(http, port)
+    assert len(talk.questions) == 2
+
+
+# ---- A venue's API key: to the origins that were written out, from a file of its owner alone, and on no screen ------
+
+
+KEY = "kV7pQ2mZ9xRt4LsWc8Yd"
+HERE = "http://127.0.0.1:8000"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "key"
+    path.write_text(KEY + "\n")
+    path.chmod(0o600)
+    return path
+
+
+def settings(file: object = "", header: str = "X-Api-Key", addresses: str = HERE) -> ApiKeySettings:
+    return ApiKeySettings(header, str(file), addresses)
+
+
+def test_a_key_goes_to_its_origins_and_to_no_other(file: Path) -> None:
+    good = {"GET /x": [reply(200, {})] * 2}
+    with Wire(good) as ours, Wire(good) as others:
+        key = read_api_key(settings(file, addresses=f"https://venue.example {ours.url}"), "")
+        with Http(api_key=key) as http:
+            http.exchange(HttpCall("GET", f"{ours.url}/x"))
+            http.exchange(HttpCall("GET", f"{others.url}/x"))
+            http.exchange(HttpCall("GET", f"{ours.url.replace('127.0.0.1', 'localhost')}/x"))
+    assert [seen.headers.get("x-api-key") for seen in (*ours.seen, *others.seen)] == [KEY, None, None]
+
+
+def test_no_key_is_sent_where_none_is_configured() -> None:
+    assert read_api_key(ApiKeySettings(), "") is None
+
+
+def test_the_environment_stands_in_for_the_file() -> None:
+    key = read_api_key(settings(), KEY)
+    assert key is not None
+    assert (key.value, KEY in repr(key)) == (KEY, False)
+
+
+@pytest.mark.parametrize("value", [KEY, f"Bearer {KEY}", f"{KEY}.{KEY[::-1]}.{KEY.lower()}"])
+def test_no_output_shows_a_key_that_was_read(value: str) -> None:
+    read_api_key(settings(), value)
+    for text in (value, f"said {value.upper()} and more", f'{{"echo": "x{value}y"}}', value[-18:]):
+        assert not any(piece in redact(text).lower() for piece in (KEY.lower(), KEY[::-1].lower()[:16]))
+
+
+def _readable(path: Path) -> None:
+    path.chmod(0o640)
+
+
+def _public(path: Path) -> None:
+    path.chmod(0o604)
+
+
+def _linked(path: Path) -> None:
+    path.rename(path.with_name("real"))
+    path.symlink_to("real")
+
+
+def _gone(path: Path) -> None:
+    path.unlink()
+
+
+def _long(path: Path) -> None:
+    path.write_text("k" * 5000)
+
+
+@pytest.mark.parametrize("change", [_readable, _public, _linked, _gone, _long])
+def test_a_file_that_is_not_its_owners_alone_is_refused(file: Path, change: Callable[[Path], None]) -> None:
+    change(file)
+    with pytest.raises((UsageError, DocumentError)):
+        read_api_key(settings(file), "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
+def test_a_file_of_somebody_else_is_refused(file: Path) -> None:
+    os.chown(file, 12345, 12345)
+    with pytest.raises(UsageError, match="owner"):
+        read_api_key(settings(file), "")
+
+
+@pytest.mark.parametrize(
+    "value", ["short", "fifteen-letters", "with a blank in the middle of it", f"{KEY}\r\nX-Other: 1", f"{KEY}\n{KEY}",
+              "é" * 20, f"{KEY}.short", "x" * 32, "0" * 40, f"bearer {KEY}"],
+)  # fmt: skip
+def test_a_value_that_could_not_be_kept_out_of_the_outputs_is_refused(value: str) -> None:
+    with pytest.raises(UsageError, match="can be kept out of every output") as caught:
+        read_api_key(settings(), value)
+    assert value not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    ["", "venue.example", "http://venue.example", "https://venue.example/path", "https://a@venue.example", "https://",
+     "ftp://venue.example", "https://venue.example?x", "https://venue.example:99999", "*",
+     "https://ok.example http://plain.example"],
+)  # fmt: skip
+def test_an_address_that_is_no_origin_or_would_tell_the_key_is_refused(addresses: str) -> None:
+    with pytest.raises(UsageError, match=r"\[api_key\]"):
+        read_api_key(settings(addresses=addresses), KEY)
+
+
+@pytest.mark.parametrize(
+    "header", ["Host", "content-length", "Cookie", "Proxy-Authorization", "X Key", "X-Key:", "", "é"]
+)
+def test_a_header_that_is_ours_or_none_is_refused(header: str) -> None:
+    with pytest.raises(UsageError, match=r"\[api_key\]"):
+        read_api_key(settings(header=header), KEY)
+
+
+def test_two_keys_or_none_are_refused(file: Path) -> None:
+    with pytest.raises(UsageError, match="both"):
+        read_api_key(settings(file), KEY)
+    with pytest.raises(UsageError, match="no key"):
+        read_api_key(settings(), "")
+    with pytest.raises(UsageError, match="no header"):
+        read_api_key(ApiKeySettings(file=str(file)), "")
+
+
+def test_a_key_has_no_text() -> None:
+    assert repr(ApiKey("X-Api-Key", KEY, frozenset())) == "ApiKey(X-Api-Key)"
+
+
+# ---- no part of an address but scheme and host is shown, whatever is wrong with it; a home is where its name says ---
+
+
+SECRET = "SECRETSECRET1"
+ADDRESSES = [
+    f"http://user:{SECRET}@127.0.0.1:1/x", f"http://user:{SECRET}@127.0.0.1:99999/x", f"http://us@er:{SECRET}@[bad/x",
+    f"http//user:{SECRET}@host", f"http://user:12/{SECRET}@host", f"http://127.0.0.1:1/?apikey={SECRET}",
+    f"http://127.0.0.1:1/#{SECRET}", f"ftp://user:{SECRET}@host/x", f"http://user:SE/{SECRET}@host",
+    f"HTTP://127.0.0.1:1/{SECRET}", f"http://127.0.0.1:1/{SECRET}@x",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_of_an_address_scheme_and_host_are_shown(address: str) -> None:
+    assert SECRET not in shown_address(address)
+
+
+@pytest.mark.parametrize(
+    "address", every_nth(ADDRESSES[:-2], 3)
+)  # of the last two, plain ones, a service's path is no secret
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ready", "--builder", "{}"), ("deployment", "fetch", "--name", "x", "--builder", "{}", "-o", "d.json"),
+        ("deployment", "fetch", "--name", "x", "--builder", "http://127.0.0.1:1", "--relayer", "{}", "-o", "d.json"),
+    ],
+)  # fmt: skip
+def test_no_command_line_s_address_is_said_again(tmp_path: Path, address: str, words: tuple[str, ...]) -> None:
+    _says_nothing(tmp_path, [word.format(address) for word in words])
+
+
+@pytest.mark.parametrize("address", every_nth(ADDRESSES, 3))
+@pytest.mark.parametrize("section", ['[rpc]\nurl = "{}"', '[api_key]\nheader = "X-Api-Key"\naddresses = "{}"'])
+@pytest.mark.parametrize("words", [("config", "show"), ("config", "show", "--json"), ("doctor",)])
+def test_no_setting_s_address_is_said_again(tmp_path: Path, address: str, section: str, words: tuple[str, ...]) -> None:
+    (tmp_path / "config.toml").write_text(section.format(address))
+    _says_nothing(tmp_path, list(words), AIRLOCK_API_KEY="a" * 24 if "api_key" in section else "")
+
+
+def _says_nothing(home: Path, words: list[str], **variables: str) -> None:
+    ended = _run(ONLINE, ["--home", str(home), *words], home, variables)
+    assert SECRET.lower() not in (ended.out + ended.err).lower()
+
+
+def _run(program: object, words: list[str], folder: Path, variables: dict[str, str]) -> FinishedCommand:
+    environment = {**os.environ, **{name: value for name, value in variables.items() if value}}
+    return run_command(program, *words, env=environment, cwd=folder)
+
+
+def test_a_password_is_not_fetched_into_a_deployment(tmp_path: Path) -> None:
+    words = "deployment fetch --name x --builder http://127.0.0.1:1 -o d.json --relayer".split()
+    ended = _run(ONLINE, ["--home", str(tmp_path), *words, f"http://user:{SECRET}@127.0.0.1:1"], tmp_path, {})
+    assert (ended.code, "carries credentials" in ended.err) == (2, True)
+
+
+# ---- homes ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("program", "variable", "words"),
+    [(ONLINE, "AIRLOCK_ONLINE_HOME", ["status"]), (OFFLINE, "AIRLOCK_OFFLINE_HOME", ["config", "show"])],
+)
+def test_a_home_is_one_place_wherever_the_command_is_given(
+    tmp_path: Path, program: object, variable: str, words: list[str]
+) -> None:
+    own = {"HOME": str(tmp_path / "me")}
+    ended = _run(program, words, tmp_path, {**own, variable: "~/x"})
+    assert f"{tmp_path}/me/x" in "".join((ended.out + ended.err).split("\n  "))
+    for name in ("x", "./x", "../x", "~nobody-has-this-name/x"):
+        ended = _run(program, words, tmp_path, {**own, variable: name})
+        assert (ended.code, ended.out) == (2, "")
+        assert f"{variable} is not an absolute name" in " ".join(ended.err.split())
+    assert list(tmp_path.iterdir()) == []

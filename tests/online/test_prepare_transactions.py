@@ -1,19 +1,22 @@
-"""Transactions prepared: what builder and node are asked, what is filled in, what is refused before a byte is written."""
+"""Transactions prepared: what is asked, filled in, and refused before a byte is written."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airlock_online.clients.builder import BuilderClient
 from airlock_online.clients.http import Http, Timeouts
 from airlock_online.config import OnlineConfig
 from airlock_online.preparing.gas_and_fees import ByHand, GasAndFees, gas_and_fees_of
-from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step
+from airlock_online.preparing.prepare import BuildRequest, Prepared, Sources, prepare_step, with_decimals
 from airlock_shared.checks.nonces import UsedNonces
 from airlock_shared.documents.requests import parse_requests
 from airlock_shared.errors import Refusal, ServiceError, UsageError
@@ -24,6 +27,10 @@ from online import transaction_steps as steps
 from online.loopback import Wire, reply
 from online.node import CHAIN_ID, GWEI, Failure, Node
 from shared.make_payloads import DESK, TREASURY
+
+# ---- transactions prepared: what builder and node are asked, what is filled in, what is refused before a byte is
+# ---- written
+
 
 BY_HAND = ByHand(nonce=3, gas=60_000, max_fee_wei=2 * GWEI, priority_fee_wei=GWEI)
 FROM_NODE = Transaction(
@@ -324,3 +331,25 @@ def test_build_refuses_wrong_words_before_anything_is_asked(
         assert steps.PlannedCommand(tmp_path, wire.url, "approve").run("build", *words) == 2
         assert wire.seen == []
     assert told in capsys.readouterr().err
+
+
+# ---- what is sent for a struct of one venue alone: the plan's raw value, or the same with a decimal point -----------
+
+
+@given(st.integers(-(10**78), 10**78), st.integers(1, 36))
+def test_a_value_with_decimals_is_the_same_value(raw: int, decimals: int) -> None:
+    sent = with_decimals(str(raw), decimals, "step")
+    whole, _, part = sent.lstrip("-").partition(".")
+    assert whole.isdecimal()
+    assert part == "" or part.isdecimal()
+    assert not part.endswith("0")
+    sign, digits, exponent = Decimal(sent).as_tuple()
+    value = int("".join(map(str, digits)))
+    assert isinstance(exponent, int)
+    assert value * 10 ** (exponent + decimals) * (-1 if sign else 1) == raw
+
+
+@pytest.mark.parametrize("text", ["", "-", "1.5", "1e6", "0x10", "٣", " 1", "1" * 81])
+def test_what_is_no_whole_number_is_sent_with_no_decimals(text: str) -> None:
+    with pytest.raises(UsageError, match="is no whole number"):
+        with_decimals(text, 6, "step")

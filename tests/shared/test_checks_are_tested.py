@@ -243,12 +243,12 @@ def test_every_id_that_a_document_can_get_has_a_bad_vector() -> None:
         "AIRGAP-SOCKET", "DOC-SEAL", "SIGNER-DEVICE", "TIME-CLOCK",  # tests/offline
         "PIN-HEAD",  # tests/shared/test_signing_heads.py
         "DIGEST-LEDGER",  # tests/offline/test_app_faults.py
-        "PLAN-WIDTH", "PLAN-PATH",  # tests/e2e/test_struct_pins.py, test_foreseen.py
+        "PLAN-WIDTH", "PLAN-PATH",  # tests/e2e/test_struct_pins.py, test_plan_check.py
         "PLAN-PEOPLE",  # tests/shared/test_witness.py, tests/e2e/test_roles.py
         "ROLE-TEXT", "ROLE-KNOWN", "ROLE-SAME", "ROLE-OPEN", "ROLE-EARLY", "ROLE-INCOMPLETE",  # test_roles.py
         "ROLE-WORDS",  # tests/shared/test_compare.py
         "REPORT-ARTEFACT", "REPORT-FIELD", "REPORT-PAGE", "REPORT-MATCH",  # tests/shared/report
         "KIT-MANIFEST", "KIT-FILE", "KIT-INSTALLED",  # tests/kit
-        "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_nonces.py: about what was signed before
+        "NONCE-USED", "NONCE-REPLACES", "NONCE-PENDING", "NONCE-BATCH",  # test_rules.py: about what was signed before
     }  # fmt: skip
     assert set(CHECKS_BY_ID) - covered == tested_as_code | about_codes | about_the_signing_machine

@@ -1,19 +1,53 @@
-"""Untrusted text on a screen, and fingerprints to read aloud."""
+"""Untrusted texts and what people type: shown escaped, flagged, named with their place, and a whole word for a Yes."""
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import sys
+import threading
 import unicodedata
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import click
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airlock_shared.cli import progress as module
 from airlock_shared.cli import terminal as console
-from airlock_shared.text.safe import WIDTH, harmless, safe
+from airlock_shared.cli.comparison_lines import plan_lines
+from airlock_shared.cli.machine import settings_of
+from airlock_shared.cli.program import run
+from airlock_shared.cli.progress import working
+from airlock_shared.cli.terminal import explain_error, renew, rows, say
+from airlock_shared.errors import AirlockError, Declined, DocumentError, PlanError, Refusal, ServiceError, UsageError
+from airlock_shared.plan.mistakes import find_mistakes
+from airlock_shared.plan.reader import parse_plan
+from airlock_shared.text.safe import (
+    WIDTH,
+    code_points,
+    columns,
+    flags,
+    harmless,
+    is_visible,
+    looks_like,
+    safe,
+    safe_again,
+    wrapped,
+)
 from airlock_shared.text.words import SPOKEN_BYTES, spoken, spoken_rows
+from airlock_shared.venue.referral_code import code_bytes, code_letters, code_rows, is_plain_code
+from airlock_shared.wire.strict_json import ONLY, parse_json
+from airlock_shared.wire.toml import parse_toml
 from draws import repeatable
+from shared.make_payloads import NOW_MS, fingerprint, plan_fingerprint, seal
+from shared.world import PLAN_TEXT, good, judge, replaced, situation
+
+# ---- untrusted text on a screen, and fingerprints to read aloud -----------------------------------------------------
+
 
 NASTY = (
     "\x1b\x9b\x07\x08\x00\r\n\t\x7f\x85"
@@ -119,3 +153,436 @@ def test_the_guard_leaves_what_is_visible_and_our_own_lines_as_they_are(text: st
     assert safe(harmless(text.replace("\n", "")).replace("\\", "")) == harmless(text.replace("\n", "")).replace(
         "\\", ""
     )
+
+
+# ---- texts that hide something from their reader: flagged for people, kept in their lines, and refused in a
+# ---- referral code
+
+
+def _errors() -> list[AirlockError]:
+    refusal = Refusal("MSG-INT", f"what {HOSTILE}", got=HOSTILE, expected=HOSTILE, do=HOSTILE).at(HOSTILE)
+    return [refusal, ServiceError(HOSTILE, do=HOSTILE), UsageError(HOSTILE)]
+
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07\n  do:       type Yes\r\u202e\u200b\x9b"
+
+
+FLAGGED_TEXT = st.text(st.characters() | st.sampled_from("\x1b\x9b\u200b\u202e\u0301無ａ  \U000e0041"), max_size=300)
+
+
+# ---- flags ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "TREASURY", "Desk-7!!", "BTC/USD", "Gewähr", "São Tomé, naïve façade", "keine Gewähr — 無保証", "BTCの注文",
+     "주문 BTC", "Привет, мир", "λόγος", "100 €", "½ m²", "«quoted»", "line\nline\n", "日本語"],
+)  # fmt: skip
+def test_an_honest_text_is_not_flagged_and_stays_readable(text: str) -> None:
+    assert flags(text) == []
+    assert safe(text.replace("\n", " ")) == text.replace("\n", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("ТREASURY", "U+0422 like 'T'"),  # Cyrillic, with Latin
+        ("TRЕASURY", "CYRILLIC, LATIN"),
+        ("ВТС", "U+0412 like 'B', U+0422 like 'T', U+0421 like 'C'"),  # Cyrillic throughout
+        ("оса", "U+043E like 'o'"),
+        ("ΒΤC", "GREEK, LATIN"),
+        ("ΑΒΕ", "U+0391 like 'A'"),
+        ("ｔｒｅａｓｕｒｙ", "U+FF54 like 't'"),
+        ("TREASURＹ", "U+FF39 like 'Y'"),
+        ("𝐓𝐑𝐄𝐀𝐒𝐔𝐑𝐘", "like 'T'"),
+        ("TREAЅURY", "U+0405 like 'S'"),
+        ("ՏREASURY", "ARMENIAN, LATIN"),
+        ("TREASURҮ", "U+04AE like 'Y'"),
+        ("admın", "U+0131 like 'i'"),
+        ("БTC", "CYRILLIC, LATIN"),  # nothing in ASCII looks like it, and it stands among Latin letters
+        ("pay\u200bpal", "U+200B"),
+        ("pay\u00adpal", "U+00AD"),
+        ("\u202eYRUSAERT", "U+202E"),
+        ("a\u0301\u0302\u0303", "U+0301, U+0302, U+0303"),
+        ("T\U000e0041", "U+E0041"),
+        ("\x1b[31mred", "U+001B"),
+        ("\x9b31m", "U+009B"),
+        ("a\u00a0b", "U+00A0"),
+        ("a\u3164b", "U+3164"),
+        ("שלום", "the screen does not show"),  # right-to-left letters reorder their neighbours, and are escaped
+        ("\ud800", "U+D800"),
+    ],
+)
+def test_what_a_reader_may_miss_is_flagged(text: str, said: str) -> None:
+    assert any(said in flag for flag in flags(text)), flags(text)
+
+
+@pytest.mark.parametrize(
+    ("word", "plain"), [("ТRЕАSURY", "TREASURY"), ("рауpаl", "paypal"), ("ＢＴＣ", "BTC"), ("é", "é")]
+)
+def test_look_alikes_are_replaced_by_what_they_look_like(word: str, plain: str) -> None:
+    assert looks_like(word) == plain
+
+
+# ---- referral codes -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        "ТREASURY".encode(),
+        "ＴＲＥＡ".encode(),
+        b"TREAS\0URY",
+        b"\0TREASURY",
+        b"TREASURY\x01",
+        b"TREA SURY",
+        b"TREASURY\xff",
+        b"TREA\x1b[2J",
+        "TREASURY\u200b".encode(),
+        b"0x1234",
+        b"x" * 32,
+        bytes([0x80]) * 32,
+    ],
+)
+def test_a_code_in_anything_else_is_not_plain(value: bytes) -> None:
+    padded = value.ljust(32, b"\0")
+    assert not is_plain_code(padded)
+    assert all(is_visible(character) for character in safe(code_letters(padded)))
+
+
+def _referral(letters: bytes, plan_code: str | None = None) -> set[str]:
+    """Return what refuses a referral intent with these letters, under a plan with this code."""
+    text = PLAN_TEXT if plan_code is None else replaced(PLAN_TEXT, [('code = "TREASURY"', f'code = "{plan_code}"')])
+    document: dict[str, Any] = good("referral")
+    item = document["requests"][0]
+    item["payload"]["message"]["_code"] = "0x" + letters.ljust(32, b"\0").hex()
+    seal(item["payload"])
+    if plan_code is not None:
+        item["fields"]["code"] = plan_code
+    document["header"] |= {"plan": plan_fingerprint(text), "deployment": fingerprint(situation().deployment.document)}
+    from airlock_shared.plan.reader import parse_plan
+
+    return judge(document, situation()._replace(plan=parse_plan(text.encode()), now_ms=NOW_MS))
+
+
+@pytest.mark.parametrize("letters", ["ТREASURY", "TREASURУ", "ＴREASURY", "TREASURY\u200b", "TREASUR\u0178"])
+def test_a_code_in_other_letters_is_refused(letters: str) -> None:
+    assert _referral(letters.encode()) == {"PLAN-FIELD", "TEXT-SCRIPT"}
+
+
+@pytest.mark.parametrize("letters", [b"TREASURY\x01", b"\0TREASURY", b"\xffREASURY", b"x" * 32, b""])
+def test_a_code_that_is_no_text_is_refused(letters: bytes) -> None:
+    assert "TEXT-SCRIPT" in _referral(letters)
+
+
+def test_a_code_in_other_letters_passes_when_the_plan_gives_all_its_bytes() -> None:
+    letters = "ТREASURY".encode()
+    assert _referral(letters, "0x" + letters.ljust(32, b"\0").hex()) == set()
+    assert _referral(b"TREASURY", "0x" + letters.ljust(32, b"\0").hex()) == {"PLAN-FIELD"}
+
+
+@repeatable
+@given(FLAGGED_TEXT)
+def test_a_flag_is_short_plain_ascii_whatever_the_text(text: str) -> None:
+    for flag in flags(text * 20):
+        assert flag.isascii()
+        assert flag.isprintable()
+        assert len(flag) < 400
+
+
+@repeatable
+@given(FLAGGED_TEXT)
+def test_whatever_is_escaped_on_the_screen_is_flagged_too(text: str) -> None:
+    hidden = [c for c in text if not is_visible(c) and c not in "\n\t"]
+    assert any("the screen does not show" in flag for flag in flags(text)) == bool(hidden)
+
+
+def test_code_points_are_named_in_order() -> None:
+    assert code_points("Tе") == "U+0054 U+0435"
+
+
+@repeatable
+@given(FLAGGED_TEXT, st.integers(4, 80))
+def test_no_line_is_wider_than_it_may_be_and_nothing_is_lost(text: str, width: int) -> None:
+    shown = safe(text)
+    lines = list(wrapped(shown, width))
+    assert all(columns(line) <= width for line in lines)
+    assert "".join(lines).replace(" ", "") == shown.replace(" ", "")
+
+
+@pytest.mark.parametrize("attack", ["無" * 40 + "REFUSED", "x" * 200, " " * 70 + "plan 5: equal", "é" * 79, "a b" * 90])
+def test_a_text_cannot_begin_a_line_of_its_own(attack: str) -> None:
+    lines = list(rows("  got:      ", attack))
+    assert all(line.startswith(("  got:", " " * 12)) for line in lines)
+    assert all(columns(line) <= WIDTH for line in lines)
+
+
+@pytest.mark.parametrize("error", _errors(), ids=lambda error: type(error).__name__)
+def test_an_error_that_quotes_hostile_text_is_harmless(error: AirlockError) -> None:
+    text = explain_error(error)
+    assert all(is_visible(character) for character in text.replace("\n", ""))
+    assert not any(line.startswith("  do:       type") for line in text.splitlines())
+
+
+def test_a_text_that_was_made_safe_is_not_escaped_again() -> None:
+    assert safe_again(safe("\x1b[2J")) == safe("\x1b[2J")
+
+
+@pytest.mark.parametrize("code", ["A", "TREASURY", "Desk-7!!", "x" * 31, "~"])
+def test_a_plain_code_is_plain(code: str) -> None:
+    assert is_plain_code(code_bytes(code))
+
+
+def test_a_plain_code_passes() -> None:
+    assert _referral(b"TREASURY") == set()
+
+
+# ---- referral codes: a mistake is named with its place, and what two people compare cannot be the same for two codes
+
+
+MISTAKES = [
+    ("", "it is empty"),
+    ("TREA SURY", "character 5 of 9 is U+0020 (a space)"),
+    (" TREASURY", "character 1 of 9 is U+0020 (a space)"),
+    ("TREASURY\n", "character 9 of 9 is U+000A (a line break)"),
+    ("TREASURY\r", "character 9 of 9 is U+000D (a carriage return)"),
+    ("TREA\tSURY", "character 5 of 9 is U+0009 (a tab)"),
+    ("TREASURY\x00", "character 9 of 9 is U+0000 (an invisible character)"),
+    ("TREASURY\x1b[2J", "character 9 of 12 is U+001B (an invisible character)"),
+    ("TRE\u0410SURY", "character 4 of 8 is U+0410 (CYRILLIC CAPITAL LETTER A), which looks like 'A'"),
+    ("\uff34REASURY", "character 1 of 8 is U+FF34 (FULLWIDTH LATIN CAPITAL LETTER T), which looks like 'T'"),
+    ("TREA\u200bSURY", "character 5 of 9 is U+200B (ZERO WIDTH SPACE)"),
+    ("\u00dcBER", "character 1 of 4 is U+00DC (LATIN CAPITAL LETTER U WITH DIAERESIS)"),
+    ("T" * 32, "it has 32 characters, 1 too many"),
+    ("T" * 64, "it has 64 characters, 33 too many"),
+    ("0x", "0x and 0 hex digits instead of 64; a shorter code could mean text or bytes"),
+    ("0x5452", "0x and 4 hex digits instead of 64; a shorter code could mean text or bytes"),
+    ("0x" + "5" * 65, "0x and 65 hex digits instead of 64; a shorter code could mean text or bytes"),
+    ("0xTREASURY", "character 3 of 10 is 'T', not a hex digit; a code that begins with 0x is hex"),
+    ("0x54 52", "character 5 of 7 is U+0020 (a space), not a hex digit; a code that begins with 0x is hex"),
+    ("0X" + "5" * 64, "character 2 of 66 is 'X'; write 0x with a small x"),
+]
+
+
+@pytest.mark.parametrize(("code", "mistake"), MISTAKES, ids=[ascii(code)[:20] for code, _ in MISTAKES])
+def test_a_mistake_is_named_with_its_place(code: str, mistake: str) -> None:
+    with pytest.raises(Refusal) as caught:
+        code_bytes(code)
+    assert (caught.value.check, caught.value.what) == ("PLAN-CODE", f"not a referral code: {mistake}")
+    assert caught.value.what.isascii()
+
+
+@pytest.mark.parametrize("code", ["TREA SURY", "TRE\u0410SURY", "0x5452"])
+def test_a_plan_with_a_mistake_in_a_code_says_where_it_is(code: str) -> None:
+    with pytest.raises(PlanError) as caught:
+        parse_plan(replaced(PLAN_TEXT, [('code = "TREASURY"', f'code = "{code}"')]).encode())
+    assert caught.value.check == "PLAN-CODE"
+    assert dict(MISTAKES)[code] in caught.value.what
+    assert ".fields.code" in caught.value.where
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("TREASURY", "Treasury"), ("TREASURY", "TREASURYY"), ("DESK0", "DESKO"), ("DESK1", "DESKl"), ("DESKI", "DESKl")],
+)
+def test_two_codes_never_look_the_same_to_those_who_compare_them(one: str, other: str) -> None:
+    rows = [list(code_rows(code_bytes(code))) for code in (one, other)]
+    assert rows[0][0] != rows[1][0]
+    assert rows[0][2] != rows[1][2]
+    assert rows[0][3:] != rows[1][3:]
+
+
+def test_a_code_is_shown_as_bytes_code_points_and_kinds_of_characters() -> None:
+    assert list(code_rows(code_bytes("Desk-01"))) == [
+        "hex 4465 736b 2d30 3100 0000 0000 0000 0000",
+        "and 0000 0000 0000 0000 0000 0000 0000 0000",
+        "code points U+0044 U+0065 U+0073 U+006B U+002D U+0030 U+0031",
+        "7 characters: 1 capital letter, 3 small letters, 2 digits, 1 other sign",
+        "character 6 is 0, the digit zero",
+        "character 7 is 1, the digit one",
+    ]
+
+
+def test_the_plan_as_it_is_shown_has_the_code_s_bytes_within_80_columns() -> None:
+    for code in ("TREASURY", "W" * 31, "0x" + "d090".ljust(64, "0")):
+        lines = list(plan_lines(parse_plan(replaced(PLAN_TEXT, [('code = "TREASURY"', f'code = "{code}"')]).encode())))
+        digits = code_bytes(code).hex()
+        assert any("hex " + " ".join(digits[at : at + 4] for at in range(0, 32, 4)) in line for line in lines)
+        assert any("code points U+" in line for line in lines)
+    assert any("WARNING: letters that look like others: U+0410" in line for line in lines)
+    assert max(len(line) for line in lines if "code points" in line or "hex " in line or "WARNING" in line) <= 80
+
+
+# ---- files that people write, saved in another form than UTF-8: nobody reads them, and how to save them is told -----
+
+
+PLAN = 'format = "airlock/plan@1"\n'
+FORMS = {
+    "utf-8-sig": "UTF-8 with a byte order mark",
+    "utf-16": "UTF-16",
+    "utf-16-le": "UTF-16",
+    "utf-16-be": "UTF-16",
+    "utf-32": "UTF-32",
+    "utf-32-be": "UTF-32",
+    "utf-32-le": "UTF-32",
+}
+
+
+class NoSections(NamedTuple):
+    """A configuration without sections."""
+
+
+@pytest.mark.parametrize(("encoding", "form"), FORMS.items())
+def test_a_text_in_another_form_is_refused_with_the_form_and_the_way_out(
+    tmp_path: Path, encoding: str, form: str
+) -> None:
+    told, toml = f"it is saved as {form}: save it as UTF-8 without a byte order mark (BOM)", PLAN.encode(encoding)
+    with pytest.raises(ValueError, match="is saved as") as wrong:
+        parse_toml(toml)
+    assert str(wrong.value) == told
+    with pytest.raises(PlanError) as plan:
+        parse_plan(toml)
+    assert (plan.value.check, told in plan.value.what) == ("PLAN-FORM", True)
+    (mistake,) = find_mistakes(toml)
+    assert (*mistake.span, mistake.line, mistake.example) == (1, 1, 1, "", "")
+    assert told in mistake.error.what
+    (tmp_path / "config.toml").write_bytes(toml)
+    with pytest.raises(UsageError, match="is not TOML: it is saved as") as config:
+        list(settings_of(tmp_path / "config.toml", NoSections(), {}))
+    assert told in config.value.what
+
+
+@pytest.mark.parametrize(("encoding", "form"), FORMS.items())
+@pytest.mark.parametrize("text", ['{"a": 1}', "[]", "1"])
+def test_a_document_in_another_form_is_refused_with_the_form_and_the_way_out(
+    encoding: str, form: str, text: str
+) -> None:
+    with pytest.raises(DocumentError) as document:
+        parse_json(text.encode(encoding))
+    readable = not text.encode(encoding).startswith((b"\xff", b"\xfe", b"\0\0\xfe"))
+    assert document.value.check == ("DOC-JSON" if readable else "DOC-UTF8")
+    assert document.value.what == f"saved as {form}"
+    assert (document.value.expected, document.value.do) == (ONLY, "save it in that form, or copy it again")
+
+
+# ---- A question that only the whole word answers: a slip is asked again, anything else stops ------------------------
+
+
+def answered(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
+    """Ask with these answers in turn, and return the questions that were asked."""
+    asked: list[str] = []
+
+    def ask(question: str, *, piped: bool) -> str:
+        asked.append(question)
+        if len(asked) > len(answers):
+            raise Declined("not answered: the input has ended")
+        return answers[len(asked) - 1]
+
+    monkeypatch.setattr(console, "ask", ask)
+    console.ask_yes("Is it the same?", piped=True)
+    return asked
+
+
+@pytest.mark.parametrize(
+    "slip", ["", " ", "yes", "YES", " Yes", "yes.", '"Yes"', "Yes!", "yEs", "Zes", "Нуы", "Ｙｅｓ"]
+)
+def test_a_slip_is_asked_again_and_then_counts_for_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], slip: str
+) -> None:
+    assert len(answered(monkeypatch, slip, "Yes")) == 2
+    said = {"zes": "keys Y and Z", "нуы": "not Latin", "ｙｅｓ": "not Latin"}.get(
+        slip.casefold(), "Only the whole word Yes"
+    )
+    assert said in capsys.readouterr().err
+    with pytest.raises(Declined):
+        answered(monkeypatch, slip, "no")
+
+
+@pytest.mark.parametrize("answer", ["no", "No", "y", "Y", "ok", "yes please", "Yess", "Ye", "true", "1"])
+def test_anything_else_stops_at_once(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    with pytest.raises(Declined, match="the answer was not Yes"):
+        answered(monkeypatch, answer, "Yes")
+
+
+def test_the_word_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(answered(monkeypatch, "Yes")) == 1
+
+
+def test_slips_without_end_stop(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(Declined, match="the answer was not Yes"):
+        answered(monkeypatch, *["yes"] * 5, "Yes")
+
+
+# ---- A word about a wait: one row when it is long, none when it is short, and never after its end -------------------
+
+
+def told_by(monkeypatch: pytest.MonkeyPatch, every_s: float, *, terminal: bool = True) -> list[str]:
+    told: list[str] = []
+    monkeypatch.setattr(module, "renew", lambda text="": told.append(text))
+    monkeypatch.setattr(module, "EVERY_S", every_s)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal, raising=False)
+    return told
+
+
+def test_a_long_wait_is_told_again_and_again_in_a_row_of_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = told_by(monkeypatch, 0.0)
+    with working("Drawing" * 20):
+        assert any(len(told) > 2 or threading.Event().wait(0.01) for _ in range(6000))
+    assert told[0].startswith("DrawingDrawing")
+    assert told[0].endswith(" ... (0 s)")
+    assert (len(told[0]) <= 78, told[-1]) == (True, "")
+
+
+def test_in_a_pipe_nothing_is_told_and_no_thread_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    told = told_by(monkeypatch, 0.0, terminal=False)
+    before = threading.active_count()
+    with working("Drawing"):
+        assert threading.active_count() == before
+    assert told == []
+
+
+def test_a_short_one_is_not_and_a_failure_goes_through_and_ends_the_telling(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, before = told_by(monkeypatch, 3600.0), threading.active_count()
+    with pytest.raises(ZeroDivisionError), working("Drawing"):
+        _ = 1 // 0
+    assert (threading.active_count(), told) == (before, [""])
+
+
+def test_what_is_said_next_takes_its_place(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    renew("Drawing\x1b[2J ... (1 s)")
+    say("done")
+    say("more")
+    assert capsys.readouterr().err == "\r\x1b[KDrawing\\u{1b}[2J ... (1 s)\r\x1b[Kdone\nmore\n"
+
+
+# ---- A program's command line: what Ctrl-C leaves behind is told as an interruption, and nothing else is ------------
+
+
+def closed_twice(first: type[BaseException], code: int, *, wrapped: bool) -> None:
+    """Close a file twice, as the standard library does where an error came between the closing and its end."""
+    try:
+        try:
+            raise first
+        finally:
+            raise OSError(code, os.strerror(code))
+    except OSError as error:
+        if wrapped:
+            raise UsageError("the journal cannot be used", do="check its folder") from error
+        raise
+
+
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize(
+    ("first", "code", "ends"),
+    [(KeyboardInterrupt, errno.EBADF, 130), (KeyboardInterrupt, errno.ENOSPC, 2), (MemoryError, errno.EBADF, 2)],
+)
+def test_a_file_that_is_closed_twice_by_an_interruption_is_told_as_one(
+    capsys: pytest.CaptureFixture[str], first: type[BaseException], code: int, ends: int, *, wrapped: bool
+) -> None:
+    command = click.command("fails")(lambda: closed_twice(first, code, wrapped=wrapped))
+    assert run(command, []) == ends
+    said = capsys.readouterr().err
+    assert ("Interrupted." in said) is (ends == 130)
+    assert ("Bad file" in said) is (ends == 2 and code == errno.EBADF and not wrapped)

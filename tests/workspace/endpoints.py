@@ -24,7 +24,7 @@ class Endpoint(NamedTuple):
     state: str = DONE
 
 
-_ASKED = "tests/online/test_every_endpoint.py::"
+_ASKED = "tests/online/test_call.py::"
 _BUILT = _ASKED + "test_build_asks_the_actions_endpoint_and_no_check_refuses_the_answer"
 _READS = _ASKED + "test_every_read_has_its_command"
 _NONCES = _ASKED + "test_the_nonce_is_read_under_either_name"

@@ -10,7 +10,7 @@ from airlock_shared.ethereum.signatures import checksum_address, keccak256, pars
 
 # ---- rlp ------------------------------------------------------------------------------------------------------------
 # RLP, one way: bytes, whole numbers and lists into their only encoding. Nothing is decoded here.
-# Source: Ethereum yellow paper, appendix B; its rules are the vectors of tests/shared/test_rlp.py.
+# Source: Ethereum yellow paper, appendix B; its rules are the vectors of tests/shared/test_encodings.py.
 
 
 _Item = bytes | int | Sequence["_Item"]
