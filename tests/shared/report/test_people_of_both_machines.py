@@ -160,6 +160,7 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
     events, step = offline_events(), signed()[0]
     about = {"step": step.step, "digest": step.digest}
     reviews: list[Event] = [
+        ("declined", about | {"digest": f"0x{'0d' * 32}"}),  # as it was prepared before
         ("reviewed", about | {"action": "x", "decides": [], "opened": []}),
         ("declined", about),
         ("reviewed", about | {"action": "x", "decides": [], "opened": ["the hashes", HOSTILE]}),
@@ -170,7 +171,7 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
     made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *reviews, *events[at:]])}, judge)
     [row] = [each for each in made.value["steps"] if each["id"] == step.step]
     assert [(each["declined"], each["opened"]) for each in row["reviews"]] == [
-        ("", "none"), ("declined at its review", ""), ("", f"the hashes, {HOSTILE}"), ("refused on the Ledger", ""),
+        ("declined at its review", ""), ("", "none"), ("declined at its review", ""), ("", f"the hashes, {HOSTILE}"), ("refused on the Ledger", ""),
     ]  # fmt: skip
     html = made.html.decode()
     assert html.count("Reviewed on the air-gapped machine, and which sections were opened there") == 1
