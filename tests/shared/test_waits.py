@@ -337,6 +337,9 @@ def test_what_is_too_late_to_be_submitted_and_was_perhaps_sent_is_not_prepared_a
     monkeypatch.setattr(Lead, "state", lambda _lead: state)
     with pytest.raises(click.exceptions.Exit):
         _do(lead, state, SUBMIT, set())
+    others = reply_members(lead, "online", NOW_MS, SUBMIT._replace(name="compare", of="outcome"))
+    monkeypatch.setattr(Lead, "state", lambda _lead: others)  # another signature was sent: people look at both
+    assert _do(lead, state, SUBMIT, set()) is False
 
 
 SEAL = Task("seal", ("signer",), "", done=False, of="first")

@@ -131,10 +131,16 @@ def test_the_online_machine_is_led_from_the_names_to_the_report() -> None:
     here.confirm("signatures", S)
     assert here.next() == "submit signatures.json"
     here.record("submit-begun", ceremony="demo", requests=R, signatures=S)
-    here.record("outcome", step="key", digest="0x1", state="CONFIRMED")
-    assert here.next() == "submit signatures.json"  # one has no outcome yet: it is followed
-    here.record("outcome", step="key", digest="0x2", state="FAILED")
-    assert here.next() == "compare outcome"
+    for digest in ("0x1", "0x2"):
+        here.record("outcome", step="key", digest=digest, error="x", too_late=True)
+    assert here.next() == "submit signatures.json"  # nothing was sent: they are prepared again
+    for digest, state, then in (
+        ("0x1", "CONFIRMED", "compare outcome"),
+        ("0x2", "ACCEPTED", "submit signatures.json"),  # it has no outcome yet: it is followed
+        ("0x2", "FAILED", "compare outcome"),
+    ):
+        here.record("outcome", step="key", digest=digest, state=state)
+        assert here.next() == then
     here.confirm("outcome", here.entries[-1].hash)
     assert here.next() == f"take {' '.join(EVIDENCE_FILES)}"
     here.have(*EVIDENCE_FILES)

@@ -171,7 +171,8 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
     made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *reviews, *events[at:]])}, judge)
     [row] = [each for each in made.value["steps"] if each["id"] == step.step]
     assert [(each["declined"], each["opened"]) for each in row["reviews"]] == [
-        ("declined at its review", ""), ("", "none"), ("declined at its review", ""), ("", f"the hashes, {HOSTILE}"), ("refused on the Ledger", ""),
+        ("declined at its review", ""), ("", "none"), ("declined at its review", ""), ("", f"the hashes, {HOSTILE}"),
+        ("refused on the Ledger", ""),
     ]  # fmt: skip
     html = made.html.decode()
     assert html.count("Reviewed on the air-gapped machine, and which sections were opened there") == 1

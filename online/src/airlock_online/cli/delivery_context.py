@@ -54,12 +54,14 @@ from airlock_shared.cli.program import give_up
 from airlock_shared.cli.terminal import INPUT, explain_error, led, rows, say, show, worst
 from airlock_shared.documents.deployment import Deployment
 from airlock_shared.documents.requests import Request
+from airlock_shared.documents.transcript import TOO_LATE
 from airlock_shared.errors import (
     AirlockError,
     Declined,
     DocumentError,
     ExecutionFailed,
     ExitCode,
+    Expired,
     OutcomeUnknown,
     ServiceError,
     UsageError,
@@ -270,9 +272,9 @@ class Desk:
             if error is not None:
                 say(explain_error(error))
         finally:
-            told = (
-                {"error": error.what} if outcome is None and error is not None else {"read_back": read} if read else {}
-            )
+            told: dict[str, object] = {"read_back": read} if read else {}
+            if outcome is None and error is not None:
+                told = {"error": error.what} | ({TOO_LATE: True} if isinstance(error, Expired) else {})
             self.home.transcript.record("outcome", facts | told, now_ms())
         if outcome is not None:
             self.journal.tell(digest, outcome.state)

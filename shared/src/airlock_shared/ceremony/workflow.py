@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from airlock_shared.ceremony.roles import CHECKPOINTS, Half, Standing, on_record, standing
 from airlock_shared.ceremony.seals import PROOFS_FILE as PROOF_FILE
 from airlock_shared.ceremony.sections import section_of
-from airlock_shared.documents.transcript import PROVED, Entry
+from airlock_shared.documents.transcript import PROVED, TOO_LATE, Entry
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.plan.delegate_proofs import is_waived, registrations
 from airlock_shared.plan.model import Plan
@@ -358,13 +358,17 @@ class _Workflow(NamedTuple):
                     brings=(file,) if file else ())  # fmt: skip
 
     def submitted(self) -> bool:
-        """Tell whether every signature has an outcome on record that is certain."""
+        """Tell whether every signature has an outcome on record that is certain, or was not sent because it came too late.
+
+        Where all came too late they are prepared again.
+        """
         begun, last = False, {}
         for entry in self.section:
             begun = begun or (entry.event == "submit-begun" and entry.data.get("signatures") == self.facts.signatures)
             if entry.event == "outcome":
-                last[entry.data.get("digest")] = entry.data.get("state")
-        return begun and all(last.get(digest) in _OUTCOMES for digest in self.facts.digests)
+                last[entry.data.get("digest")] = TOO_LATE if entry.data.get(TOO_LATE) else entry.data.get("state")
+        ends = {last.get(digest) for digest in self.facts.digests}
+        return begun and not ends.isdisjoint(_OUTCOMES) and ends <= {TOO_LATE, *_OUTCOMES}
 
     def has_written(self) -> bool:
         """Tell whether the newest signatures are on record: a kill between the file and its record leaves the file alone."""

@@ -81,6 +81,8 @@ def machine_of(entries: Sequence[Entry]) -> str:
 
 SENDING = "sending"
 """The online machine's event before each sending: ``digest`` (0x-hex) of what was signed, ``step``, ``route``."""
+TOO_LATE = "too_late"
+"""A member of that machine's event ``outcome``, true where a signature was not sent, because its deadline had passed."""
 PROVED = "delegate-proved"
 """The event: ``ceremony``, ``step``, ``delegate`` (EIP-55), ``challenge`` (SHA-256 of the text signed, hex)."""
 

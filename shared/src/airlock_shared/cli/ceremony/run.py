@@ -247,9 +247,12 @@ def _do(lead: Lead, state: WorkflowState, task: Task, shown: set[str]) -> bool:
             return True  # what was signed in time goes on
         await_new_requests(lead, state, task)
         return False
-    if (task.name, code) == ("submit", ExitCode.EXPIRED) and at_a_terminal() and lead.state().unsent:
-        offer_new_requests(lead, state)
-        return False
+    if (task.name, code) == ("submit", ExitCode.EXPIRED) and at_a_terminal():
+        now = lead.state()
+        if now.unsent:
+            offer_new_requests(lead, state)
+        if now.unsent or next_task(now.tasks) != task:  # of several some were sent: people look at each
+            return False
     lead.require(code)
     if task.name == "ready":
         note_given(lead, (WAS_READY,))
