@@ -212,9 +212,9 @@ def lead(
     return asked
 
 
-def start(program: Path, home: Path, *words: object) -> Screen:
+def start(program: Path, home: Path, *words: object, **environment: str) -> Screen:
     """Start a program in a terminal of its own."""
-    return Screen(program, "--home", home, *words, TERM="xterm", LINES="24")
+    return Screen(program, "--home", home, *words, TERM="xterm", LINES="24", **environment)
 
 
 def kill(screen: Screen) -> None:

@@ -23,6 +23,8 @@ __all__ = ["unpinned"]
 _HEAD = re.compile(r"(?m)^\[(\d+)/\d+\] ")
 _NOTE = re.compile(r"(?:online|offline)-at-(\d+)-of-\d+-.+")
 _HALVES = ("online", "offline")
+_STARTED = {"PYTHONHASHSEED": "0"}
+"""Each command is started, no fork of a loaded program (``loaded.can_be_forked``): so it lasts until it was seen."""
 
 
 class Place(NamedTuple):
@@ -61,7 +63,7 @@ def interrupted_everywhere(
 
     A comparison always asks, and is interrupted there; every other task as it begins, and once more if it asks.
     """
-    screens = {half: day.start(half) for half in _HALVES}
+    screens = {half: day.start(half, **_STARTED) for half in _HALVES}
     done: set[Place] = set()
 
     def counts(place: Place) -> bool:
@@ -79,7 +81,7 @@ def interrupted_everywhere(
         for place in new(screens):
             done.add(place)
             interrupt(screens[place.half], how)
-            screens[place.half] = day.start(place.half)
+            screens[place.half] = day.start(place.half, **_STARTED)
     return screens, done
 
 

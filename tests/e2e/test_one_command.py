@@ -69,9 +69,9 @@ class Day:
                     taken.rename(self.pictures(other) / first)
         return False
 
-    def start(self, half: str) -> Screen:
+    def start(self, half: str, **environment: str) -> Screen:
         program = ONLINE if half == "online" else OFFLINE
-        screen = start(program, self.desk.path(f"{half}-home"), *self.words(half))
+        screen = start(program, self.desk.path(f"{half}-home"), *self.words(half), **environment)
         screen.papers = self.papers
         return screen
 
