@@ -29,7 +29,8 @@ _PROGRESS = re.compile(
 )
 _WAITS = re.compile(r"\r\x1b\[Kwaiting: [^\r\n]*|-- [^\r\n]*confirm or reject on the Ledger --\r\x1b\[K")
 _KEYS = re.compile(r"-- (?:\d+ of \d+ -- )?(?:only )?Enter: on [^\r\n]*--$")
-_SEALS = re.compile(r"\r\x1b\[K(waiting: [^\r\n]*; Enter seals)$")
+_ENTER_SEALS = "; Enter seals"
+_SEALS = re.compile(rf"\r\x1b\[K(waiting: [^\r\n]*{_ENTER_SEALS})$")
 _PATIENCE_S = 300
 
 
@@ -173,7 +174,7 @@ def careful(machine: str, question: str, screens: dict[str, Screen]) -> str | No
     here, other = screens[machine], screens["offline" if machine == "online" else "online"]
     if _KEYS.match(question) or question.startswith("Enter begins with these names"):
         return ""
-    if question.endswith("; Enter seals"):
+    if question.endswith(_ENTER_SEALS):
         return "" if "[RECORD]" in other.shown else None
     if named := re.search(r"Who is the (\w+)\?", question):
         return PEOPLE[named[1]]
@@ -207,6 +208,9 @@ def lead(
             if screen.code is None and (question := screen.question()):
                 if (typed := answer(name, question, screens)) is None:
                     continue
+                before = next((each.question for each in reversed(asked) if each.machine == name), "")
+                if before.endswith(_ENTER_SEALS) and question.endswith(_ENTER_SEALS):
+                    continue  # the line was written anew before the Enter was read
                 asked.append(Asked(name, question, typed))
                 screen.answer(typed)
     return asked
