@@ -137,6 +137,15 @@ def test_an_empty_line_one_word_or_many_are_nobodys_answer_and_never_get_through
     assert (confirmations(table), wrongs(table)) == ([], [])
 
 
+@pytest.mark.parametrize("written", ["{}, {}.", "6 {} 7 {}"])
+def test_marks_and_the_papers_numbers_beside_two_right_words_cost_no_answer(
+    table: Table, monkeypatch: pytest.MonkeyPatch, written: str
+) -> None:
+    questions = typing(monkeypatch, lambda question: written.format(*asked_words(question)))
+    table.done("compare", "plan")
+    assert (len(questions), wrongs(table)) == (2, [])
+
+
 def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wrong(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
