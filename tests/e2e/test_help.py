@@ -83,7 +83,7 @@ def test_the_list_of_commands_fits_80_columns_and_is_whole(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_every_command_stands_under_one_station_of_a_ceremony(name: str) -> None:
+def test_every_command_stands_under_one_heading_of_a_ceremony(name: str) -> None:
     program = PROGRAMS[name]
     assert isinstance(program, LazyCommands)
     found = program.headings

@@ -212,14 +212,14 @@ NODDED: list[tuple[str, str, tuple[str, ...]]] = [
 ]
 
 
-@pytest.mark.parametrize(("station", "half", "events"), NODDED, ids=[row[0] for row in NODDED])
+@pytest.mark.parametrize(("checkpoint", "half", "events"), NODDED, ids=[row[0] for row in NODDED])
 def test_nor_does_who_has_read_until_then_and_guesses_from_a_document_on(
-    unpinned: BothMachines, ledger: Ledger, station: str, half: str, events: tuple[str, ...]
+    unpinned: BothMachines, ledger: Ledger, checkpoint: str, half: str, events: tuple[str, ...]
 ) -> None:
     day = Day(unpinned, ledger, "referral-code")
 
     def tired(machine: str, question: str, screens: dict[str, Screen]) -> str | None:
-        return "able acid" if f", {station}" in question else careful(machine, question, screens)
+        return "able acid" if f", {checkpoint}" in question else careful(machine, question, screens)
 
     screens = {name: day.start(name) for name in ("online", "offline")}
     lead(screens, tired)
@@ -254,7 +254,7 @@ def test_a_plan_that_a_hostile_online_machine_exchanged_is_refused_by_the_paper_
     lead(screens, answer)
     assert (screens["offline"].code, "ROLE-WORDS" in screens["offline"].shown) == (3, True), _told(screens)
     recorded = read_transcript(unpinned.path("offline-home") / "transcript.jsonl")
-    confirmed = [entry.data["by"] for entry in recorded if entry.event == "station-confirmed"]
+    confirmed = [entry.data["by"] for entry in recorded if entry.event == "checkpoint-confirmed"]
     assert confirmed == ([] if role == "signer" else [["signer"]])
     for screen in screens.values():
         assert " ".join(exchanged[:12]) not in screen.plain()  # and no screen has told its words

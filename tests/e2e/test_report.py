@@ -54,7 +54,7 @@ class Day:
         return run("ceremony", *words, "--plan", self.plan, typed="Yes\n")
 
     def hold(self) -> None:
-        """Do all of it, with every station confirmed on both machines."""
+        """Do all of it, with every checkpoint confirmed on both machines."""
         desk = self.desk
         for run in (desk.online, desk.offline):
             assert self.ceremony(run, "begin", *PEOPLE).code == 0
@@ -66,8 +66,8 @@ class Day:
         assert desk.online("submit", self.signatures).code == 0
         assert self.seal().code == 0
         for run in (desk.online, desk.offline):
-            for row in self.ceremony(run, "show", "--json").json()["stations"]:
-                assert self.ceremony(run, "confirm", row["station"], *EVERYBODY).code == 0
+            for row in self.ceremony(run, "show", "--json").json()["checkpoints"]:
+                assert self.ceremony(run, "confirm", row["checkpoint"], *EVERYBODY).code == 0
             assert self.ceremony(run, "end").code == 0
 
     def sign(self, typed: str = "Yes\n" * 4) -> FinishedCommand:

@@ -76,7 +76,7 @@ def test_a_no_at_the_pin_the_address_and_the_seal_is_on_record(desk: BothMachine
     stop_ledger(refusing)
     assert desk.offline("transcript", "seal", "--plan", plan, "--emulator", ledger.port, typed="n\n").code == 6
     shown = _ceremony(desk.offline, "show", plan=plan).out
-    assert re.findall(r"station (\w+), by signer", shown) == ["deployment", "address", "seal"]
+    assert re.findall(r"checkpoint (\w+), by signer", shown) == ["deployment", "address", "seal"]
 
 
 def _work(desk: BothMachines, ledger: Ledger) -> tuple[Path, Path]:
@@ -93,8 +93,8 @@ def _work(desk: BothMachines, ledger: Ledger) -> tuple[Path, Path]:
     return plan, signatures
 
 
-def _stations(run: Run, plan: Path) -> list[str]:
-    return [row["station"] for row in _ceremony(run, "show", "--json", plan=plan).json()["stations"]]
+def _checkpoints(run: Run, plan: Path) -> list[str]:
+    return [row["checkpoint"] for row in _ceremony(run, "show", "--json", plan=plan).json()["checkpoints"]]
 
 
 def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(
@@ -102,24 +102,24 @@ def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(
 ) -> None:
     plan, signatures = _work(desk, ledger)
     for run in (desk.online, desk.offline):
-        for station in _stations(run, plan):
-            ended = _ceremony(run, "confirm", station, *EVERYBODY, plan=plan)
+        for checkpoint in _checkpoints(run, plan):
+            ended = _ceremony(run, "confirm", checkpoint, *EVERYBODY, plan=plan)
             assert ended.code == 0, ended.err
         ended = _ceremony(run, "end", "--json", plan=plan)
         assert ended.code == 0, ended.err
         told = ended.json()
         assert (told["ok"], told["complete"], told["missing"]) == (True, True, [])
-        for row in told["stations"]:  # of the signatures online, facilitator and witness did when they submitted
+        for row in told["checkpoints"]:  # of the signatures online, facilitator and witness did when they submitted
             assert {role for each in row["confirmed"] for role in each["by"]} == {"signer", "facilitator", "witness"}
     compared = {
         run: {
-            row["station"]: row["confirmed"][0]["compared"]
-            for row in _ceremony(run, "show", "--json", plan=plan).json()["stations"]
+            row["checkpoint"]: row["confirmed"][0]["compared"]
+            for row in _ceremony(run, "show", "--json", plan=plan).json()["checkpoints"]
         }
         for run in (desk.online, desk.offline)
     }
-    for station in ("plan", "deployment", "requests", "signatures"):  # what both confirmed is one and the same
-        assert compared[desk.online][station] == compared[desk.offline][station]
+    for checkpoint in ("plan", "deployment", "requests", "signatures"):  # what both confirmed is one and the same
+        assert compared[desk.online][checkpoint] == compared[desk.offline][checkpoint]
     assert desk.offline("transcript", "verify").code == 0
     assert json.loads(signatures.read_text())["signatures"][0]["result"] == "signed"
 
@@ -148,8 +148,8 @@ def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(
 ) -> None:
     plan, _ = _work(desk, ledger)
     for run in (desk.online, desk.offline):
-        for station in _stations(run, plan):
-            assert _ceremony(run, "confirm", station, *WITHOUT_WITNESS, plan=plan).code == 0
+        for checkpoint in _checkpoints(run, plan):
+            assert _ceremony(run, "confirm", checkpoint, *WITHOUT_WITNESS, plan=plan).code == 0
         words = ("exception", "--by", "facilitator", "--reason", "The witness missed the train.")
         assert _ceremony(run, *words, plan=plan).code == 0
         ended = _ceremony(run, "end", plan=plan)

@@ -39,7 +39,7 @@ def asked_when_pinned(
     begun = {"ceremony": plan.id, "plan": plan.fingerprint, "roles": PEOPLE}
     state.transcript.record("ceremony-begun", begun, NOW_MS)
     for proof in proofs:
-        state.transcript.record(proof.pop("event", "station-confirmed"), {"ceremony": plan.id} | proof, NOW_MS)
+        state.transcript.record(proof.pop("event", "checkpoint-confirmed"), {"ceremony": plan.id} | proof, NOW_MS)
     asked: list[str] = []
     monkeypatch.setattr(trust, "ask_yes", lambda question, *, piped: asked.append(question))
     words = [str(folder / "deployment.json"), *(["--plan", str(folder / "plan.toml")] if named else [])]
@@ -56,8 +56,8 @@ def mark(folder: Path) -> str:
     return parse_deployment(file.read_bytes()).fingerprint
 
 
-def proof(by: list[str], compared: str, *, how: str | None = "paper", station: str = "deployment") -> dict[str, Any]:
-    return {"station": station, "by": by, "compared": compared} | ({"how": how} if how else {})
+def proof(by: list[str], compared: str, *, how: str | None = "paper", checkpoint: str = "deployment") -> dict[str, Any]:
+    return {"checkpoint": checkpoint, "by": by, "compared": compared} | ({"how": how} if how else {})
 
 
 def test_what_signer_and_witness_typed_is_not_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,7 +74,7 @@ def test_what_signer_and_witness_typed_is_not_asked_again(tmp_path: Path, monkey
         "a Yes",
         "no paper",
         "the other screen",
-        "another station",
+        "another checkpoint",
         "ended",
         "no plan",
     ],
@@ -89,7 +89,7 @@ def test_without_both_their_words_a_person_is_asked(tmp_path: Path, monkeypatch:
         "a Yes": [proof(SIGNER, of), proof(WITNESS, of, how=None)],
         "no paper": [proof(SIGNER, of), proof(WITNESS, of, how="no-paper")],
         "the other screen": [proof(SIGNER, of), proof(WITNESS, of, how="words")],
-        "another station": [proof(SIGNER, of), proof(WITNESS, of, station="requests")],
+        "another checkpoint": [proof(SIGNER, of), proof(WITNESS, of, checkpoint="requests")],
         "ended": [proof(SIGNER, of), proof(WITNESS, of), over],
         "no plan": [proof(SIGNER, of), proof(WITNESS, of)],
     }

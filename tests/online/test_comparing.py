@@ -66,7 +66,7 @@ class Desk:
         self.record(CEREMONY_BEGUN, ceremony="desk", plan=self.plan.plan, roles=people)
 
     def confirmed(self, role: str, **how: object) -> None:
-        data = {"ceremony": "desk", "station": "signatures", "by": [role], "compared": self.mark}
+        data = {"ceremony": "desk", "checkpoint": "signatures", "by": [role], "compared": self.mark}
         self.record(CHECKPOINT_CONFIRMED, **data, **how)
 
     def record(self, event: str, **data: object) -> None:
@@ -219,7 +219,7 @@ def test_what_was_typed_for_another_document_or_before_the_ceremony_is_no_proof(
     assert desk.submit() == 0  # before the ceremony
     desk.begin(PEOPLE)
     for role in ("facilitator", "witness"):
-        data = {"ceremony": "desk", "station": "signatures", "by": [role], "compared": "ab" * 32}
+        data = {"ceremony": "desk", "checkpoint": "signatures", "by": [role], "compared": "ab" * 32}
         desk.record(CHECKPOINT_CONFIRMED, **data, how="words", positions=[1, 2])
     assert desk.submit() == 0
     assert len(desk.questions) == 2

@@ -79,7 +79,7 @@ def refused(table: Table) -> str:
 
 
 def confirmations(table: Table) -> list[dict[str, Any]]:
-    return [entry.data for entry in table.transcript.entries() if entry.event == "station-confirmed"]
+    return [entry.data for entry in table.transcript.entries() if entry.event == "checkpoint-confirmed"]
 
 
 def test_each_role_types_its_own_words_and_each_is_recorded(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def test_one_word_of_two_the_other_order_and_the_words_of_another_place_are_wron
 
 
 def wrongs(table: Table) -> list[tuple[str, list[str]]]:
-    return [(e.data["station"], e.data["by"]) for e in table.transcript.entries() if e.event == "words-wrong"]
+    return [(e.data["checkpoint"], e.data["by"]) for e in table.transcript.entries() if e.event == "words-wrong"]
 
 
 def test_a_wrong_answer_is_recorded_and_after_nine_nothing_is_asked_for_that_document(
@@ -199,7 +199,7 @@ def test_who_answered_is_not_asked_again_after_an_interruption(table: Table, mon
     table.done("compare", "plan")
 
 
-def test_a_proof_counts_for_its_document_its_station_and_its_open_ceremony_alone(
+def test_a_proof_counts_for_its_document_its_checkpoint_and_its_open_ceremony_alone(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     typing(monkeypatch, honest)
@@ -296,13 +296,13 @@ def test_another_plan_of_the_same_id_and_title_is_refused_by_each_persons_paper(
     assert wrongs(table) == [("plan", [role])] * ASKED_AT_MOST
 
 
-@pytest.mark.parametrize("station", ["plan", "deployment"])
+@pytest.mark.parametrize("checkpoint", ["plan", "deployment"])
 def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
-    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, station: str
+    table: Table, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, checkpoint: str
 ) -> None:
     file = tmp_path / "deployment.json"
     file.write_text(DEPLOYMENT_TEXT)
-    words = (station, *(("--file", str(file)) if station == "deployment" else ()))
+    words = (checkpoint, *(("--file", str(file)) if checkpoint == "deployment" else ()))
     typing(monkeypatch, lambda _question: "able acid")
     assert isinstance(table.run("compare", *words).exception, Refusal)
     recorded = wrongs(table)
@@ -327,8 +327,8 @@ def test_who_has_no_paper_is_on_record_as_not_compared_with_it(table: Table, mon
     shown = table.done("show").stdout
     assert "  signer, not compared with paper\n" in shown
     assert "  witness, compared with paper\n" in shown
-    stations = json.loads(table.done("show", "--json").stdout)["stations"]
-    assert [each["how"] for each in stations[0]["confirmed"]] == ["no-paper", "paper"]
+    checkpoints = json.loads(table.done("show", "--json").stdout)["checkpoints"]
+    assert [each["how"] for each in checkpoints[0]["confirmed"]] == ["no-paper", "paper"]
 
 
 def test_of_what_is_made_in_the_ceremony_nobody_has_a_paper(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -498,7 +498,7 @@ def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
 
 
-def test_other_stations_are_answered_by_each_role_with_the_whole_word(
+def test_other_checkpoints_are_answered_by_each_role_with_the_whole_word(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table.sign()
@@ -521,10 +521,10 @@ def test_nobody_compares_before_the_beginning_or_for_a_role_that_is_empty(tmp_pa
 
 @pytest.mark.parametrize("more", [{"how": 1}, {"positions": "1"}, {"why": "x"}])
 def test_an_entry_of_another_form_is_refused(more: dict[str, Any]) -> None:
-    data = {"ceremony": "demo", "station": "plan", "by": ["signer"], "compared": "aa" * 32}
-    assert read_entry(next_entry(None, 1, "station-confirmed", data | {"how": "words", "positions": [1, 2]}))
+    data = {"ceremony": "demo", "checkpoint": "plan", "by": ["signer"], "compared": "aa" * 32}
+    assert read_entry(next_entry(None, 1, "checkpoint-confirmed", data | {"how": "words", "positions": [1, 2]}))
     with pytest.raises(DocumentError):
-        read_entry(next_entry(None, 1, "station-confirmed", data | more))
+        read_entry(next_entry(None, 1, "checkpoint-confirmed", data | more))
 
 
 def test_a_slip_of_yes_is_asked_again_and_any_other_answer_ends(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -543,7 +543,7 @@ def test_no_other_answer_is_a_slip_of_yes(table: Table, monkeypatch: pytest.Monk
     assert isinstance(table.run("compare", "preflight").exception, Declined)
     assert (len(questions), confirmations(table)) == (1, [])
     entry = table.transcript.entries()[-1]
-    assert (entry.event, entry.data["station"], entry.data["reason"]) == (
+    assert (entry.event, entry.data["checkpoint"], entry.data["reason"]) == (
         "exception", "preflight", "not confirmed: the answer was not Yes"
     )  # fmt: skip
 

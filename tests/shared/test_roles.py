@@ -72,8 +72,8 @@ def begun(plan: Plan = PLAN, names: dict[str, str] | None = None) -> Event:
     return CEREMONY_BEGUN, {"ceremony": plan.id, "plan": plan.fingerprint, "roles": NAMES | (names or {})}
 
 
-def confirmed(station: str, compared: str, by: tuple[str, ...] = tuple(NAMES)) -> Event:
-    return CHECKPOINT_CONFIRMED, {"ceremony": "demo", "station": station, "by": list(by), "compared": compared}
+def confirmed(checkpoint: str, compared: str, by: tuple[str, ...] = tuple(NAMES)) -> Event:
+    return CHECKPOINT_CONFIRMED, {"ceremony": "demo", "checkpoint": checkpoint, "by": list(by), "compared": compared}
 
 
 def ended(**data: Any) -> Event:
@@ -102,11 +102,11 @@ COMPARED = {
 
 
 def whole(half: Half, *, without: str = "") -> list[Event]:
-    """Return the events of a complete ceremony on a machine, perhaps without the confirmation of a station."""
+    """Return the events of a complete ceremony on a machine, perhaps without the confirmation of a checkpoint."""
     done = [begun(), *DONE[half]]
     by_entry = chain(*done)[-1].hash  # preflight and outcome are named by their entry
-    stations = [station.name for station in checkpoints_of(half) if station.name != without]
-    return [*done, *(confirmed(name, COMPARED.get(name, by_entry)) for name in stations), ended()]
+    checkpoints = [checkpoint.name for checkpoint in checkpoints_of(half) if checkpoint.name != without]
+    return [*done, *(confirmed(name, COMPARED.get(name, by_entry)) for name in checkpoints), ended()]
 
 
 def stands(*events: Event, plan: Plan = PLAN, half: Half = "offline") -> Standing:
@@ -117,41 +117,41 @@ def stands(*events: Event, plan: Plan = PLAN, half: Half = "offline") -> Standin
 
 
 @pytest.mark.parametrize("half", ["online", "offline"])
-def test_a_ceremony_with_every_role_and_every_station_is_complete(half: Half) -> None:
+def test_a_ceremony_with_every_role_and_every_checkpoint_is_complete(half: Half) -> None:
     found = stands(*whole(half), half=half)
     assert (found.missing, found.complete, found.is_open) == ((), True, False)
     assert found.names == NAMES
-    assert list(found.checkpoints) == [station.name for station in checkpoints_of(half)]
+    assert list(found.checkpoints) == [checkpoint.name for checkpoint in checkpoints_of(half)]
     assert all(len(confirmations) == 1 and confirmations[0].holds for confirmations in found.checkpoints.values())
 
 
 PLACES: list[tuple[Half, str]] = [
-    (half, station.name) for half in ("online", "offline") for station in checkpoints_of(half)
+    (half, checkpoint.name) for half in ("online", "offline") for checkpoint in checkpoints_of(half)
 ]
-MADE_THERE = [(half, station) for half, station in PLACES if CHECKPOINTS[station].made_on == half]
+MADE_THERE = [(half, checkpoint) for half, checkpoint in PLACES if CHECKPOINTS[checkpoint].made_on == half]
 CASES = [place for place in PLACES if place not in MADE_THERE]
 
 
-@pytest.mark.parametrize(("half", "station"), CASES)
-def test_a_station_that_nobody_confirmed_keeps_it_incomplete(half: Half, station: str) -> None:
-    found = stands(*whole(half, without=station), half=half)
-    roles = " and ".join(CHECKPOINTS[station].by[half])
-    assert (found.missing, found.complete) == ((f"station {station} is not confirmed by {roles}",), False)
+@pytest.mark.parametrize(("half", "checkpoint"), CASES)
+def test_a_checkpoint_that_nobody_confirmed_keeps_it_incomplete(half: Half, checkpoint: str) -> None:
+    found = stands(*whole(half, without=checkpoint), half=half)
+    roles = " and ".join(CHECKPOINTS[checkpoint].by[half])
+    assert (found.missing, found.complete) == ((f"checkpoint {checkpoint} is not confirmed by {roles}",), False)
 
 
-@pytest.mark.parametrize(("half", "station"), CASES)
-def test_a_station_that_the_witness_did_not_confirm_keeps_it_incomplete(half: Half, station: str) -> None:
+@pytest.mark.parametrize(("half", "checkpoint"), CASES)
+def test_a_checkpoint_that_the_witness_did_not_confirm_keeps_it_incomplete(half: Half, checkpoint: str) -> None:
     events = whole(half)
     for event, data in events:
-        if event == CHECKPOINT_CONFIRMED and data["station"] == station:
+        if event == CHECKPOINT_CONFIRMED and data["checkpoint"] == checkpoint:
             data["by"].remove("witness")
-    assert stands(*events, half=half).missing == (f"station {station} is not confirmed by witness",)
+    assert stands(*events, half=half).missing == (f"checkpoint {checkpoint} is not confirmed by witness",)
 
 
 def test_no_exception_heals() -> None:
-    said = EXCEPTION, {"ceremony": "demo", "station": "review", "by": "facilitator", "reason": "The witness left."}
+    said = EXCEPTION, {"ceremony": "demo", "checkpoint": "review", "by": "facilitator", "reason": "The witness left."}
     found = stands(*whole("offline", without="review")[:-1], said, ended())
-    assert found.missing == ("station review is not confirmed by signer and witness",)
+    assert found.missing == ("checkpoint review is not confirmed by signer and witness",)
     assert [each[1:] for each in found.exceptions] == [("review", "facilitator", "The witness left.")]
 
 
@@ -176,7 +176,7 @@ def test_another_plan_under_the_same_id_is_a_new_beginning() -> None:
 
 
 @pytest.mark.parametrize(
-    ("half", "station", "later"),
+    ("half", "checkpoint", "later"),
     [
         ("offline", "deployment", ("deployment-pinned", {"name": "rehearsal", "fingerprint": "ee" * 32})),
         ("offline", "preflight", ("preflight", {"network_up": ["eth0"]})),
@@ -191,15 +191,15 @@ def test_another_plan_under_the_same_id_is_a_new_beginning() -> None:
         ("online", "outcome", ("outcome", {"step": "referral", "state": "FAILED"})),
     ],
 )
-def test_a_station_is_confirmed_again_when_what_stands_on_record_changed(
-    half: Half, station: str, later: Event
+def test_a_checkpoint_is_confirmed_again_when_what_stands_on_record_changed(
+    half: Half, checkpoint: str, later: Event
 ) -> None:
     events = whole(half)
     found = stands(*events[:-1], later, events[-1], half=half)
-    roles = " and ".join(CHECKPOINTS[station].by[half])
-    told = f"station {station} is not confirmed by {roles}, because something else was confirmed"
-    assert (told in found.missing) == ((half, station) in CASES)
-    assert [each.holds for each in found.checkpoints[station]] == [False]
+    roles = " and ".join(CHECKPOINTS[checkpoint].by[half])
+    told = f"checkpoint {checkpoint} is not confirmed by {roles}, because something else was confirmed"
+    assert (told in found.missing) == ((half, checkpoint) in CASES)
+    assert [each.holds for each in found.checkpoints[checkpoint]] == [False]
 
 
 # ---- names, reasons, roles ------------------------------------------------------------------------------------------
@@ -245,13 +245,13 @@ def test_a_role_that_the_plan_does_not_name_is_refused(role: str) -> None:
 
 def _bad_entries() -> list[Event]:
     good_begun, good_confirmed = begun()[1], confirmed("plan", R)[1]
-    good_exception = {"ceremony": "demo", "station": "", "by": "witness", "reason": "x"}
+    good_exception = {"ceremony": "demo", "checkpoint": "", "by": "witness", "reason": "x"}
     return [
         (CEREMONY_BEGUN, {}), (CEREMONY_BEGUN, {**good_begun, "roles": ["signer"]}),
         (CEREMONY_BEGUN, {**good_begun, "roles": {"signer": 1}}),
         (CEREMONY_BEGUN, {**good_begun, "ceremony": 7}), (CEREMONY_BEGUN, {**good_begun, "more": 1}),
         (CHECKPOINT_CONFIRMED, {**good_confirmed, "by": "signer"}), (CHECKPOINT_CONFIRMED, {**good_confirmed, "by": [None]}),
-        (CHECKPOINT_CONFIRMED, {**good_confirmed, "station": []}),
+        (CHECKPOINT_CONFIRMED, {**good_confirmed, "checkpoint": []}),
         (CHECKPOINT_CONFIRMED, {name: value for name, value in good_confirmed.items() if name != "compared"}),
         (EXCEPTION, {**good_exception, "reason": None}), (EXCEPTION, {**good_exception, "by": {}}),
         (CEREMONY_ENDED, {"ceremony": "demo", "complete": 1, "missing": []}),

@@ -98,13 +98,13 @@ def table(tmp_path: Path) -> Table:
     return made
 
 
-STATIONS_HERE = ("plan", "deployment", "preflight", "address", "requests", "review", "signatures", "seal")
+CHECKPOINTS_HERE = ("plan", "deployment", "preflight", "address", "requests", "review", "signatures", "seal")
 
 
 def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> None:
     table.sign()
-    for station in STATIONS_HERE:
-        shown = table.done("confirm", station, *BOTH)
+    for checkpoint in CHECKPOINTS_HERE:
+        shown = table.done("confirm", checkpoint, *BOTH)
         assert "Confirmed." in shown.stderr
     assert table.done("show").stdout.endswith("INCOMPLETE\n")  # it has not ended
     ended = table.done("end")
@@ -116,20 +116,20 @@ def test_a_day_in_which_everything_is_confirmed_ends_complete(table: Table) -> N
     assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": True, "missing": []}
 
 
-@pytest.mark.parametrize("station", [name for name in STATIONS_HERE if name != "signatures"])  # made here
-def test_without_the_witness_at_one_station_it_ends_incomplete(table: Table, station: str) -> None:
+@pytest.mark.parametrize("checkpoint", [name for name in CHECKPOINTS_HERE if name != "signatures"])  # made here
+def test_without_the_witness_at_one_checkpoint_it_ends_incomplete(table: Table, checkpoint: str) -> None:
     table.sign()
-    for name in STATIONS_HERE:
-        by = BOTH if name != station else ("--by", "signer")
+    for name in CHECKPOINTS_HERE:
+        by = BOTH if name != checkpoint else ("--by", "signer")
         said = table.done("confirm", name, *by).stderr
-        told = f"Still missing: station {name} is not confirmed by witness\n"
-        assert (said.count("Still missing"), told in said) == ((1, True) if name == station else (0, False))
-    table.done("exception", "--station", station, "--by", "signer", "--reason", "She was called away.")
+        told = f"Still missing: checkpoint {name} is not confirmed by witness\n"
+        assert (said.count("Still missing"), told in said) == ((1, True) if name == checkpoint else (0, False))
+    table.done("exception", "--checkpoint", checkpoint, "--by", "signer", "--reason", "She was called away.")
     ended = table.run("end")
     assert ended.exit_code == 3
     assert "\nINCOMPLETE\n" in ended.stdout
     assert "ROLE-INCOMPLETE" in ended.stderr
-    missing = [f"station {station} is not confirmed by witness"]
+    missing = [f"checkpoint {checkpoint} is not confirmed by witness"]
     assert table.transcript.entries()[-1].data == {"ceremony": "demo", "complete": False, "missing": missing}
 
 
@@ -184,9 +184,9 @@ def test_other_people_than_began_here_are_told_before_anything_is_compared(table
         assert getattr(error, "check", error) == check
 
 
-@pytest.mark.parametrize("station", ["preflight", "address", "requests", "review", "signatures", "seal"])
-def test_what_did_not_happen_is_not_confirmed(table: Table, station: str) -> None:
-    assert table.refused("confirm", station, *BOTH) == "ROLE-EARLY"
+@pytest.mark.parametrize("checkpoint", ["preflight", "address", "requests", "review", "signatures", "seal"])
+def test_what_did_not_happen_is_not_confirmed(table: Table, checkpoint: str) -> None:
+    assert table.refused("confirm", checkpoint, *BOTH) == "ROLE-EARLY"
 
 
 def test_confirmed_already_nothing_is_asked_and_after_a_change_it_is(table: Table) -> None:
@@ -217,14 +217,14 @@ def test_without_a_whole_yes_nothing_is_recorded(table: Table, words: tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("half", "station", "there"), [("online", "review", "offline"), ("offline", "outcome", "online")]
+    ("half", "checkpoint", "there"), [("online", "review", "offline"), ("offline", "outcome", "online")]
 )
-def test_a_station_of_the_other_machine_is_confirmed_there(
-    tmp_path: Path, half: Half, station: str, there: str
+def test_a_checkpoint_of_the_other_machine_is_confirmed_there(
+    tmp_path: Path, half: Half, checkpoint: str, there: str
 ) -> None:
     table = Table(tmp_path, half)
     table.done("begin", *PEOPLE)
-    error = table.run("confirm", station, *BOTH).exception
+    error = table.run("confirm", checkpoint, *BOTH).exception
     assert isinstance(error, UsageError)
     assert f"airlock-{there} ceremony confirm" in error.do
     assert table.events() == [CEREMONY_BEGUN]

@@ -94,9 +94,9 @@ class Machine:
     def begin(self) -> None:
         self.record("ceremony-begun", ceremony="demo", plan=self.plan.fingerprint, roles=NAMES_HELD)
 
-    def confirm(self, station: str, compared: str, *roles: str) -> None:
-        for role in roles or CHECKPOINTS[station].needs(self.half, self.plan):
-            self.record("station-confirmed", ceremony="demo", station=station, by=[role], compared=compared)
+    def confirm(self, checkpoint: str, compared: str, *roles: str) -> None:
+        for role in roles or CHECKPOINTS[checkpoint].needs(self.half, self.plan):
+            self.record("checkpoint-confirmed", ceremony="demo", checkpoint=checkpoint, by=[role], compared=compared)
 
     def tasks(self) -> list[Task]:
         return workflow_tasks(self.plan, self.half, self.entries, self.facts)
@@ -169,9 +169,9 @@ def test_the_air_gapped_machine_is_led_from_the_deployment_to_its_evidence() -> 
     here.have(DEPLOYMENT, PEOPLE, deployment=D, challenges={"key": CHALLENGE})
     assert here.next() == f"begin {PEOPLE}"
     here.begin()
-    for station, compared in (("plan", PLAN.fingerprint), ("deployment", D)):
-        assert here.next() == f"compare {station}"
-        here.confirm(station, compared)
+    for checkpoint, compared in (("plan", PLAN.fingerprint), ("deployment", D)):
+        assert here.next() == f"compare {checkpoint}"
+        here.confirm(checkpoint, compared)
     assert here.next() == "trust"
     here.record("deployment-pinned", name="rehearsal", fingerprint=D)
     here.have(pinned=D)

@@ -42,7 +42,7 @@ def files() -> dict[Path, str]:
 
 
 def man_page(name: str, program: LazyCommands) -> str:
-    """Return a program's manual page (section 1): every command under its station, with its options and its example."""
+    """Return a program's manual page (section 1): every command under its heading, with its options and its example."""
     context = click.Context(program, info_name=name)
     purpose = " ".join((program.help or "").split())
     lines = [

@@ -34,7 +34,7 @@ too; the signing machine knows checks and exit codes.
 ## What to do in any case
 
 1. Whoever keeps the record writes down what happened:
-   `airlock-offline ceremony exception --plan PLAN --station STATION --by ROLE --reason TEXT`.
+   `airlock-offline ceremony exception --plan PLAN --checkpoint CHECKPOINT --by ROLE --reason TEXT`.
 2. If it is not clear what a command has done, ask before you run it again. `airlock-online status` and
    `airlock-online resolve` show what was submitted; `airlock-offline transcript show` shows what was signed.
 3. `airlock-online doctor` and `airlock-offline doctor` look at the machine itself.

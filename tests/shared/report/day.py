@@ -77,7 +77,7 @@ def offline_events() -> list[Event]:
         ("ceremony-begun", {"ceremony": plan().id, "plan": plan().fingerprint, "roles": people}),
         ("preflight", {"airlock": "1", "lines": lines, "refused": [], HOSTILE: {"of": [{"x": HIDDEN}]}}),
         *proofs,
-        ("exception", {"ceremony": plan().id, "station": "", "by": "witness", "reason": HOSTILE}),
+        ("exception", {"ceremony": plan().id, "checkpoint": "", "by": "witness", "reason": HOSTILE}),
         ("sign-begun", {"requests": marks["requests"], "plan": plan().fingerprint, "ceremony": plan().id,
                         "model": "nanosp"}),
         *(("signed", {"step": each.step, "digest": each.digest}) for each in signed()),

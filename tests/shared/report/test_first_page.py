@@ -151,8 +151,8 @@ def test_there_is_one_seal_on_it_which_is_the_last() -> None:
 
 def test_a_confirmation_whose_record_changed_since_does_not_count() -> None:
     value = close()
-    for station in value["people"][0]["stations"]:
-        station["holds"] = station["station"] != "seal"
+    for checkpoint in value["people"][0]["checkpoints"]:
+        checkpoint["holds"] = checkpoint["checkpoint"] != "seal"
     told = answers(value)
     assert told["seal, with the Ledger"][0] == "does not count, something else was confirmed: Yes, air-gapped"
     assert told["plan"] == [
@@ -166,8 +166,8 @@ def test_what_was_confirmed_again_does_not_read_as_an_alteration() -> None:
     """Requests that were too late are prepared and compared again: the first answer is told, the second one counts."""
     value = close()
     row = value["people"][0]
-    (first,) = [each for each in row["stations"] if each["station"] == "requests"]
-    row["stations"] = [*row["stations"], {**first}]
+    (first,) = [each for each in row["checkpoints"] if each["checkpoint"] == "requests"]
+    row["checkpoints"] = [*row["checkpoints"], {**first}]
     first["holds"] = False
     told = answers(value)["requests"]
     assert told[0].startswith("before it was made again: ")

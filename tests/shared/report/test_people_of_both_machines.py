@@ -50,28 +50,28 @@ def test_one_person_in_two_roles_on_two_machines_is_not_complete() -> None:
     assert f"{MARY} is witness on the air-gapped machine, and signer on the online machine" in told
 
 
-@pytest.mark.parametrize("station", ["deployment", "address", "requests", "review", "signatures"])
-def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(station: str) -> None:
+@pytest.mark.parametrize("checkpoint", ["deployment", "address", "requests", "review", "signatures"])
+def test_what_was_confirmed_for_other_documents_does_not_hold_for_these(checkpoint: str) -> None:
     """Requests that were prepared again, another attempt's document, another signer's address: none is this report's."""
     signers = {item["signer"]["address"] for item in whole()["requests"]}
     mark = parse_signatures(signatures_bytes())[2]
     right = {"deployment": deployment().fingerprint, "address": " ".join(signers), "requests": requests_fingerprint(),
-             "review": mark, "signatures": mark}[station]  # fmt: skip
+             "review": mark, "signatures": mark}[checkpoint]  # fmt: skip
     later: list[Event] = [
         ("address", {"address": signed()[0].signer, "confirmed": True}),
         ("sign-begun", {"requests": "ee" * 32, "plan": plan().fingerprint, "ceremony": plan().id}),
         ("signatures-written", {"requests": "ee" * 32, "signatures": "ee" * 32}),
     ]
-    last = signed()[0].signer if station == "address" else "ee" * 32
+    last = signed()[0].signer if checkpoint == "address" else "ee" * 32
     for compared, holds in ((right, True), (last, False)):
-        data = {"ceremony": plan().id, "station": station, "by": ["signer", "witness"], "compared": compared}
-        events = [*offline_events(), *later, ("station-confirmed", data)]
+        data = {"ceremony": plan().id, "checkpoint": checkpoint, "by": ["signer", "witness"], "compared": compared}
+        events = [*offline_events(), *later, ("checkpoint-confirmed", data)]
         value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
-        [row] = [each for row in value["people"] for each in row["stations"]]
+        [row] = [each for row in value["people"] for each in row["checkpoints"]]
         assert row["holds"] is holds
         told = "is not confirmed by signer and witness, because something else was confirmed"
-        wrong = f"air-gapped machine: station {station} {told}" in value["missing"]
-        assert wrong is (not holds and station != "signatures")
+        wrong = f"air-gapped machine: checkpoint {checkpoint} {told}" in value["missing"]
+        assert wrong is (not holds and checkpoint != "signatures")
 
 
 def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() -> None:
@@ -79,7 +79,7 @@ def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() ->
         return "ceremony-begun", {"ceremony": plan().id, "plan": "ee" * 32, "roles": {"signer": f"{ADA} {seq}"}}
 
     other: Event = ("ceremony-begun", {"ceremony": "other", "plan": plan().fingerprint, "roles": {}})
-    no: Event = ("exception", {"ceremony": plan().id, "station": "review", "by": "signer", "reason": "not so"})
+    no: Event = ("exception", {"ceremony": plan().id, "checkpoint": "review", "by": "signer", "reason": "not so"})
     events = [at(1), other, no, *offline_events(), at(2)]
     value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
     told = [line for line in value["look"] if line.startswith("begun before on the air-gapped machine, 20")]
@@ -92,21 +92,21 @@ def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_i
     files = played()
     assert report_of_artefacts(files, judge).value["look"] == []
     entries = read_entries(files[OFFLINE].splitlines())
-    [review] = [entry for entry in entries if entry.data.get("station") == "review"]
+    [review] = [entry for entry in entries if entry.data.get("checkpoint") == "review"]
     at = [entry.event for entry in entries].index("sealed") + 1
     made = entries[:at]
     for entry in (review, *entries[at:]):
         made.append(next_entry(made[-1], entry.at_ms, entry.event, entry.data))
     added = b"".join(entry.line() + b"\n" for entry in made)
     value = report_of_artefacts(files | {OFFLINE: added}, judge).value
-    told = "station review on the air-gapped machine: confirmed after the seal, which does not cover it"
+    told = "checkpoint review on the air-gapped machine: confirmed after the seal, which does not cover it"
     assert (value["complete"], value["look"]) == (True, [told])
 
 
 def test_wrong_words_are_told_on_the_first_page() -> None:
     def with_wrong(events: list[Event]) -> list[Event]:
         at = 1 + [event for event, _ in events].index("ceremony-begun")
-        wrong = {"ceremony": plan().id, "station": "plan", "by": ["witness"], "compared": plan().fingerprint,
+        wrong = {"ceremony": plan().id, "checkpoint": "plan", "by": ["witness"], "compared": plan().fingerprint,
                  "positions": [1, 2]}  # fmt: skip
         return [*events[:at], ("words-wrong", wrong), ("words-wrong", wrong), *events[at:]]
 
@@ -127,17 +127,17 @@ def test_a_time_that_the_clock_contradicted_is_told_on_the_first_page_and_not_on
 
 def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() -> None:
     def confirmed(role: str, how: dict[str, object]) -> Event:
-        data = {"ceremony": plan().id, "station": "plan", "by": [role], "compared": plan().fingerprint}
-        return "station-confirmed", data | how
+        data = {"ceremony": plan().id, "checkpoint": "plan", "by": [role], "compared": plan().fingerprint}
+        return "checkpoint-confirmed", data | how
 
     events = offline_events()
     at = 1 + [event for event, _ in events].index("ceremony-begun")
     answers = [confirmed("signer", {"how": "no-paper"}), confirmed("witness", {"how": "paper", "positions": [6, 23]})]
     made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge)
-    told = "station plan on the air-gapped machine: not compared with paper by the signer"
+    told = "checkpoint plan on the air-gapped machine: not compared with paper by the signer"
     assert [line for line in made.value["look"] if "paper" in line] == [told]
-    stations = next(row["stations"] for row in made.value["people"] if row["machine"] == "offline")
-    assert [each["how"] for each in stations if "how" in each] == ["no-paper", "paper"]
+    checkpoints = next(row["checkpoints"] for row in made.value["people"] if row["machine"] == "offline")
+    assert [each["how"] for each in checkpoints if "how" in each] == ["no-paper", "paper"]
     html = made.html.decode()
     said = ('<span class="bad">not compared with paper</span>, air-gapped', "\N{CHECK MARK} own paper, air-gapped")
     assert list(map(html.count, said)) == [1, 1]
@@ -146,12 +146,12 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
 @pytest.mark.parametrize(("kit", "calm"), [("", True), ("cd" * 32, False)])
 def test_without_a_kit_nobody_could_compare_it_and_the_page_says_that(kit: str, calm: bool) -> None:
     entries = read_entries(chain([*offline_events(), ("preflight", {"installed": {"fingerprint": kit}})]).splitlines())
-    data = {"ceremony": plan().id, "station": "preflight", "by": ["witness"], "compared": entries[-1].hash}
-    entries.append(next_entry(entries[-1], entries[-1].at_ms, "station-confirmed", data | {"how": "no-paper"}))
+    data = {"ceremony": plan().id, "checkpoint": "preflight", "by": ["witness"], "compared": entries[-1].hash}
+    entries.append(next_entry(entries[-1], entries[-1].at_ms, "checkpoint-confirmed", data | {"how": "no-paper"}))
     made = report_of_artefacts(online_files() | {OFFLINE: b"".join(e.line() + b"\n" for e in entries)}, judge)
     said = "not compared with paper"
     told = f"no kit, so {said}" if calm else f"{said} by the witness"
-    assert f"station preflight on the air-gapped machine: {told}" in made.value["look"]
+    assert f"checkpoint preflight on the air-gapped machine: {told}" in made.value["look"]
     shown = f"<p>no kit, so {said}" if calm else f'<span class="bad">{said}</span>'
     assert made.html.decode().count(f"{shown}, air-gapped") == 1
 

@@ -76,7 +76,7 @@ def _roles(section: Sequence[Entry], plan: PlanMark, signatures: str, people: di
     """Return the roles that answer on this machine, as far as somebody holds them, and have not proved it yet."""
     needed = [role for role in CHECKPOINTS[_CHECKPOINT].by["online"] if role in people] or list(people)[:1]
     proved = {role for entry in section if _proves(entry, signatures) for role in entry.data.get("by", ())}
-    data = {"ceremony": plan.id, "station": _CHECKPOINT, "compared": signatures}
+    data = {"ceremony": plan.id, "checkpoint": _CHECKPOINT, "compared": signatures}
     return [
         _Typist(f"{safe(people[role])} ({role})", CHECKPOINT_CONFIRMED, WORDS_WRONG, {**data, "by": [role]})
         for role in needed
@@ -101,5 +101,5 @@ def _proves(entry: Entry, signatures: str) -> bool:
 
 
 def _is_about(entry: Entry, signatures: str) -> bool:
-    of_checkpoint = {"station": _CHECKPOINT, "compared": signatures}
+    of_checkpoint = {"checkpoint": _CHECKPOINT, "compared": signatures}
     return of_checkpoint.items() <= entry.data.items() or entry.data.get("signatures") == signatures

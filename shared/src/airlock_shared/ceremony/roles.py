@@ -228,7 +228,7 @@ def standing(
         return Standing({}, None, checkpoints, (), None, False, (NOT_BEGUN if plan.roles else NO_ROLES,))
     names: dict[str, str] = section[0].data["roles"]
     exceptions = tuple(
-        Deviation(entry.at_ms, entry.data["station"], entry.data["by"], entry.data["reason"])
+        Deviation(entry.at_ms, entry.data["checkpoint"], entry.data["by"], entry.data["reason"])
         for entry in section
         if entry.event == EXCEPTION
     )
@@ -270,7 +270,7 @@ def _confirmations(
             data.get("how", ""),
         )
         for entry in section
-        if entry.event == CHECKPOINT_CONFIRMED and (data := entry.data)["station"] == checkpoint.name
+        if entry.event == CHECKPOINT_CONFIRMED and (data := entry.data)["checkpoint"] == checkpoint.name
     )
 
 
@@ -290,7 +290,7 @@ def _unconfirmed(checkpoints: dict[str, tuple[Confirmation, ...]], plan: Plan, h
         lacking = [role for role in needed if role not in by] if needed or by else ["anybody"]
         if lacking:
             changed = ", because something else was confirmed" if any(not each.holds for each in confirmations) else ""
-            lines.append(f"station {name} is not confirmed by {' and '.join(lacking)}{changed}")
+            lines.append(f"checkpoint {name} is not confirmed by {' and '.join(lacking)}{changed}")
     return lines
 
 

@@ -13,16 +13,16 @@ from airlock_shared.plan.model import APART, Plan
 from airlock_shared.wire.members import read_members
 
 CEREMONY_BEGUN, CEREMONY_ENDED = "ceremony-begun", "ceremony-ended"
-CHECKPOINT_CONFIRMED, EXCEPTION = "station-confirmed", "exception"
+CHECKPOINT_CONFIRMED, EXCEPTION = "checkpoint-confirmed", "exception"
 PAGE_CONFIRMED = "page-confirmed"  # a Yes to a page of steps of one form, with the digest of each
 WORDS_WRONG = "words-wrong"  # an answer to ``ceremony compare`` that is not on that paper, or that screen
 # Words of one's own paper, of the other screen; typed at ``positions`` (1 to 24), drawn.
 BY_PAPER, BY_WORDS = "paper", "words"
 _FORMS: dict[str, dict[str, type]] = {
     CEREMONY_BEGUN: {"ceremony": str, "plan": str, "roles": dict},
-    CHECKPOINT_CONFIRMED: {"ceremony": str, "station": str, "by": list, "compared": str},
-    WORDS_WRONG: {"ceremony": str, "station": str, "by": list, "compared": str, "positions": list},
-    EXCEPTION: {"ceremony": str, "station": str, "by": str, "reason": str},
+    CHECKPOINT_CONFIRMED: {"ceremony": str, "checkpoint": str, "by": list, "compared": str},
+    WORDS_WRONG: {"ceremony": str, "checkpoint": str, "by": list, "compared": str, "positions": list},
+    EXCEPTION: {"ceremony": str, "checkpoint": str, "by": str, "reason": str},
     CEREMONY_ENDED: {"ceremony": str, "complete": bool, "missing": list},
 }
 
@@ -79,7 +79,7 @@ def proved_by_words(entries: Iterable[Entry], plan: Plan, checkpoint: str, compa
         role
         for entry in section
         if entry.event == CHECKPOINT_CONFIRMED
-        and (entry.data["station"], entry.data["compared"], entry.data.get("how")) == wanted
+        and (entry.data["checkpoint"], entry.data["compared"], entry.data.get("how")) == wanted
         for role in entry.data["by"]
     }
     needed = {role for role in APART if role in plan.roles}

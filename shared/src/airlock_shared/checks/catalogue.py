@@ -130,8 +130,8 @@ FAMILIES: dict[str, Family] = {
                          "Find a second person. Without one, the ceremony stays incomplete."),
         "ROLE-OPEN": Info("no ceremony with this plan and these people is open", "A confirmation that belongs to another plan or day.",
                          "Begin the ceremony with this plan: ceremony begin. An ended ceremony is not opened again."),
-        "ROLE-EARLY": Info("confirmed before it happened", "A station that people confirm before they could compare anything.",
-                          "First do the station's work on this machine, then confirm it."),
+        "ROLE-EARLY": Info("confirmed before it happened", "A checkpoint that people confirm before they could compare anything.",
+                          "First do the checkpoint's work on this machine, then confirm it."),
         "ROLE-WORDS": Info("words that are not on the paper, or not on the other machine's screen",
                           "A plan, a deployment or a program that was exchanged before the day. Two documents that people take for one, because nobody "
                           "read both screens.",

@@ -50,22 +50,22 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
     """Return what a machine's transcript says of the people: names, confirmations, exceptions, and what is missing."""
     entries, plan = evidence.transcripts[half], evidence.plan
     found = standing(entries, plan, half, _reported(evidence))
-    wrong = Counter((entry.data["station"], *entry.data["by"]) for entry in wrong_words(entries, plan))
+    wrong = Counter((entry.data["checkpoint"], *entry.data["by"]) for entry in wrong_words(entries, plan))
     kitless = {entry.hash for entry in entries if entry.event == "preflight" and _KITLESS in _rest(entry)}
     row: Row = {
         "machine": half,
         "names": named_rows(found.names),
         "begun": moment(found.begun_ms),
         "ended": moment(found.ended_ms),
-        "stations": [
-            {"station": checkpoint, "at": moment(at_ms), "by": list(by), "compared": compared, "holds": holds}
+        "checkpoints": [
+            {"checkpoint": checkpoint, "at": moment(at_ms), "by": list(by), "compared": compared, "holds": holds}
             | ({"how": how} if how else {})
             | ({"no_kit": True} if how == NO_PAPER and compared in kitless else {})
             for checkpoint, confirmations in found.checkpoints.items()
             for at_ms, by, compared, holds, how in confirmations
         ],
         "exceptions": [
-            {"at": moment(at_ms), "station": checkpoint, "by": by, "reason": reason}
+            {"at": moment(at_ms), "checkpoint": checkpoint, "by": by, "reason": reason}
             for at_ms, checkpoint, by, reason in found.exceptions
         ],
         "missing": list(found.missing) if plan.roles else [],
@@ -78,9 +78,12 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
     ]
     sealed = [entry.seq for entry in section if entry.event == SEALED]
     unsealed = [
-        entry.data["station"]
+        entry.data["checkpoint"]
         for entry in section
-        if sealed and entry.seq > sealed[-1] and entry.event == CHECKPOINT_CONFIRMED and entry.data["station"] != "seal"
+        if sealed
+        and entry.seq > sealed[-1]
+        and entry.event == CHECKPOINT_CONFIRMED
+        and entry.data["checkpoint"] != "seal"
     ]
     times = [
         {"at": moment(entry.at_ms), "watch": moment(entry.data["stated_ms"])}
@@ -339,20 +342,20 @@ def _look(plan: Plan, report: Row) -> Iterator[str]:
         for each in row.get("begun_before", ()):
             yield f"begun before on the {here} machine, {each['utc']}: what was said then counts no more"
         for checkpoint in row.get("unsealed", ()):
-            yield f"station {checkpoint} on the {here} machine: confirmed after the seal, which does not cover it"
+            yield f"checkpoint {checkpoint} on the {here} machine: confirmed after the seal, which does not cover it"
         without: dict[tuple[str, str], list[str]] = {}
-        for each in row["stations"]:
+        for each in row["checkpoints"]:
             if each["holds"] and each.get("how") == NO_PAPER:
-                without.setdefault((each["station"], NO_KIT if "no_kit" in each else ""), []).extend(each["by"])
+                without.setdefault((each["checkpoint"], NO_KIT if "no_kit" in each else ""), []).extend(each["by"])
         for (checkpoint, kit), roles in without.items():
             by = "" if kit else f" by the {' and the '.join(dict.fromkeys(roles))}"
-            yield f"station {checkpoint} on the {here} machine: {kit}{HOW[NO_PAPER]}{by}"
+            yield f"checkpoint {checkpoint} on the {here} machine: {kit}{HOW[NO_PAPER]}{by}"
         if wrong := [f"{checkpoint}, {role}: {count}" for checkpoint, role, count in row.get("wrong_words", ())]:
             yield f"wrong words typed on the {here} machine: {'; '.join(wrong)}"
         for each in row.get("times", ()):
             yield f"{each['watch']['utc']} on a watch DIFFERS from the {here} machine's clock: {each['at']['utc']}"
         for each in row["exceptions"]:
-            checkpoint = f" at station {each['station']}" if each["station"] else ""
+            checkpoint = f" at checkpoint {each['checkpoint']}" if each["checkpoint"] else ""
             said = f"{checkpoint}, said by the {each['by']} at {each['at']['utc']}"
             yield f"exception on the {here} machine{said}: {each['reason']}"
     sealed_ms = max(

@@ -56,7 +56,7 @@ def begin(
 
     Asks for the roles that were not given. Begin on both machines, with the same names, before anything else: what
     happened earlier does not count. With a changed plan, begin again. Names that came with --people answer nothing:
-    each person answers for themselves at the stations.
+    each person answers for themselves at the checkpoints.
 
     \b
     Example:
@@ -93,61 +93,61 @@ def begin(
         show_json(facts | {"head": place.transcript.head()})
 
 
-@click.command("confirm", short_help="Confirm a station, after comparing.")
-@click.argument("station", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
+@click.command("confirm", short_help="Confirm a checkpoint, after comparing.")
+@click.argument("checkpoint", type=click.Choice(list(CHECKPOINTS)), metavar="CHECKPOINT")
 @plan_option
 @click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
 @click.option("--file", "file", type=INPUT, help="The document that was compared, if it is not on record here yet.")
 @json_option
 @click.pass_obj
 def confirm(
-    place: CeremonyMachine, station: str, plan_file: Path, by: tuple[str, ...], file: Path | None, as_json: bool
+    place: CeremonyMachine, checkpoint: str, plan_file: Path, by: tuple[str, ...], file: Path | None, as_json: bool
 ) -> None:
-    r"""Confirm STATION: show what is compared there and what is on record, then ask for Yes.
+    r"""Confirm CHECKPOINT: show what is compared there and what is on record, then ask for Yes.
 
-    The stations, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
+    The checkpoints, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
     seal. If the record changes later, confirm again.
 
     \b
     Example:
       PROGRAM ceremony confirm requests --plan plan.toml --by witness
     """
-    plan, here = plan_with_roles(plan_file), CHECKPOINTS[station]
+    plan, here = plan_with_roles(plan_file), CHECKPOINTS[checkpoint]
     stands = place.standing(plan)
     require_open(stands)
     for role in by:
         check_holder(role, stands.names, plan)
-    if station not in stands.checkpoints:
-        raise UsageError(f"station {station} is confirmed on the other machine",
-                         do=f"run airlock-{next(iter(here.by))} ceremony confirm {station} there")  # fmt: skip
-    if file is not None and station not in DOCUMENTS:
-        raise UsageError(f"station {station} compares no document", do="leave --file out")
-    record = _to_compare(place, plan, station) if file is None else fingerprint_of(place, plan, station, file)
+    if checkpoint not in stands.checkpoints:
+        raise UsageError(f"checkpoint {checkpoint} is confirmed on the other machine",
+                         do=f"run airlock-{next(iter(here.by))} ceremony confirm {checkpoint} there")  # fmt: skip
+    if file is not None and checkpoint not in DOCUMENTS:
+        raise UsageError(f"checkpoint {checkpoint} compares no document", do="leave --file out")
+    record = _to_compare(place, plan, checkpoint) if file is None else fingerprint_of(place, plan, checkpoint, file)
     known = [
-        each for each in stands.checkpoints[station] if (each.holds or file is not None) and each.compared == record
+        each for each in stands.checkpoints[checkpoint] if (each.holds or file is not None) and each.compared == record
     ]
     if set(by) <= {role for each in known for role in each.by}:
-        say(f"Station {station} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
+        say(f"Checkpoint {checkpoint} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
     else:
-        _refuse_after_wrong(place, plan, station, by)
-        for line in (f"station {station}", *rows("  ", here.compares), *record_lines(record)):
+        _refuse_after_wrong(place, plan, checkpoint, by)
+        for line in (f"checkpoint {checkpoint}", *rows("  ", here.compares), *record_lines(record)):
             say(line)
         say("confirmed by")
         for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
             say(line)
         ask_yes("Has each of them compared it, and is it correct?", piped=place.nothing_of_worth())
         place.record(
-            CHECKPOINT_CONFIRMED, plan, {"station": station, "by": list(dict.fromkeys(by)), "compared": record}
+            CHECKPOINT_CONFIRMED, plan, {"checkpoint": checkpoint, "by": list(dict.fromkeys(by)), "compared": record}
         )
         say("Confirmed.")
         for line in place.standing(plan).missing:
-            if line.startswith(f"station {station} "):
+            if line.startswith(f"checkpoint {checkpoint} "):
                 say(f"Still missing: {line}")
     if as_json:
         facts = {
             "ok": True,
             "ceremony": plan.id,
-            "station": station,
+            "checkpoint": checkpoint,
             "by": list(dict.fromkeys(by)),
             "compared": record,
         }
@@ -157,14 +157,14 @@ def confirm(
 def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by: Collection[str]) -> None:
     """Raise ``Refusal("ROLE-WORDS")`` for a role whose paper has other words on record: its Yes does not put that right."""
     wrong = [
-        entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["station"] == checkpoint
+        entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["checkpoint"] == checkpoint
     ]
     if CHECKPOINTS[checkpoint].paper and any(set(by) & set(each["by"]) for each in wrong):
         raise Refusal("ROLE-WORDS", f"words of the {checkpoint} were typed from paper, and they differ",
                       got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
 
 
-_NAME_THE_FILE = "do the station's work on this machine, or name the document that was compared with --file"
+_NAME_THE_FILE = "do the checkpoint's work on this machine, or name the document that was compared with --file"
 
 
 def _to_compare(place: CeremonyMachine, plan: Plan, checkpoint: str) -> str:
@@ -173,7 +173,7 @@ def _to_compare(place: CeremonyMachine, plan: Plan, checkpoint: str) -> str:
     if checkpoint == "deployment":
         return place.deployment(plan.deployment)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of station {checkpoint} is recorded on this machine since the ceremony "
+        raise Refusal("ROLE-EARLY", f"nothing of checkpoint {checkpoint} is recorded on this machine since the ceremony "
                                     f"began",
                       got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events),
                       do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "")  # fmt: skip
@@ -182,8 +182,8 @@ def _to_compare(place: CeremonyMachine, plan: Plan, checkpoint: str) -> str:
 
 @click.command("exception", short_help="Record a deviation with its reason.")
 @plan_option
-@click.option("--station", "checkpoint", default="", type=click.Choice(["", *CHECKPOINTS]), metavar="STATION",
-              help="The station, if the deviation was at one.")  # fmt: skip
+@click.option("--checkpoint", "checkpoint", default="", type=click.Choice(["", *CHECKPOINTS]), metavar="CHECKPOINT",
+              help="The checkpoint, if the deviation was at one.")  # fmt: skip
 @click.option("--by", required=True, metavar="ROLE", help="Who reports it.")
 @click.option("--reason", required=True, help="What differed from the plan, and why, in one line.")
 @json_option
@@ -193,7 +193,7 @@ def exception(place: CeremonyMachine, plan_file: Path, checkpoint: str, by: str,
 
     \b
     Example:
-      PROGRAM ceremony exception --plan plan.toml --station preflight \
+      PROGRAM ceremony exception --plan plan.toml --checkpoint preflight \
         --by facilitator --reason "The camera was replaced by the spare one."
     """
     plan = plan_with_roles(plan_file)
@@ -201,7 +201,7 @@ def exception(place: CeremonyMachine, plan_file: Path, checkpoint: str, by: str,
     require_open(stands)
     check_holder(by, stands.names, plan)
     check_text(reason, "the reason", MAX_REASON)
-    data = {"station": checkpoint, "by": by, "reason": reason}
+    data = {"checkpoint": checkpoint, "by": by, "reason": reason}
     if any((known.checkpoint, known.by, known.reason) == (checkpoint, by, reason) for known in stands.exceptions):
         say("This exception is recorded already; nothing to do.")
     else:
@@ -230,7 +230,7 @@ def ceremony_group(
     @click.group("ceremony")
     @click.pass_context
     def ceremony(context: click.Context) -> None:
-        """Lead people through a ceremony; record who holds which role, and what they confirm at each station."""
+        """Lead people through a ceremony; record who holds which role, and what they confirm at each checkpoint."""
         context.obj = place_of(context.obj)
 
     for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_qr):

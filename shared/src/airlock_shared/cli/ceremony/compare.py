@@ -64,46 +64,46 @@ BY_TYPING = ("plan", *DOCUMENTS)
 """The checkpoints at which two machines have the same document: words of one are typed on the other."""
 
 
-@click.command("compare", short_help="Have each role compare a station, and prove it by typing words.")
-@click.argument("station", type=click.Choice(list(CHECKPOINTS)), metavar="STATION")
+@click.command("compare", short_help="Have each role compare a checkpoint, and prove it by typing words.")
+@click.argument("checkpoint", type=click.Choice(list(CHECKPOINTS)), metavar="CHECKPOINT")
 @plan_option
 @click.option("--file", "file", type=INPUT, help="The document that is compared: a deployment, requests or signatures.")
 @json_option
 @click.pass_obj
-def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | None, as_json: bool) -> None:
-    r"""Have each role compare STATION for itself, one after the other, and record it.
+def compare(place: CeremonyMachine, checkpoint: str, plan_file: Path, file: Path | None, as_json: bool) -> None:
+    r"""Have each role compare CHECKPOINT for itself, one after the other, and record it.
 
     The plan, the deployment and the kit have words on each person's own paper, from days before. The words of requests and
     signatures are on the screen of the machine that made them. Each role types two, before this machine shows its own. A
     wrong answer is recorded. Three end the command; after nine it asks no more. Who has no paper types: no paper. At the
-    other stations each role answers with Yes.
+    other checkpoints each role answers with Yes.
 
     \b
     Example:
       PROGRAM ceremony compare requests --plan plan.toml \
         --file requests.json
     """
-    plan, here = plan_with_roles(plan_file), CHECKPOINTS[station]
+    plan, here = plan_with_roles(plan_file), CHECKPOINTS[checkpoint]
     stands = place.standing(plan)
     require_open(stands)
-    if (station in DOCUMENTS) != (file is not None):
-        raise UsageError(f"station {station} {'compares a document' if file is None else 'compares no document'}",
+    if (checkpoint in DOCUMENTS) != (file is not None):
+        raise UsageError(f"checkpoint {checkpoint} {'compares a document' if file is None else 'compares no document'}",
                          do="give it with --file" if file is None else "leave --file out")  # fmt: skip
     roles = here.needs(place.half, plan)
     if not roles:
         there: Half = "offline" if place.half == "online" else "online"
-        raise UsageError(f"station {station} is compared on {MACHINES[there]}",
-                         do=f"type it there: airlock-{there} ceremony compare {station} ...")  # fmt: skip
+        raise UsageError(f"checkpoint {checkpoint} is compared on {MACHINES[there]}",
+                         do=f"type it there: airlock-{there} ceremony compare {checkpoint} ...")  # fmt: skip
     for role in roles:
         check_holder(role, stands.names, plan)
-    compared = fingerprint_of(place, plan, station, file)
-    confirmed = {role for each in stands.checkpoints[station] if each.compared == compared for role in each.by}
-    mark = _in_words(place, station, compared)
-    used = _positions_used(place, station, compared)
-    whole = _whole(place, plan, station, file)
+    compared = fingerprint_of(place, plan, checkpoint, file)
+    confirmed = {role for each in stands.checkpoints[checkpoint] if each.compared == compared for role in each.by}
+    mark = _in_words(place, checkpoint, compared)
+    used = _positions_used(place, checkpoint, compared)
+    whole = _whole(place, plan, checkpoint, file)
     opens = {"?": partial(show_by_screens, whole or [_NO_MORE], stays=1)} if led() else {}
-    _introduce(place, plan, station, compared, whole)
-    if mark and not (led() and station == "deployment"):  # where it is led, it was said at the plan
+    _introduce(place, plan, checkpoint, compared, whole)
+    if mark and not (led() and checkpoint == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
     elif here.paper and not mark:
         say(f"No kit: the report will say '{HOW[NO_PAPER]}'.")
@@ -111,26 +111,26 @@ def compare(place: CeremonyMachine, station: str, plan_file: Path, file: Path | 
         if role in confirmed:
             continue
         who = f"{safe(stands.names[role])} ({role})"
-        data: dict[str, Any] = {"station": station, "by": [role], "compared": compared}
+        data: dict[str, Any] = {"checkpoint": checkpoint, "by": [role], "compared": compared}
         if mark:
             proof = _prove(place, plan, who, data, mark, used, opens)
             used.update(proof.get("positions", ()))
         else:
-            no = {"station": station, "by": role, "reason": _NOT_SO}
+            no = {"checkpoint": checkpoint, "by": role, "reason": _NOT_SO}
             _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.nothing_of_worth())
             proof = {"how": NO_PAPER} if here.paper else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:
-        own = list(_own_lines(plan, station, mark))
-        if station == "plan":
+        own = list(_own_lines(plan, checkpoint, mark))
+        if checkpoint == "plan":
             show_by_screens(own, say)
         else:
             for line in own:
                 say(line)
     if not led():
-        say(f"Station {station} is confirmed by {' and '.join(roles)}.")
+        say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
     if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "station": station, "by": list(roles), "compared": compared}
+        facts = {"ok": True, "ceremony": plan.id, "checkpoint": checkpoint, "by": list(roles), "compared": compared}
         show_json(facts | {"head": place.transcript.head()})
 
 
@@ -145,7 +145,7 @@ def fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Pa
         return plan.fingerprint
     found = on_record(place.transcript.entries(), plan, checkpoint)
     if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of station {checkpoint} is recorded on this machine since the ceremony "
+        raise Refusal("ROLE-EARLY", f"nothing of checkpoint {checkpoint} is recorded on this machine since the ceremony "
                                     f"began",
                       got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events))  # fmt: skip
     return found
@@ -165,7 +165,7 @@ def _positions_used(place: CeremonyMachine, checkpoint: str, compared: str) -> s
         position
         for entry in place.transcript.entries()
         if entry.event == CHECKPOINT_CONFIRMED
-        and (entry.data.get("station"), entry.data.get("compared")) == (checkpoint, compared)
+        and (entry.data.get("checkpoint"), entry.data.get("compared")) == (checkpoint, compared)
         for position in entry.data.get("positions", ())
     }
 
@@ -237,8 +237,8 @@ def _prove(
     ``data`` names the checkpoint and the role; with it each wrong answer is recorded. ``opens`` has what can be read first.
     Raises ``Refusal("ROLE-WORDS")``.
     """
-    checkpoint = data["station"]
-    of_this = {"station": checkpoint, "compared": mark}.items()
+    checkpoint = data["checkpoint"]
+    of_this = {"checkpoint": checkpoint, "compared": mark}.items()
     wrong = [entry.data for entry in wrong_words(place.transcript.entries(), plan) if of_this <= entry.data.items()]
     asked = Asked(who, _called(checkpoint), mark, used, wrong, data["by"], CHECKPOINTS[checkpoint].paper)
 

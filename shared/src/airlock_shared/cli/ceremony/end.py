@@ -92,7 +92,7 @@ def _hand_over(place: CeremonyMachine, plan: Plan, stands: Standing, *, as_json:
     """
     head = place.transcript.head()
     incomplete = Refusal("ROLE-INCOMPLETE", "the ceremony ended INCOMPLETE", got=f"{len(stands.missing)} missing",
-                         expected="every role held, every station confirmed")  # fmt: skip
+                         expected="every role held, every checkpoint confirmed")  # fmt: skip
     if as_json:
         error = {} if stands.complete else {"error": incomplete.as_json() | {"do": advice(incomplete)}}
         show_json({"ok": stands.complete, **standing_json(stands, plan, place.half), "head": head} | error)

@@ -71,7 +71,7 @@ def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
     yield from fingerprint_lines("plan", plan.fingerprint)
     yield "roles"
     yield from people_lines(stands.names or dict.fromkeys(plan.roles, ""))
-    yield "stations"
+    yield "checkpoints"
     for name, confirmations in stands.checkpoints.items():
         if not confirmations:
             yield f"  {name:<12} -"
@@ -83,7 +83,7 @@ def standing_lines(stands: Standing, plan: Plan, half: Half) -> Iterator[str]:
     if stands.exceptions:
         yield "exceptions"
     for deviation in stands.exceptions:
-        place = f"station {safe(deviation.checkpoint)}" if deviation.checkpoint else "no station"
+        place = f"checkpoint {safe(deviation.checkpoint)}" if deviation.checkpoint else "no checkpoint"
         yield from rows(f"  {_time(deviation.at_ms)}  ", f"{place}, by {safe(deviation.by)}")
         yield from rows("    ", safe(deviation.reason))
     for line in stands.missing:
@@ -100,9 +100,9 @@ def standing_json(stands: Standing, plan: Plan, half: Half) -> dict[str, Any]:
         "begun_ms": stands.begun_ms,
         "ended_ms": stands.ended_ms,
         "roles": stands.names,
-        "stations": [
+        "checkpoints": [
             {
-                "station": checkpoint.name,
+                "checkpoint": checkpoint.name,
                 "compares": checkpoint.compares,
                 "by_at_least": list(checkpoint.needs(half, plan)),
                 "confirmed": [each._asdict() for each in stands.checkpoints[checkpoint.name]],
@@ -123,7 +123,7 @@ def _time(unix_ms: int | None) -> str:
 # What the commands of a ceremony stand on: one of the two machines, and a plan that names roles.
 
 
-def _nothing(_station: str, _entries: Sequence[Entry], _whole: bool) -> Iterable[str]:
+def _nothing(_checkpoint: str, _entries: Sequence[Entry], _whole: bool) -> Iterable[str]:
     return ()
 
 
@@ -174,7 +174,7 @@ def no_on_record(
     except Declined as declined:
         if section_of(transcript.entries(), plan)[1]:
             by = role if role in plan.roles else plan.roles[0]
-            data = {"ceremony": plan.id, "station": checkpoint, "by": by, "reason": declined.what}
+            data = {"ceremony": plan.id, "checkpoint": checkpoint, "by": by, "reason": declined.what}
             transcript.record(EXCEPTION, data, now_ms())
         raise
 

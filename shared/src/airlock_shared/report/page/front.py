@@ -90,8 +90,8 @@ def _roles(report: Row) -> tuple[Sequence[str], list[str]]:
 def _ticks(name: str, role: str, people: Sequence[Row]) -> Html:
     """Return the answers of a role at a checkpoint, each once: with what it was compared, or that it was not, and where."""
     found: dict[Html, list[str]] = {}
-    answers = [(each, machine_name(row["machine"])) for row in people for each in row["stations"]
-               if each["station"] == name and role in each["by"]]  # fmt: skip
+    answers = [(each, machine_name(row["machine"])) for row in people for each in row["checkpoints"]
+               if each["checkpoint"] == name and role in each["by"]]  # fmt: skip
     again = {machine for each, machine in answers if each["holds"]}
     for checkpoint, machine in answers:
         found.setdefault(_tick(checkpoint, again=machine in again), []).append(machine)
@@ -119,8 +119,8 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
         yield element(
             "p", f"On the {machine_name(row['machine'])} machine the ceremony began: {begun}; ended: {ended}."
         )
-        for each in row["stations"]:
-            key = each["station"], each["compared"], each["holds"]
+        for each in row["checkpoints"]:
+            key = each["checkpoint"], each["compared"], each["holds"]
             said.setdefault(key, []).append(
                 f"{each['at']['utc']} {machine_name(row['machine'])}: {', '.join(each['by'])}"
             )
@@ -132,7 +132,7 @@ def confirmations(people: Sequence[Row]) -> Iterator[Html]:
     if rows:
         yield table(
             "Confirmed on record",
-            ("station, and when it was confirmed by whom", "what stood there"),
+            ("checkpoint, and when it was confirmed by whom", "what stood there"),
             rows,
             css="wide when",
         )
