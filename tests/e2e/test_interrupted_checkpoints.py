@@ -39,7 +39,7 @@ def stops_of(day: Day, half: str) -> dict[int, tuple[str, bool]]:
     """Return a machine's tasks, as the program lists them before the ceremony: names, and whether somebody acts there."""
     run = day.desk.online if half == "online" else day.desk.offline
     told = run(*day.words(half), "--dry-run", "--json").json()
-    return {number: (task["name"], bool(task["by"])) for number, task in enumerate(told["stops"], 1)}
+    return {number: (task["name"], bool(task["by"])) for number, task in enumerate(told["tasks"], 1)}
 
 
 def stands_at(day: Day, half: str, screen: Screen, how: signal.Signals) -> Place | None:
@@ -90,7 +90,7 @@ def events(folder: Path, event: str) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT] if ALL else [signal.SIGKILL])
-def test_interrupted_at_every_stop_of_both_machines_it_ends_complete(
+def test_interrupted_at_every_task_of_both_machines_it_ends_complete(
     unpinned: BothMachines, ledger: Ledger, how: signal.Signals
 ) -> None:
     day = Day(unpinned, ledger, "delegate-key")

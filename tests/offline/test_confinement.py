@@ -287,7 +287,7 @@ def test_of_the_devices_a_child_uses_the_camera_that_it_was_named_alone() -> Non
     [("plan", "show", FILE), ("plan", "check", FILE), ("digest", FILE), ("verify", FILE, "--plan", FILE),
      ("explain", "DOC-JSON"), ("transcript", "show"), ("transcript", "verify", FILE),
      ("delegate", "challenge", "--plan", FILE), ("config", "show"),
-     ("doctor",), ("report", "verify", FILE), ("ceremony", "show"), ("ceremony", "course", FILE),
+     ("doctor",), ("report", "verify", FILE), ("ceremony", "show"), ("ceremony", "workflow", FILE),
      ("forget", "--transcript", FILE)],
 )  # fmt: skip
 def test_a_read_makes_no_state_folder(tmp_path: Path, words: tuple[str, ...]) -> None:

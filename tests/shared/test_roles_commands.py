@@ -180,7 +180,7 @@ def test_other_people_than_began_here_are_told_before_anything_is_compared(table
     words = [str(table.plan), "--exchange", str(table.plan.parent / "stick")]
     for witness, check in (("Mary Somerville", None), ("Berta", "ROLE-OPEN")):
         (folder / "people.json").write_bytes(write_people(plan, {"signer": "Ada Lovelace", "witness": witness}))
-        error = CliRunner().invoke(COMMANDS["course"], words, obj=table.place).exception
+        error = CliRunner().invoke(COMMANDS["workflow"], words, obj=table.place).exception
         assert getattr(error, "check", error) == check
 
 

@@ -22,7 +22,7 @@ from airlock_software_ledger.server import program as software_ledger
 from workspace.command_trees import formats, tree
 
 ROOT = Path(__file__).parents[2]
-RENAMED = {"STATION": "CHECKPOINT", "--station": "--checkpoint"}
+RENAMED = {"STATION": "CHECKPOINT", "--station": "--checkpoint", '"course"': '"workflow"'}
 BEFORE: dict[str, Any] = json.loads(
     re.sub("|".join(RENAMED), lambda found: RENAMED[found[0]], (ROOT / "tests/workspace/commands.json").read_text())
 )

@@ -146,7 +146,7 @@ def own_temporary_folder() -> Path:
 _EVERYWHERE = ("doctor",)  # it reads no document, and looks at other processes for whoever holds the Ledger
 KEEP_NOTHING = frozenset(
     {"doctor", "digest", "verify", "config", "completion", "explain", "report", "plan", "transcript show",
-     "transcript verify", "delegate challenge", "ceremony show", "ceremony course"}
+     "transcript verify", "delegate challenge", "ceremony show", "ceremony workflow"}
 )  # fmt: skip
 """Commands that write nothing into this machine's folder, and may not; the others find it made."""
 

@@ -66,7 +66,7 @@ class Lead(NamedTuple):
     def state(self) -> WorkflowState:
         """Ask a child where the ceremony stands. Ends the command with the child's exit code when it has no answer."""
         exchange = () if self.exchange is None else ("--exchange", str(self.exchange))
-        words = ("ceremony", "course", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
+        words = ("ceremony", "workflow", self.place.plan, "--folder", self.place.folder, *exchange, "--json")
         there = names_in(self.folder)
         code, answer = _started([*self.program, *words], stdout=subprocess.PIPE)
         if code:
@@ -124,12 +124,12 @@ def _read(answer: bytes, there: frozenset[str]) -> WorkflowState:
     """Read the child's answer, strictly. Raises ``DocumentError``."""
     value = parse_json(answer)
     form = {"ok": bool, "half": str, "crossing": str, "made_here": dict, "sign_by_ms": int, "unsent": bool,
-            "stops": list}  # fmt: skip
+            "tasks": list}  # fmt: skip
     read_members(value, "workflow", form)
     read_matching(value["half"], "workflow.half", re.compile("online|offline"), "a machine")
     read_matching(value["crossing"], "workflow.crossing", _CROSSING, "a ceremony's folder")
     made = read_members(value["made_here"], "workflow.made_here", {}, dict.fromkeys(CHECKPOINTS, str))
     for name in made:
         read_matching(made[name], f"workflow.made_here.{name}", HEX_32, "a fingerprint in hex")
-    tasks = [read_task(each) for each in read_list(value["stops"], "workflow.stops", TASKS_AT_MOST)]
+    tasks = [read_task(each) for each in read_list(value["tasks"], "workflow.tasks", TASKS_AT_MOST)]
     return WorkflowState(value["half"], value["crossing"], made, tasks, value["sign_by_ms"], value["unsent"], there)

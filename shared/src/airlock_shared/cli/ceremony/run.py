@@ -156,7 +156,7 @@ def _walk(lead: Lead) -> None:
     while (task := next_task((state := lead.state()).tasks)) is not None:
         if before == (task, True):
             raise UsageError(f"task {task.name} {task.of} ran, but it is still not done",
-                             do="look at the tasks: ceremony course PLAN; then give its command by hand")  # fmt: skip
+                             do="look at the tasks: ceremony workflow PLAN; then give its command by hand")  # fmt: skip
         number = 1 + state.tasks.index(task)
         heading = rows(
             f"[{number}/{len(state.tasks)}] ", f"{', '.join(task.by)}: {task.says}" if task.by else task.says
@@ -288,7 +288,7 @@ def _show_tasks(lead: Lead, *, as_json: bool) -> None:
     state = lead.state()
     if as_json:
         tasks = [{**task._asdict(), "command": _command(lead, state, task)} for task in state.tasks]
-        show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "stops": tasks})
+        show_json({"ok": True, "half": state.half, "folder": lead.place.folder, "tasks": tasks})
         return
     for line in task_lines(state.tasks, state.half, [_command(lead, state, task) for task in state.tasks]):
         show(line)

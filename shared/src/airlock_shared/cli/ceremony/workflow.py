@@ -1,4 +1,4 @@
-"""``ceremony course``: where a ceremony stands on this machine, read from its plan, folder and transcript.
+"""``ceremony workflow``: where a ceremony stands on this machine, read from its plan, folder and transcript.
 
 It reads what others made, so that the command that leads people does not: that one starts it, and reads its answer.
 """
@@ -71,7 +71,7 @@ def task_lines(tasks: list[Task], half: str, commands: Sequence[Sequence[str]] =
 _WATCH_MS = 60_000  # the watch with which the clock is compared may be wrong by so much
 
 
-@click.command("course", short_help="Show every task of it: what is done, and what comes next.")
+@click.command("workflow", short_help="Show every task of it: what is done, and what comes next.")
 @click.argument("plan_file", metavar="PLAN", type=INPUT)
 @click.option("--folder", type=FOLDER_TYPE, help="The ceremony's folder (default: beside the plan).")
 @click.option("--exchange", type=FOLDER_TYPE, help="The folder through which documents cross.")
@@ -84,7 +84,7 @@ def workflow_command(
 
     \b
     Example:
-      PROGRAM ceremony course plan.toml
+      PROGRAM ceremony workflow plan.toml
     """
     plan = plan_with_roles(plan_file)
     here = folder or ceremony_folder(plan_file)
@@ -102,7 +102,7 @@ def workflow_command(
         told = {"ok": True, "half": place.half, "crossing": crossing_name(plan),
                 "made_here": made_here(place.half, facts, tasks), "sign_by_ms": _sign_by_ms(here, plan, facts.files),
                 "unsent": (bool(facts.digests) and touched.isdisjoint((*facts.digests, facts.signatures)))}  # fmt: skip
-        show_json(told | {"stops": [task_as_json(task) for task in tasks]})
+        show_json(told | {"tasks": [task_as_json(task) for task in tasks]})
         return
     for line in task_lines(tasks, place.half):
         show(line)
