@@ -39,7 +39,7 @@ PROGRAM = Path(sys.executable).parent / "airlock-online"
 TESTS = Path(__file__).parents[1]
 CATEGORIES = ("kills", "interrupts", "wire", "commits", "disks")
 FULL = {"kills": 500, "interrupts": 40, "wire": 300, "commits": 60, "disks": 60}
-AT_ONCE = 6
+IN_PARALLEL = 6
 ROUND = 36
 BROKEN_AT_MOST = 20
 PATIENCE_S = 2
@@ -206,7 +206,7 @@ def play(
         port = stack.enter_context(_venue())
         postgres = stack.enter_context(running_server()) if can_run() else ""
         campaign = Campaign(folder, make_orders(PROGRAM), port, postgres, started=started)
-        pool = stack.enter_context(ThreadPoolExecutor(AT_ONCE))
+        pool = stack.enter_context(ThreadPoolExecutor(IN_PARALLEL))
         if not postgres:
             counts = counts | {"commits": 0}
         numbers = {category: count() for category in CATEGORIES}

@@ -19,7 +19,7 @@ from airlock_shared.checks.model import (
     ReadCall,
     Received,
     check,
-    read_at_once,
+    checks_of_reading,
     sent_to,
 )
 from airlock_shared.errors import Refusal
@@ -28,7 +28,7 @@ from airlock_shared.ethereum.transactions import NONCE_BELOW
 from airlock_shared.venue.calldata import LEDGER_CONTRACTS, Decoded, payload_hash, read_authorization
 from airlock_shared.venue.services import BATCHED_MARKET
 
-CALL_CHECKS = read_at_once(
+CALL_CHECKS = checks_of_reading(
     READ, {"AUTH-FORM": Info("not an authorization", "Values that no account can sign.", REBUILD)}
 )
 

@@ -19,7 +19,7 @@ from airlock_shared.checks.model import (
     ReadIntent,
     Received,
     check,
-    read_at_once,
+    checks_of_reading,
     same,
 )
 from airlock_shared.errors import Refusal
@@ -225,7 +225,7 @@ _MSG = {
     "MSG-STRING": Info("not a text", "A text without a UTF-8 form.", STOP),
     "MSG-ARRAY": Info("not an array of the type's length", "Elements beyond what the type holds.", STOP),
 }  # fmt: skip
-MSG_CHECKS = read_at_once(READ, _MSG)
+MSG_CHECKS = checks_of_reading(READ, _MSG)
 """One reading of the message answers for all of them."""
 
 BEFORE_MESSAGE = (

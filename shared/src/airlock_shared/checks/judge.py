@@ -28,7 +28,7 @@ from airlock_shared.checks.model import (
     Received,
     Situation,
     Verdict,
-    read_at_once,
+    checks_of_reading,
 )
 from airlock_shared.checks.times import Clock, time_is_stated
 from airlock_shared.errors import ExitCode, Refusal
@@ -173,7 +173,7 @@ _SIG = {
     "SIG-SIGNER": Info("signed by another key", "The wrong account, or a fault in the device.",
                        "Check the derivation path and that the right Ledger is plugged in."),
 }  # fmt: skip
-SIG_CHECKS = read_at_once(SIGNABLE, _SIG)
+SIG_CHECKS = checks_of_reading(SIGNABLE, _SIG)
 """One look at the signature answers for all of them."""
 
 

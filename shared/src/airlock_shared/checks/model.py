@@ -274,7 +274,7 @@ def sent_to(route: str) -> Check:
     )
 
 
-def read_at_once(stage: int, infos: Mapping[str, Info]) -> tuple[Check, ...]:
+def checks_of_reading(stage: int, infos: Mapping[str, Info]) -> tuple[Check, ...]:
     """Return the checks for which one reading answers: it raises ``Refusal`` with the id of the one that it failed."""
     return tuple(Check(name, stage, lambda _: WELL_FORMED, info) for name, info in infos.items())
 

@@ -23,7 +23,7 @@ from airlock_shared.checks.model import (
     ReadCall,
     Received,
     check,
-    read_at_once,
+    checks_of_reading,
     same,
     sent_to,
 )
@@ -50,7 +50,7 @@ _CALL = {
     "TX-DELEGABLE": Info("a call that a delegate may not make", "A delegate that approves or names delegates.", STOP),
     "ENC-CANONICAL": Info("an encoding that is not canonical", "Bytes that a contract may read differently.", STOP),
 }  # fmt: skip
-CALL_CHECKS = read_at_once(READ, _CALL)
+CALL_CHECKS = checks_of_reading(READ, _CALL)
 """One reading of the calldata answers for all of them."""
 
 

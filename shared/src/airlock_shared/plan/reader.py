@@ -13,7 +13,7 @@ from typing import Any
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, AsSigned, Limits, Plan, Signer, Step, Value
 from airlock_shared.plan.values import (
-    AT_ONCE,
+    RAISE_FIRST,
     LINE,
     Telling,
     limit_faults,
@@ -86,7 +86,7 @@ def _unreadable(data: bytes, error: Exception) -> PlanError:
     return plan_error("PLAN-FORM", f"the plan is not readable TOML: {error}", "")
 
 
-def read_plan(table: dict[str, Any], telling: Telling = AT_ONCE) -> Plan:
+def read_plan(table: dict[str, Any], telling: Telling = RAISE_FIRST) -> Plan:
     """Return the plan that a table holds. Tells ``PlanError``; a plan of which one was told is not to be used."""
     with telling:
         if table.get("format") != PLAN_FORMAT:
@@ -145,7 +145,7 @@ def read_text(table: dict[str, Any], where: str, name: str, pattern: re.Pattern[
     return value
 
 
-def plain_form(value: Any, where: str, telling: Telling = AT_ONCE) -> Any:
+def plain_form(value: Any, where: str, telling: Telling = RAISE_FIRST) -> Any:
     """Return the plan, or a part of it, as JSON values, so that it has a fingerprint.
 
     Tells ``PlanError("PLAN-AMOUNT")`` for a float, or a time without a zone: they have no place in a plan.
@@ -190,7 +190,7 @@ def _read_witness(ceremony: dict[str, Any], roles: tuple[str, ...]) -> str:
     return str(said)
 
 
-def read_limits(table: Any, telling: Telling = AT_ONCE) -> Limits:
+def read_limits(table: Any, telling: Telling = RAISE_FIRST) -> Limits:
     """Return the limits, in raw integers. Tells ``PlanError`` naming the limit."""
     require_known_members(table, "limits", _LIMITS, telling)
     raw: list[Any] = [*Limits()]
@@ -209,7 +209,7 @@ def read_limits(table: Any, telling: Telling = AT_ONCE) -> Limits:
     return limits
 
 
-def read_signer(name: str, table: Any, telling: Telling = AT_ONCE) -> Signer:
+def read_signer(name: str, table: Any, telling: Telling = RAISE_FIRST) -> Signer:
     """Return a signer of the plan. Tells ``PlanError`` naming the member."""
     where = f"signers.{name}"
     require_known_members(table, where, ("address", "path", "show", "delegate_of"), telling)

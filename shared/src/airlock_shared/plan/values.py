@@ -42,7 +42,7 @@ _COUNT = re.compile(r"0|[1-9][0-9]{0,77}", re.ASCII)
 
 Telling = AbstractContextManager[None]
 """What a reader enters around each piece of a plan: it tells the mistake that ends the piece."""
-AT_ONCE: Telling = nullcontext()
+RAISE_FIRST: Telling = nullcontext()
 """The first mistake is raised and ends the reading; ``plan check`` notes each instead, and the next piece is read."""
 
 
@@ -52,7 +52,7 @@ def plan_error(check: str, what: str, where: str, **details: str) -> PlanError:
     return PlanError(check, what, do=do, where=where, **details)
 
 
-def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = AT_ONCE) -> None:
+def require_known_members(table: Any, where: str, known: Collection[str], telling: Telling = RAISE_FIRST) -> None:
     """Raise ``PlanError`` with ``PLAN-FORM`` for what is no table, tell ``PLAN-FIELD`` for a name that is not known."""
     if type(table) is not dict:
         raise plan_error("PLAN-FORM", "not a table", where)
@@ -63,7 +63,7 @@ def require_known_members(table: Any, where: str, known: Collection[str], tellin
                 raise plan_error("PLAN-FIELD", "unknown name", place, expected=f"one of {list(known)}")
 
 
-def read_values(action: Action, fields: dict[str, Any], where: str, telling: Telling = AT_ONCE) -> dict[str, Value]:
+def read_values(action: Action, fields: dict[str, Any], where: str, telling: Telling = RAISE_FIRST) -> dict[str, Value]:
     """Return what a step's fields decide, by parameter name. Tells ``PlanError`` naming the field."""
     values: dict[str, Value] = {}
     for parameter in action.parameters:

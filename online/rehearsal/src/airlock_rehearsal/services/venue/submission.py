@@ -174,7 +174,7 @@ def _check_kind(state: VenueState, row: OrderType, message: Message) -> None:
         raise Refused(f"_type {message['_type']} is not the market order of orderType {row.code}")
 
 
-_AT_ONCE = {
+_REFUSED_AT_SUBMISSION = {
     "PositionMismatch": "PositionMismatch",
     "PairNotListed": "no pair has this index",
     "PairClosedForOpening": "the pair takes no new positions",
@@ -191,5 +191,5 @@ def _check_by_contract(state: VenueState, signed: SignedIntent) -> None:
     try:
         state.venue.check(*signed.entry)
     except Reverted as error:
-        if error.name in _AT_ONCE:
-            raise Refused(_AT_ONCE[error.name]) from error
+        if error.name in _REFUSED_AT_SUBMISSION:
+            raise Refused(_REFUSED_AT_SUBMISSION[error.name]) from error
