@@ -48,7 +48,7 @@ def _wait(account: str, file: Path, descriptor: int) -> None:
 
 
 # ---- held signals ---------------------------------------------------------------------------------------------------
-# Ctrl-C and the system's wish to end us wait while a signature is between the device's answer and the transcript.
+# SIGINT, SIGTERM and SIGHUP wait while a signature is between the device's answer and the transcript.
 
 
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

@@ -130,7 +130,7 @@ class Desk:
         self.config = home.config()
         self._as_json = as_json
         self._writing = threading.RLock()
-        self._stopping = threading.Event()
+        self._interrupted = threading.Event()
         self._step = ""
         self._summaries: list[OutcomeSummary] = []
         self._last: dict[str, list[str]] = {}
@@ -163,14 +163,14 @@ class Desk:
 
     def stop(self) -> None:
         """End the threads that wait for the next question: the person has interrupted the command."""
-        self._stopping.set()
+        self._interrupted.set()
 
     def hush(self) -> None:
         """Let no thread write any more."""
         self._writing.acquire()  # and never given back
 
     def _sleep(self, seconds: float) -> None:
-        if self._stopping.wait(seconds):
+        if self._interrupted.wait(seconds):
             raise KeyboardInterrupt
 
     # ---- telling ----------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Desk:
 
     def _notice(self, step: str, text: str) -> None:
         with self._writing, suppress(OSError):
-            for line in () if self._stopping.is_set() else rows(f"    {step}: ", text):
+            for line in () if self._interrupted.is_set() else rows(f"    {step}: ", text):
                 say(line)
 
     def announce(self, text: str) -> None:
