@@ -84,7 +84,7 @@ name = "pair"
 pnl = "pnlPair"
 
 [replies.builder]
-beside = ["requestId", "expiresAt", "quoteId"]
+extra_members = ["requestId", "expiresAt", "quoteId"]
 
 [replies.relayer]
 id = "requestId"

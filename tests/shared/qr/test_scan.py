@@ -60,7 +60,7 @@ def test_no_more_than_four_transfers_are_kept_at_a_time() -> None:
     first = cycle_texts(whole_plan(), 15)
     seen.leader.take(first[0])
     for count in range(2, 12):
-        seen.overtaken_by(cycle_texts(batch(count)[0], 15)[0], with_first_part=False)
+        seen.overtaken_by(cycle_texts(batch(count)[0], 15)[0], early=False)
         assert len(seen._rivals) < MOST
     assert seen.leader.texts == first[:1]
 

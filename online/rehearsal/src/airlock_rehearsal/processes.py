@@ -1,4 +1,4 @@
-"""The processes of a rehearsal: both commands as an operator runs them, and the software Ledger beside them.
+"""The processes of a rehearsal: both commands as an operator runs them, and the software Ledger sibling them.
 
 What a command prints passes through to the terminal as it comes, and is kept, so that the rehearsal can compare what the
 two screens showed. Every process that is started here is ended here.
@@ -31,9 +31,9 @@ class Ended(NamedTuple):
 
 
 def find_command(name: str, given: Path | None) -> Path:
-    """Return the path of a program: the one given, the one beside this program, or the one on the PATH."""
-    beside = Path(sys.argv[0]).absolute().parent / name
-    found = given or (beside if beside.is_file() else None) or shutil.which(name)
+    """Return the path of a program: the one given, the one sibling this program, or the one on the PATH."""
+    sibling = Path(sys.argv[0]).absolute().parent / name
+    found = given or (sibling if sibling.is_file() else None) or shutil.which(name)
     if found is None or not Path(found).is_file():
         raise UsageError(
             f"the command {name} was not found" + (f" at {given}" if given else ""),
@@ -117,8 +117,8 @@ def software_ledger(offline: Path, arguments: Sequence[str]) -> Iterator[int]:
 
     Its screens go to the terminal. Raises ``UsageError`` when there is none, ``DeviceError`` when it does not start.
     """
-    beside = offline.with_name("airlock-software-ledger")  # a kit has none
-    command = beside if beside.is_file() else find_command(beside.name, None)
+    sibling = offline.with_name("airlock-software-ledger")  # a kit has none
+    command = sibling if sibling.is_file() else find_command(sibling.name, None)
     with _running([command, *arguments], None, None) as process:
         line = process.stdout.readline() if process.stdout is not None else b""
         try:

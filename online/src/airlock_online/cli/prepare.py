@@ -198,11 +198,11 @@ def keep(
         write_new(output, data)
     facts: dict[str, object] = {"ceremony": plan.id, "plan": plan.fingerprint, "requests": requests_fingerprint}
     extra = {item.request.step: extra_of(item)[1:] for item in prepared if item.extra}
-    facts |= ({"signer": signer} if signer else {}) | ({"beside": extra} if extra else {})
+    facts |= ({"signer": signer} if signer else {}) | ({"extra_members": extra} if extra else {})
     home.transcript.record("prepared", facts, now_ms())
     file = output or kept
     unjudged = _not_judged(header, Situation(plan, deployment, header.created_ms), prepared)
-    structs, expected = deployment.structs, home.config().speech.replies["builder"]["beside"]
+    structs, expected = deployment.structs, home.config().speech.replies["builder"]["extra_members"]
     for item in prepared:
         replaced = replaced_lines(home, plan.steps[item.request.step], item.request, structs)
         for line in (*replaced, *extra_of(item, expected)):
@@ -328,7 +328,7 @@ def filled_lines(filled: Transaction | None) -> Iterator[str]:
 
 def _report_json(prepared: list[Prepared], fingerprint: str, file: Path, also: dict[str, Any]) -> None:
     steps = [
-        {"step": p.request.step, "checks": p.verdicts.passed()} | ({"beside": dict(p.extra)} if p.extra else {})
+        {"step": p.request.step, "checks": p.verdicts.passed()} | ({"extra_members": dict(p.extra)} if p.extra else {})
         for p in prepared
     ]
     names = {"file": str(file), "fingerprint": fingerprint, "words": spoken(fingerprint)}

@@ -111,13 +111,13 @@ def in_reply(name: str, values: Any) -> Iterator[tuple[str, str]]:
             yield member, wrong
     places: dict[str, str] = {}
     for member, value in {**ships, **values}.items():
-        placed = type(value) is str and value and member not in (*_CHOICES, "beside", "busy")
+        placed = type(value) is str and value and member not in (*_CHOICES, "extra_members", "busy")
         if placed and (other := places.setdefault(value, member)) != member:
             yield member, f"{value!r} is the place of {other} already"
 
 
 def _in_member(member: str, value: Any) -> str:
-    if member == "beside":
+    if member == "extra_members":
         good = (
             type(value) is list
             and len(value) <= _AT_MOST

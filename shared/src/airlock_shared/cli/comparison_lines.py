@@ -108,7 +108,7 @@ def _step_lines(step: Step, plan: Plan) -> Iterator[str]:
         else:
             yield from hanging(label.rstrip())
             yield from labelled_rows(" " * 6, whole)
-        yield from _beside(value_notes(step, name, plan.limits), " " * 29)
+        yield from _note_lines(value_notes(step, name, plan.limits), " " * 29)
     for text in directions(step):
         yield from labelled_rows("  ", safe(text))
     for text in odd_directions(step):
@@ -133,10 +133,10 @@ def _steps_lines(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
 
 def code_lines(code: bytes, margin: str) -> Iterator[str]:
     """Yield what people compare beside a referral code, and warnings of what they may miss, each row behind a margin."""
-    return _beside(code_notes(code), margin)
+    return _note_lines(code_notes(code), margin)
 
 
-def _beside(notes: Iterable[str], margin: str) -> Iterator[str]:
+def _note_lines(notes: Iterable[str], margin: str) -> Iterator[str]:
     for note in notes:
         yield from (f"{margin}{line}" for line in wrapped(note, WIDTH - len(margin)))
 

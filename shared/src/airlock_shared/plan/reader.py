@@ -13,8 +13,8 @@ from typing import Any
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.model import APART, CUSTOM, WITNESS, AsSigned, Limits, Plan, Signer, Step, Value
 from airlock_shared.plan.values import (
-    RAISE_FIRST,
     LINE,
+    RAISE_FIRST,
     Telling,
     limit_faults,
     plan_error,

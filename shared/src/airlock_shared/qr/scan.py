@@ -57,15 +57,13 @@ class Candidates:
         self.leader = Candidate(leader, [])
         self._rivals: list[Candidate] = []
 
-    def overtaken_by(self, text: str, *, with_first_part: bool) -> bool:
+    def overtaken_by(self, text: str, *, early: bool) -> bool:
         """Give a rival a frame that is not the leader's; return whether that rival leads from now on.
 
-        It does when it is complete or has more parts than the leader; with ``with_first_part`` already with its first.
+        It does when it is complete or has more parts than the leader; with ``early`` already with its first.
         """
         rival = self._rival_of(text)
-        if rival is None or not (
-            with_first_part or rival.decoder.result is not None or rival.useful > self.leader.useful
-        ):
+        if rival is None or not (early or rival.decoder.result is not None or rival.useful > self.leader.useful):
             return False
         self._rivals.remove(rival)
         self._keep(self.leader)
@@ -247,7 +245,7 @@ def _take(text: str, seen: Candidates, kept: KeptFrames, *, may_replace: bool) -
     taken, said = seen.leader.take(text), decoder.reason
     if taken is Taken.MIXED:
         said = MIXED
-        if seen.overtaken_by(text, with_first_part=may_replace):
+        if seen.overtaken_by(text, early=may_replace):
             kept.forget()
             for known in seen.leader.texts:
                 kept.add(known)

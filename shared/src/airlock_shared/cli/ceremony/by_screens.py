@@ -28,7 +28,7 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.errors import Declined, Refusal
 from airlock_shared.text.words import BYTEWORDS, SPOKEN_BYTES, spoken
 
-_BESIDE_ROWS = 4
+_ROWS_LEFT_FREE = 4
 """Left free on each screen: for the task's own lines above, and for the key or the question below."""
 
 
@@ -53,7 +53,7 @@ def _show(lines: Sequence[str], tell: Callable[[str], None], rows_there: int | N
     screens = [lines]
     if rows_there is not None:
         rows = [row for line in lines for row in filled(line).split("\n")]
-        size = max(rows_there - _BESIDE_ROWS, 1)
+        size = max(rows_there - _ROWS_LEFT_FREE, 1)
         screens = [rows[at : at + size] for at in range(0, len(rows), size)]
     for number, screen in enumerate(screens, 1):
         for line in screen:

@@ -407,4 +407,4 @@ def _seal(transcripts: Sequence[Row]) -> Html:
 
 
 def _side_by_side(digits: str, said: str) -> Html:
-    return element("div", hexes(digits), element("p", said), css="beside")
+    return element("div", hexes(digits), element("p", said), css="side-by-side")
