@@ -47,7 +47,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         files = {path.name: path.read_bytes() for path in (PLAYED.parent / ceremony).iterdir()}
         made = report_of_artefacts(files, judge)
         (folder / f"{ceremony}.html").write_bytes(made.html)
-    (folder / f"{ONE_STEP[3]}.html").write_bytes(report_page(made.value | {"look": ["many words " * 13] * 9}))
+    (folder / f"{ONE_STEP[3]}.html").write_bytes(report_page(made.value | {"notes": ["many words " * 13] * 9}))
     text = PLAN_TEXT.replace(f'title = "{plan().title}"', f"title = '{HOSTILE_TITLE}'", 1)
     (folder / "plan.html").write_bytes(plan_page(parse_plan(text.encode())))
     return {path.stem: path for path in folder.iterdir()}

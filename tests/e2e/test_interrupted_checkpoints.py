@@ -111,7 +111,7 @@ def test_interrupted_at_every_task_of_both_machines_it_ends_complete(
     assert {"begin", "compare", "preflight", "sign", "seal"} <= asked_at
     report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
     assert report["complete"], report["missing"]
-    assert any("was interrupted" in each for each in report["look"])
+    assert any("was interrupted" in each for each in report["notes"])
     home = unpinned.path("offline-home")
     assert len(events(home, "signed")) == 1  # and not once more after an interruption
     assert max(Counter(str(each["digest"]) for each in events(home, "signed")).values()) == 1

@@ -105,7 +105,7 @@ def test_many_delegates_are_led_to_a_complete_report_through_two_interruptions(
     assert {half: screen.code for half, screen in screens.items()} == {"online": 0, "offline": 0}, told[-6000:]
     report = json.loads((day.folder("online") / "evidence" / "report.json").read_text())
     assert report["complete"], report["missing"]
-    assert sum("was interrupted" in each for each in report["look"]) == 2, report["look"]
+    assert sum("was interrupted" in each for each in report["notes"]) == 2, report["notes"]
     answers = [each for each in asked if each.typed]
     print(f"{STEPS} steps: {len(answers)} answers, {len(asked) - len(answers)} keys, {time.monotonic() - began:.0f} s")
     assert len(answers) <= ANSWERS_AT_MOST, answers

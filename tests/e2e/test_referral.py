@@ -223,7 +223,7 @@ def test_the_report_of_a_part_has_what_was_read_before_and_asks_nothing_of_the_o
     assert told.code == 0, told.err
     assert told.json()["part"]["not_in_it"] == ["accept"]
     assert not any("accept" in sentence for sentence in told.json()["missing"])
-    assert any(sentence.startswith("step accept, read before") for sentence in told.json()["look"])
+    assert any(sentence.startswith("step accept, read before") for sentence in told.json()["notes"])
     report = json.loads((desk.path("evidence") / "report.json").read_text())
     offer, accept = report["steps"]
     assert (offer["in_part"], accept["in_part"]) == (True, False)

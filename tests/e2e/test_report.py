@@ -427,7 +427,7 @@ def test_an_end_that_nobody_hoped_for_is_on_the_first_page(
     assert desk.online("submit", day.signatures).code in (10, 11)
     ended = day.report_online("evidence", "--json")
     assert ended.code == 0, ended.err
-    assert any(sentence.startswith(f"step market-close ended as {state}") for sentence in ended.json()["look"])
+    assert any(sentence.startswith(f"step market-close ended as {state}") for sentence in ended.json()["notes"])
     spent = state == "MARKET_DECLINED"  # what failed has its nonce still, and could be executed until its deadline
     assert _has_secret(desk.path("evidence"), day.signatures) is spent
     assert [each["step"] for each in ended.json()["alive"]["signatures"]] == ([] if spent else ["market-close"])

@@ -137,7 +137,7 @@ def test_signatures_that_came_too_late_to_be_submitted_are_made_again_and_sent(
     report = day.end(screens)
     assert (slips, passed) == (["an hour", "Enter", "waiti"], ["a minute"])
     assert (day.folder("online") / "signatures-2.json").exists()
-    told = [line for line in report["look"] if "on a watch" in line]
+    told = [line for line in report["notes"] if "on a watch" in line]
     assert [" DIFFERS from the air-gapped" in line for line in told] == [True]
     assert '"too_late":true' in (day.desk.path("online-home") / "transcript.jsonl").read_text().replace(" ", "")
     shown = screens["offline"].plain()

@@ -145,6 +145,6 @@ def test_nothing_is_shown_of_it(show: str, error: type[Exception]) -> None:
 
     request, where = pinned(show)
     state = SimpleNamespace(kept_signature=lambda _: None)
-    desk: Any = SimpleNamespace(used=UsedNonces(), proofs=frozenset(), state=state, look=happened, show=happened)
+    desk: Any = SimpleNamespace(used=UsedNonces(), proofs=frozenset(), state=state, probe=happened, show=happened)
     with pytest.raises(error):
         sign_item(request, where, desk)

@@ -170,7 +170,7 @@ class Plugged:
 
     app, model, listed, version = Untouched, "nanosp", "nanosp", "1.22.0"
 
-    def look(self, app: Callable[[], Any], _need: Need) -> None:
+    def probe(self, app: Callable[[], Any], _need: Need) -> None:
         if self.looked_at:
             app()
 

@@ -354,7 +354,7 @@ def test_one_yes_signs_the_rows_of_its_page_and_is_on_record_before(tmp_path: Pa
 def test_a_page_that_is_declined_signs_nothing_of_it_and_the_next_is_asked(tmp_path: Path) -> None:
     desk = Desk(tmp_path, steps(13), yes=False)
     looked: list[object] = []
-    desk.signing = desk.signing._replace(look=looked.append)
+    desk.signing = desk.signing._replace(probe=looked.append)
     assert [desk.sign(at) for at in range(10)] == ["declined"] * 10
     assert looked == []
     assert (desk.table.asked_of_the_device, desk.recorded, len(desk.asked)) == ([], [], 1)

@@ -49,7 +49,8 @@ def path(home: OnlineHome) -> Path:
 
 
 def marked(desk: DeliveringMachine, home: OnlineHome) -> DeliveringMachine:
-    desk.world = desk.world._replace(transcript_marks=home.marks(desk.world.journal.journal_id), patience_s=0)
+    marks = home.transcript_marks(desk.world.journal.journal_id)
+    desk.world = desk.world._replace(transcript_marks=marks, patience_s=0)
     return desk
 
 
@@ -94,7 +95,7 @@ def test_what_the_transcript_knows_as_sent_is_not_sent_by_a_journal_that_forgot_
 
 def test_a_refusal_that_a_terminal_tells_late_takes_no_mark_from_another_ones_later_sending(home: OnlineHome) -> None:
     home.folder.mkdir()
-    marks, told = home.marks("j"), []
+    marks, told = home.transcript_marks("j"), []
     facts = {"digest": DIGEST, "state": "REJECTED", "code": ""}
     for event in ("sending", "sending", "outcome", "outcome", "outcome", "sending"):
         home.transcript.record(event, facts, NOW)

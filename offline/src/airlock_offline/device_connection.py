@@ -149,7 +149,7 @@ class Device:
             self._app = app
         return self._app
 
-    def look(self, app: Callable[[], EthereumApp], need: Need) -> None:
+    def probe(self, app: Callable[[], EthereumApp], need: Need) -> None:
         """Before people read: learn whose pages will come, require that it can sign, and let go of it.
 
         At the home screen of a Ledger on USB the app is opened by command, which a person confirms there.

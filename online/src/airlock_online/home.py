@@ -82,7 +82,7 @@ class OnlineHome:
         self.folder = folder
         self.transcript = TranscriptFile(folder / "transcript.jsonl", redact)
 
-    def marks(self, journal_id: str, config: OnlineConfig | None = None) -> TranscriptMarks:
+    def transcript_marks(self, journal_id: str, config: OnlineConfig | None = None) -> TranscriptMarks:
         """Return the marks of sendings in the transcript; new ones name the journal, and how the services were read.
 
         That is the fingerprint of how they speak, where it is not what ships.

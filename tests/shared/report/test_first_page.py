@@ -182,7 +182,7 @@ def test_what_was_sent_after_the_seal_is_to_be_looked_at(monkeypatch: pytest.Mon
     monkeypatch.setattr(model, "waivers", lambda _plan: ())
     sealed_ms = max(row["seals"][-1]["at"]["ms"] for row in value["transcripts"] if row["seals"])
     value["steps"][0]["outcome"]["sent_at"]["ms"] = sealed_ms + after_ms
-    looked = [line for line in model._look(None, value) if "sealed" in line]  # type: ignore[arg-type]
+    looked = [line for line in model._notes(None, value) if "sealed" in line]  # type: ignore[arg-type]
     assert bool(looked) is (after_ms > 0)
 
 

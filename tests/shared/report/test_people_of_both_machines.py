@@ -82,15 +82,15 @@ def test_an_earlier_beginning_is_told_for_what_was_said_then_counts_no_more() ->
     no: Event = ("exception", {"ceremony": plan().id, "checkpoint": "review", "by": "signer", "reason": "not so"})
     events = [at(1), other, no, *offline_events(), at(2)]
     value = report_of_artefacts(online_files() | {OFFLINE: chain(events)}, judge).value
-    told = [line for line in value["look"] if line.startswith("begun before on the air-gapped machine, 20")]
+    told = [line for line in value["notes"] if line.startswith("begun before on the air-gapped machine, 20")]
     assert len(told) == 1
-    assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "begun before" in line]
+    assert not [line for line in report_of_artefacts(online_files(), judge).value["notes"] if "begun before" in line]
 
 
 def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_it() -> None:
     """Whoever gets a sealed transcript can add entries behind the seal, and no key is needed for that."""
     files = played()
-    assert report_of_artefacts(files, judge).value["look"] == []
+    assert report_of_artefacts(files, judge).value["notes"] == []
     entries = read_entries(files[OFFLINE].splitlines())
     [review] = [entry for entry in entries if entry.data.get("checkpoint") == "review"]
     at = [entry.event for entry in entries].index("sealed") + 1
@@ -100,7 +100,7 @@ def test_what_was_confirmed_after_the_seal_is_told_for_the_seal_does_not_cover_i
     added = b"".join(entry.line() + b"\n" for entry in made)
     value = report_of_artefacts(files | {OFFLINE: added}, judge).value
     told = "checkpoint review on the air-gapped machine: confirmed after the seal, which does not cover it"
-    assert (value["complete"], value["look"]) == (True, [told])
+    assert (value["complete"], value["notes"]) == (True, [told])
 
 
 def test_wrong_words_are_told_on_the_first_page() -> None:
@@ -110,9 +110,9 @@ def test_wrong_words_are_told_on_the_first_page() -> None:
                  "positions": [1, 2]}  # fmt: skip
         return [*events[:at], ("words-wrong", wrong), ("words-wrong", wrong), *events[at:]]
 
-    told = report_of_artefacts(online_files() | {OFFLINE: chain(with_wrong(offline_events()))}, judge).value["look"]
+    told = report_of_artefacts(online_files() | {OFFLINE: chain(with_wrong(offline_events()))}, judge).value["notes"]
     assert "wrong words typed on the air-gapped machine: plan, witness: 2" in told
-    assert not [line for line in report_of_artefacts(online_files(), judge).value["look"] if "wrong words" in line]
+    assert not [line for line in report_of_artefacts(online_files(), judge).value["notes"] if "wrong words" in line]
 
 
 def test_a_time_that_the_clock_contradicted_is_told_on_the_first_page_and_not_one_that_agreed() -> None:
@@ -120,7 +120,7 @@ def test_a_time_that_the_clock_contradicted_is_told_on_the_first_page_and_not_on
     at = 1 + [event for event, _ in day].index("ceremony-begun")
     stated = {"stated_ms": 1_790_000_000_000, "uncertainty_s": 60}
     events: list[Event] = [("clock-contradicted", stated), ("clock-stated", stated)]
-    look = report_of_artefacts(online_files() | {OFFLINE: chain([*day[:at], *events, *day[at:]])}, judge).value["look"]
+    look = report_of_artefacts(online_files() | {OFFLINE: chain([*day[:at], *events, *day[at:]])}, judge).value["notes"]
     told = [line.partition(" the air-gapped machine's")[0] for line in look if "on a watch" in line]
     assert told == ["2026-09-21 14:13:20 UTC on a watch DIFFERS from"]
 
@@ -135,7 +135,7 @@ def test_what_was_not_compared_with_paper_is_told_and_never_shown_as_compared() 
     answers = [confirmed("signer", {"how": "no-paper"}), confirmed("witness", {"how": "paper", "positions": [6, 23]})]
     made = report_of_artefacts(online_files() | {OFFLINE: chain([*events[:at], *answers, *events[at:]])}, judge)
     told = "checkpoint plan on the air-gapped machine: not compared with paper by the signer"
-    assert [line for line in made.value["look"] if "paper" in line] == [told]
+    assert [line for line in made.value["notes"] if "paper" in line] == [told]
     checkpoints = next(row["checkpoints"] for row in made.value["people"] if row["machine"] == "offline")
     assert [each["how"] for each in checkpoints if "how" in each] == ["no-paper", "paper"]
     html = made.html.decode()
@@ -151,7 +151,7 @@ def test_without_a_kit_nobody_could_compare_it_and_the_page_says_that(kit: str, 
     made = report_of_artefacts(online_files() | {OFFLINE: b"".join(e.line() + b"\n" for e in entries)}, judge)
     said = "not compared with paper"
     told = f"no kit, so {said}" if calm else f"{said} by the witness"
-    assert f"checkpoint preflight on the air-gapped machine: {told}" in made.value["look"]
+    assert f"checkpoint preflight on the air-gapped machine: {told}" in made.value["notes"]
     shown = f"<p>no kit, so {said}" if calm else f'<span class="bad">{said}</span>'
     assert made.html.decode().count(f"{shown}, air-gapped") == 1
 
@@ -178,7 +178,7 @@ def test_a_declined_review_and_the_sections_that_were_opened_are_in_the_report()
     assert html.count("Reviewed on the air-gapped machine, and which sections were opened there") == 1
     for each in ("declined at its review", "refused on the Ledger"):
         assert f'<span class="bad">{each}</span>' in html
-        assert [line for line in made.value["look"] if line.startswith(f"step {step.step}: {each}, 20")]
+        assert [line for line in made.value["notes"] if line.startswith(f"step {step.step}: {each}, 20")]
     assert HOSTILE not in html
 
 

@@ -153,7 +153,7 @@ def test_a_proof_that_the_plan_waives_is_on_the_first_page_and_at_its_step() -> 
     before, heading, fields = PLAN_TEXTS["requests"].partition('id = "desk-key"')
     waived = before + heading + fields.replace("[steps.fields]", '[steps.fields]\npossession = "waived"', 1)
     report = report_of_artefacts({"plan.toml": waived.encode(), "deployment.json": DEPLOYMENT_TEXT.encode()}, judge)
-    (sentence,) = [each for each in report.value["look"] if "waives the proof" in each]
+    (sentence,) = [each for each in report.value["notes"] if "waives the proof" in each]
     assert sentence.startswith("step desk-key: ")
     assert [step["id"] for step in report.value["steps"] if step["waived"]] == ["desk-key"]
     assert report.html.count(b"The plan waives the proof that anybody holds this delegate key.") == 1
@@ -168,7 +168,7 @@ def test_a_read_for_something_else_is_not_this_steps(member: str) -> None:
     ]
     report = report_of_artefacts(online_files() | {ONLINE: chain(events)}, judge).value
     assert not any(step["reads"] for step in report["steps"])
-    assert not any("read before" in sentence for sentence in report["look"])
+    assert not any("read before" in sentence for sentence in report["notes"])
 
 
 @pytest.mark.parametrize(("told", "expected"), [("nanosp", "holds"), (None, "not on record"), ("flex", ""), (7, "")])

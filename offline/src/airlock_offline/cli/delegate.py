@@ -104,7 +104,7 @@ def prove_command(
     need = Need(path, parse_address(challenge.delegate))
     with opened(emulator_port, ledger_path, WaitNotices, named_model=model or "") as device:
         app = isolation.guarded(device.app)
-        device.look(app, need)
+        device.probe(app, need)
         say("The delegate key signs this text:")
         say_all(f"  {safe_again(line)}" for line in challenge.text().decode().splitlines())
         pages = review_pages(MESSAGE_REVIEW, message_fields(challenge.text(), device.listed), device.listed)

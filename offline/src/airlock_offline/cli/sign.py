@@ -156,7 +156,7 @@ def sign(
         app = isolation.guarded(device.app)
         desk = _desk(state, entries, device, app, ask, pages)
         if first := first_to_sign(items, situation, desk):
-            desk.look(first)  # nobody compares or reads anything for a Ledger that cannot sign it
+            desk.probe(first)  # nobody compares or reads anything for a Ledger that cannot sign it
             begun = document | {"model": device.model}
         if was_begun(entries, plan, fingerprint):
             say("These requests were compared on this machine before; their fingerprint is the same.")
@@ -262,9 +262,9 @@ def _desk(
     read: list[dict[str, Any]] = []
     used = nonces_of(entries)
 
-    def look(case: Case) -> None:
+    def probe(case: Case) -> None:
         need = need_of(case)
-        device.look(app, need)
+        device.probe(app, need)
         setting = _RAW_MESSAGES if need.raw_messages else RAW_MESSAGES_OFF if need.filtered else ""
         if setting and setting not in said[-1:]:
             said.append(setting)
@@ -309,7 +309,7 @@ def _desk(
     proofs, tell = proved(state.transcript.entries()), on_screen.tell if on_screen else say
     clock, alone = (lambda entries: clock_of(entries, now_ms(), uptime())), partial(account_lock, state.home)
     return SigningDesk(
-        state, used, look, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, list_pages=list_pages
+        state, used, probe, app, device.close, now_ms, clock, alone, show, confirm, tell, proofs, list_pages=list_pages
     )
 
 

@@ -114,7 +114,7 @@ def _seal_once(
         say("The transcript is sealed already, and has no newer entries; nothing to do.")
         return entries[-1]
     need = Need(signer.path, signer.address)
-    device.look(app, need)
+    device.probe(app, need)
     state.record_unenforced(now_ms())
     entries = state.transcript.entries()
     seal = seal_of(entries, plan.id)

@@ -46,7 +46,7 @@ def interface_lines(world: MachineProbes) -> Iterator[Observed]:
         return
     names, off = sorted({*(named or ()), *(own or ())} - {"lo"}), []
     for name in names:
-        up, found = _look(world, name, own)
+        up, found = _interface_state(world, name, own)
         if up is False:
             off.append(safe(name))
         else:
@@ -71,7 +71,7 @@ def _own(file: Path) -> set[str] | None:
     return None if text is None else {line.partition(":")[0].strip() for line in text.splitlines()[2:] if ":" in line}
 
 
-def _look(world: MachineProbes, name: str, own: set[str] | None) -> tuple[bool | None, str]:
+def _interface_state(world: MachineProbes, name: str, own: set[str] | None) -> tuple[bool | None, str]:
     """Return whether an interface is up, None when nobody can tell, and what was found."""
     folder = world.root / "sys/class/net" / name
     state, flags = _text(folder / "operstate"), _number(_text(folder / "flags"))

@@ -46,7 +46,8 @@ class SigningDesk(NamedTuple):
 
     ``used`` holds what the transcript says was signed, and grows with every signature.
     ``proofs`` holds the challenges that delegate keys have answered; without one in it no delegate is registered.
-    ``look`` looks at the device before people read, and lets go of it; ``app`` opens it to sign, and ``let_go`` ends that.
+    ``probe`` requires before people read that the device can sign, and lets go of it; ``app`` opens it to sign,
+    and ``let_go`` ends that.
     ``show`` shows an examined item with its verdicts; ``list_pages`` has the Ledger's pages of one that was confirmed on a
     page of its group, to be shown while the Ledger waits; ``ask`` returns when a person has confirmed, and raises
     ``Declined`` otherwise; ``tell`` says what happens next. ``clock`` is what a transcript says of the clock now, and
@@ -56,7 +57,7 @@ class SigningDesk(NamedTuple):
 
     state: OfflineHome
     used: UsedNonces
-    look: Callable[[Case], None]
+    probe: Callable[[Case], None]
     app: Callable[[], EthereumApp]
     let_go: Callable[[], None]
     now_ms: Callable[[], int]
@@ -101,7 +102,7 @@ def to_sign(examined: Examined, state: OfflineHome) -> Case | None:
 def sign_item(
     request: Request, situation: Situation, desk: SigningDesk, confirmed: Mapping[str, bool] = MappingProxyType({})
 ) -> ItemResult:
-    """Examine an item, look whether the device can sign it, show it, have it confirmed, and have it signed.
+    """Examine an item, probe the device, show it, have it confirmed, and have it signed.
 
     ``confirmed`` holds the digests (0x-hex) that stood on a page of their group, and whether it was confirmed: what is
     signed over any other digest is shown and asked about by itself.
@@ -123,7 +124,7 @@ def sign_item(
         page_confirmed = None
     if isinstance(case, IntentCase) and case.step.signer.show == "fields":
         require_no_fault(typed_data_of(case))
-    desk.look(case)
+    desk.probe(case)
     opinion = desk.opinion(opinion_question(case))  # it computes while the person reads
     try:
         if page_confirmed:

@@ -150,7 +150,7 @@ class Desk:
             contracts_of=self._contracts,
             read_back=lambda digest: [(each.what, each.found) for each in self.expectations(digest)],
             encoded=self._encoded,
-            transcript_marks=home.marks(journal.journal_id, self.config),
+            transcript_marks=home.transcript_marks(journal.journal_id, self.config),
         )
 
     def context(self, step: str, digest: str, answered: Callable[[], None] = lambda: None) -> DeliveryContext:
@@ -508,7 +508,7 @@ def recall(home: OnlineHome, journal: Journal) -> list[ExitCode]:
     """Hold the journal against the transcript, tell of each submission that it has not, and return their exit codes."""
     try:
         told = outcomes_recorded(home.transcript.entries())
-        forgotten = journal.recall(home.marks(journal.journal_id).begun())
+        forgotten = journal.recall(home.transcript_marks(journal.journal_id).begun())
     except DocumentError as error:  # what the journal knows is followed all the same
         say(explain_error(error))
         return [error.exit_code]

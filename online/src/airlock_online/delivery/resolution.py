@@ -128,7 +128,7 @@ def _spent(record: Record, found: str, context: DeliveryContext, *, at: ChainBlo
         if at is not None:
             context.journal.move(record.digest, OrderState.VOIDED, note=f"{found}: {other}", code=SPENT)
         return f"{found}: {other}"
-    seen = _look(record.digest, context)
+    seen = _read_back(record.digest, context)
     return f"{told}; the builder now says of {seen}" if seen else told
 
 
@@ -144,7 +144,7 @@ def _spender(record: Record, context: DeliveryContext) -> Record | None:
     return None
 
 
-def _look(digest: str, context: DeliveryContext) -> str:
+def _read_back(digest: str, context: DeliveryContext) -> str:
     seen = context.read_back(digest) if context.read_back else []
     for what, found in seen:
         context.on_asked(f"the builder: {what}", found)

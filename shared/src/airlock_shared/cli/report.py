@@ -137,7 +137,7 @@ def _mark(report: bytes) -> Row:
 def _tell(value: Row, facts: Row, lines: Iterable[str], *, as_json: bool) -> None:
     """Show lines and what a report says below; as JSON, these facts and the members of the report that say it."""
     if as_json:
-        own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "look", "part", "alive")}
+        own = {name: value[name] for name in ("made_by", "rehearsal", "complete", "missing", "notes", "part", "alive")}
         show_json({"ok": True, **facts, "ceremony": value["ceremony"]["id"], **own})
         return
     fingerprint = () if led() else fingerprint_lines("report", facts["fingerprint"])  # the page that is signed has it
@@ -152,14 +152,14 @@ def _shown(value: Row) -> Iterator[str]:
         yield "REHEARSAL   nothing here is worth anything"
     if part:
         yield from rows("PART        ", f"{part['what']}; not in it: {', '.join(part['not_in_it']) or 'none'}")
-    look = "; look at what is named below" if value["look"] else ""
-    whole = rows("complete    ", f"nothing that this report looks for is missing{look}")
+    notes = "; look at what is named below" if value["notes"] else ""
+    whole = rows("complete    ", f"nothing that this report looks for is missing{notes}")
     yield from whole if value["complete"] else (headline(value),)
     alive = [
         f"step {each['step']} of {each['ceremony']} may execute {each['may_execute']}; {each['known']}"
         for each in value["alive"]["signatures"]
     ]
-    for heading, said in (("missing     ", value["missing"]), ("look at     ", value["look"]), ("still alive ", alive)):
+    for heading, said in ("missing     ", value["missing"]), ("look at     ", value["notes"]), ("still alive ", alive):
         for sentence in said:
             yield from rows(heading, sentence)
 

@@ -307,19 +307,19 @@ class TranscriptFile:
         What is said about a transcript as a whole is true of the one that was looked at, and of no later one.
         """
         with alone_in(make_folder(self.path.parent)):
-            self._look()
+            self._refresh()
             if head != (self._last.hash if self._last else GENESIS):
                 return None
             return self._append(event, data, at_ms)
 
-    def _look(self) -> None:
+    def _refresh(self) -> None:
         """Read the file again when somebody else has written to it."""
         if self._last is None or _mark(self.path) != self._mark:
             entries = self.entries()
             self._last = entries[-1] if entries else None
 
     def _append(self, event: str, data: dict[str, Any], at_ms: int) -> Entry:
-        self._look()
+        self._refresh()
         entry = next_entry(self._last, at_ms, event, json.loads(self._without_secrets(json.dumps(data))))
         append_line(self.path, entry.line())
         self._last, self._mark = entry, _mark(self.path)

@@ -55,7 +55,7 @@ def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     yield "the requests are for this plan and this deployment", _when(requests, found=True)  # judged already
     yield "the signatures answer these requests, step by step", _when(answers, _answer(evidence))
     own, model = ("", "") if screens is None else (screens.requests, screens.model)
-    yield "the Ledger's pages are for these requests", _when(screens, own == evidence.marks()["requests"])
+    yield "the Ledger's pages are for these requests", _when(screens, own == evidence.fingerprints()["requests"])
     models = models_named(evidence)
     given = screens if "offline" in evidence.transcripts else None
     told = _when(given, model in models if models else _UNTOLD)
@@ -67,7 +67,7 @@ def models_named(evidence: Evidence) -> list[str]:
 
     A signing for which no Ledger was needed has none.
     """
-    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.marks()["requests"])
+    begun = evidence.events("offline", SIGN_BEGUN, requests=evidence.fingerprints()["requests"])
     return [str(entry.data["model"]) for entry in begun if "model" in entry.data]
 
 
@@ -82,7 +82,7 @@ def _answer(evidence: Evidence) -> bool:
 
 
 def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str, _Found]]:
-    entries, answers, marks = evidence.transcripts.get("offline"), evidence.answers, evidence.marks()
+    entries, answers, marks = evidence.transcripts.get("offline"), evidence.answers, evidence.fingerprints()
 
     def has(event: str, **members: str) -> bool:
         return bool(evidence.events("offline", event, **members))
@@ -120,7 +120,7 @@ def _on_record(judged: Judged) -> bool:
 
 def _online(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
     entries, offline = evidence.transcripts.get("online"), evidence.transcripts.get("offline")
-    requests, answers, marks = evidence.requests, evidence.answers, evidence.marks()
+    requests, answers, marks = evidence.requests, evidence.answers, evidence.fingerprints()
     prepared = evidence.events("online", "prepared", plan=marks["plan"], requests=marks["requests"])
     yield "the online transcript prepared these requests for this plan", _when(entries, bool(prepared), requests)
     head = _has_head(entries, requests.header.transcript_head if requests else "")

@@ -1,6 +1,6 @@
 """The report as one JSON value: a pure function of the artefacts, without the moment at which it is made.
 
-``missing`` holds a sentence for each thing that keeps the ceremony incomplete; ``look`` one for each that is done and is
+``missing`` holds a sentence for each thing that keeps the ceremony incomplete; ``notes`` one for each that is done and is
 not as it was hoped. Both are on the first page.
 """
 
@@ -99,7 +99,7 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
 
 def _reported(evidence: Evidence) -> dict[str, set[str]]:
     """Return what people have to have confirmed at each checkpoint for this report: its documents, and its signers."""
-    marks = evidence.marks()
+    marks = evidence.fingerprints()
     found = {name: {marks[name]} - {""} for name in ("deployment", "requests", "signatures")}
     signers = {item.signer for item in evidence.requests.items} if evidence.requests else set()
     return found | {"review": found["signatures"], "address": signers}
@@ -176,7 +176,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     that does not hold.
     """
     plan, deployment = evidence.plan, evidence.deployment
-    offline, marks = evidence.transcripts.get("offline"), evidence.marks()
+    offline, marks = evidence.transcripts.get("offline"), evidence.fingerprints()
     matches, steps = compare_evidence(evidence, judged), step_rows(evidence, judged)
     report: Row = {
         "format": _FORMAT,
@@ -185,7 +185,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "rehearsal": deployment.rehearsal,
         "complete": False,
         "missing": [],
-        "look": [],
+        "notes": [],
         "part": _part(evidence, steps),
         "prepared_at": moment(evidence.requests.header.created_ms) if evidence.requests else None,
         "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
@@ -203,8 +203,8 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     if found := list(_interrupted(offline or (), evidence.plan.fingerprint)):
         report["interrupted"] = found
     missing = list(_missing(evidence, report))
-    look = [*filter(None, [deployment.test_mark]), *_look(plan, report)]
-    return report | {"complete": not missing, "missing": missing, "look": look}
+    notes = [*filter(None, [deployment.test_mark]), *_notes(plan, report)]
+    return report | {"complete": not missing, "missing": missing, "notes": notes}
 
 
 def plan_row(plan: Plan) -> Row:
@@ -307,7 +307,7 @@ def _missing_in(step: Row, half: str) -> Iterator[str]:
 
 def _unsealed(evidence: Evidence, transcripts: Sequence[Row]) -> Iterator[str]:
     seals = next(row["seals"] for row in transcripts if row["machine"] == "offline")
-    written = evidence.events("offline", "signatures-written", signatures=evidence.marks()["signatures"])
+    written = evidence.events("offline", "signatures-written", signatures=evidence.fingerprints()["signatures"])
     if not seals:
         yield "the air-gapped machine's transcript is not sealed by a signer of the plan"
     elif written and seals[-1]["entries"] <= written[-1].seq:
@@ -332,7 +332,7 @@ def _interrupted(entries: Sequence[Entry], plan: str) -> Iterator[Row]:
             last = entry
 
 
-def _look(plan: Plan, report: Row) -> Iterator[str]:
+def _notes(plan: Plan, report: Row) -> Iterator[str]:
     yield from waivers(plan)
     for each in report.get("interrupted", ()):
         asked = f", while the Ledger was asked for step {each['step']}" if each["step"] else ""

@@ -62,7 +62,7 @@ class Evidence(NamedTuple):
     transcripts: Mapping[str, list[Entry]]
     timeline: Timeline | None
 
-    def marks(self) -> dict[str, str]:
+    def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document, empty for one that was not given."""
         return {
             "plan": self.plan.fingerprint,

@@ -198,9 +198,9 @@ def _marks(report: Row) -> Iterator[Html]:
     if part:
         apart = ", ".join(part["not_in_it"]) or "none"
         told_apart = f"Steps of the plan that are not in it, and neither done nor missing here: {apart}."
-        yield _mark("look", f"This is {part['what']}", element("p", told_apart))
-    if report["look"]:
-        yield _mark("look", "Look at this", listed(report["look"]))
+        yield _mark("note", f"This is {part['what']}", element("p", told_apart))
+    if report["notes"]:
+        yield _mark("note", "Look at this", listed(report["notes"]))
 
 
 def _mark(css: str, first: str, rest: object) -> Html:
