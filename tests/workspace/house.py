@@ -160,7 +160,16 @@ def defined(module: Module) -> set[str]:
     nodes = list(ast.walk(module.tree))
     names = {node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     names |= {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    names |= {node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store)}
     return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
+
+
+def members(module: Module) -> set[str]:
+    """Return every name by which a module writes or reads a member of a document, and every command word."""
+    keys = [key for node in ast.walk(module.tree) if isinstance(node, ast.Dict) for key in node.keys]
+    keys += [node.slice for node in ast.walk(module.tree) if isinstance(node, ast.Subscript)]
+    keys += [node.args[0] for node in ast.walk(module.tree) if isinstance(node, ast.Call) and node.args]
+    return {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
 
 
 def docstrings(module: Module) -> Iterator[str]:

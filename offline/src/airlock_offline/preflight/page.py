@@ -215,9 +215,9 @@ def preflight_verdict_lines(report: Mapping[str, Any], *, whole: bool = True) ->
     yield f"REFUSED: {', '.join(report['refused'])}" if report["refused"] else "No check is refused."
     if not whole:
         yield "Say the reason for each check that stands here aloud before you go on."
-    elif look := [line.what for line in _lines_of(report) if line.verdict == LOOK]:
-        named = ", ".join(f"{number} {what}" for number, what in enumerate(look, 1))
-        yield from wrapped(safe_again(f"LOOK: {len(look)} need a reason. Say each aloud: {named}."), WIDTH)
+    elif doubts := [line.what for line in _lines_of(report) if line.verdict == LOOK]:
+        named = ", ".join(f"{number} {what}" for number, what in enumerate(doubts, 1))
+        yield from wrapped(safe_again(f"LOOK: {len(doubts)} need a reason. Say each aloud: {named}."), WIDTH)
 
 
 def _lines_of(report: Mapping[str, Any]) -> list[Observed]:

@@ -156,9 +156,9 @@ def _table(cases: Sequence[IntentCase], differing: frozenset[str]) -> Iterator[l
     parts = list(zip(*rows, strict=True))
     widths = [[max(map(columns, column)) for column in zip(*part, strict=True)] for part in parts]
     for number, row_ in enumerate(rows):
-        marks = (KEPT, CHOSEN) if number else (" ", " ")
+        signs = (KEPT, CHOSEN) if number else (" ", " ")
         yield [
-            line for mark, cells_, wide in zip(marks, row_, widths, strict=True) for line in _packed(mark, cells_, wide)
+            line for mark, cells_, wide in zip(signs, row_, widths, strict=True) for line in _packed(mark, cells_, wide)
         ]
 
 

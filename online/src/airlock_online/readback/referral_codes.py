@@ -254,15 +254,15 @@ def _owners(scene: Scene, code: bytes, *, owner: str, pending: str | None = None
     return [each for source in zip(*rows, strict=True) for row in source for each in row]
 
 
-_Told = TypeVar("_Told", str, bytes)
+_Code = TypeVar("_Code", str, bytes)
 
 
 def _by_both(
-    what: str, wanted: _Told, read: ReadReply, by_builder: _Told | None, by_chain: _Told | None
+    what: str, wanted: _Code, read: ReadReply, by_builder: _Code | None, by_chain: _Code | None
 ) -> tuple[list[Expectation], list[Expectation]]:
     """Return what is expected, by the builder's read and by the chain: of an address, empty for nobody, or of a code."""
 
-    def judged(source: str, found: _Told | None) -> list[Expectation]:
+    def judged(source: str, found: _Code | None) -> list[Expectation]:
         if found is None:
             return []
         same = found == wanted if isinstance(found, bytes) else found.lower() == wanted.lower()

@@ -210,18 +210,18 @@ NO_ROLES = "the plan names no roles, so nobody was asked to confirm anything"
 
 
 def standing(
-    entries: Iterable[Entry], plan: Plan, half: Half, marks: Mapping[str, Collection[str]] = MappingProxyType({})
+    entries: Iterable[Entry], plan: Plan, half: Half, counted: Mapping[str, Collection[str]] = MappingProxyType({})
 ) -> Standing:
     """Return how the last ceremony with this id and this plan stands in a transcript whose chain holds.
 
-    ``marks`` holds, for each checkpoint at which certain documents or addresses count, their names there: what was confirmed
-    for others does not hold. At the other checkpoints what stands on record last counts.
+    ``counted`` holds, for each checkpoint at which certain documents or addresses count, their names there: what was
+    confirmed for others does not hold. At the other checkpoints what stands on record last counts.
 
     Raises ``DocumentError("DOC-FIELD")`` for an entry of a ceremony that has not its form.
     """
     section, is_open = section_of(entries, plan)
     checkpoints = {
-        checkpoint.name: _confirmations(section, checkpoint, plan, marks.get(checkpoint.name, ()))
+        checkpoint.name: _confirmations(section, checkpoint, plan, counted.get(checkpoint.name, ()))
         for checkpoint in checkpoints_of(half)
     }
     if not section:
@@ -256,7 +256,7 @@ def other_plan(entries: Iterable[Entry], plan: Plan) -> str:
 
 
 def _confirmations(
-    section: list[Entry], checkpoint: Checkpoint, plan: Plan, marks: Collection[str]
+    section: list[Entry], checkpoint: Checkpoint, plan: Plan, counted: Collection[str]
 ) -> tuple[Confirmation, ...]:
     """Return a checkpoint's confirmations. Without a record, only what is done before the ceremony can be confirmed."""
     record = last_on_record(section, plan, checkpoint)
@@ -265,8 +265,8 @@ def _confirmations(
             entry.at_ms,
             tuple(data["by"]),
             data["compared"],
-            set(marks) <= set(data["compared"].split(" "))
-            and (bool(marks) or (data["compared"] == record if record else checkpoint.earlier)),
+            set(counted) <= set(data["compared"].split(" "))
+            and (bool(counted) or (data["compared"] == record if record else checkpoint.earlier)),
             data.get("how", ""),
         )
         for entry in section

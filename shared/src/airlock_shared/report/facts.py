@@ -24,7 +24,7 @@ from airlock_shared.units import utc_text
 HOLDS, NOT_GIVEN, NOT_YET, _UNTOLD = "holds", "not given", "not yet", "not on record"
 ELSEWHERE = "by another wallet"
 _NOTHING = SignaturesHeader("", "", False, "", 0)
-_Found = bool | str
+_Result = bool | str
 
 
 def compare_evidence(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
@@ -45,12 +45,12 @@ def compare_evidence(evidence: Evidence, judged: Sequence[Judged]) -> list[Row]:
     return rows
 
 
-def _when(given: object, found: _Found, yet: object = True) -> _Found:
+def _when(given: object, found: _Result, yet: object = True) -> _Result:
     """Return what was found; where that is None which has to be ``given``, or has to be made ``yet``, the word for it."""
     return NOT_GIVEN if given is None else NOT_YET if yet is None else found
 
 
-def _documents(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
+def _documents(evidence: Evidence) -> Iterator[tuple[str, _Result]]:
     requests, answers, screens = evidence.requests, evidence.answers, evidence.screens
     yield "the requests are for this plan and this deployment", _when(requests, found=True)  # judged already
     yield "the signatures answer these requests, step by step", _when(answers, _answer(evidence))
@@ -81,25 +81,25 @@ def _answer(evidence: Evidence) -> bool:
     return told == (requests.fingerprint, evidence.plan.id, requests.header.rehearsal, steps)
 
 
-def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str, _Found]]:
-    entries, answers, marks = evidence.transcripts.get("offline"), evidence.answers, evidence.fingerprints()
+def _offline(evidence: Evidence, judged: Sequence[Judged]) -> Iterator[tuple[str, _Result]]:
+    entries, answers, fingerprints = evidence.transcripts.get("offline"), evidence.answers, evidence.fingerprints()
 
     def has(event: str, **members: str) -> bool:
         return bool(evidence.events("offline", event, **members))
 
-    pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=marks["deployment"])
+    pinned = has("deployment-pinned", name=evidence.deployment.name, fingerprint=fingerprints["deployment"])
     yield "the air-gapped machine's transcript pinned this deployment", _when(entries, pinned)
     if signed_elsewhere(evidence):
         yield "the air-gapped machine's transcript has the signing", f"signed {ELSEWHERE}"
         return
     header = answers.header if answers else _NOTHING
-    begun = has(SIGN_BEGUN, requests=marks["requests"], plan=marks["plan"])
+    begun = has(SIGN_BEGUN, requests=fingerprints["requests"], plan=fingerprints["plan"])
     given = entries if evidence.requests else None
     yield (
         "the air-gapped machine's transcript began to sign these requests under this plan",
         _when(given, begun, answers),
     )
-    written = has("signatures-written", requests=header.requests, signatures=marks["signatures"])
+    written = has("signatures-written", requests=header.requests, signatures=fingerprints["signatures"])
     yield "the air-gapped machine's transcript wrote these signatures", _when(entries, written, answers)
     told = all(map(_on_record, judged))
     yield "the air-gapped machine's transcript has every answer, with its digest", _when(entries, told, answers)
@@ -118,26 +118,26 @@ def _on_record(judged: Judged) -> bool:
     return entry is not None and (not judged.signed or entry.data.get("digest") == judged.digest)
 
 
-def _online(evidence: Evidence) -> Iterator[tuple[str, _Found]]:
+def _online(evidence: Evidence) -> Iterator[tuple[str, _Result]]:
     entries, offline = evidence.transcripts.get("online"), evidence.transcripts.get("offline")
-    requests, answers, marks = evidence.requests, evidence.answers, evidence.fingerprints()
-    prepared = evidence.events("online", "prepared", plan=marks["plan"], requests=marks["requests"])
+    requests, answers, fingerprints = evidence.requests, evidence.answers, evidence.fingerprints()
+    prepared = evidence.events("online", "prepared", plan=fingerprints["plan"], requests=fingerprints["requests"])
     yield "the online transcript prepared these requests for this plan", _when(entries, bool(prepared), requests)
     head = _has_head(entries, requests.header.transcript_head if requests else "")
     yield "the requests name a head of the online transcript", _when(entries, head, requests)
     header = answers.header if answers else _NOTHING
-    begun = evidence.events("online", "submit-begun", signatures=marks["signatures"])
+    begun = evidence.events("online", "submit-begun", signatures=fingerprints["signatures"])
     submitted = _submitted(evidence, begun, header.requests)
     yield "the online transcript submitted these signatures", _when(entries, submitted, answers)
     heads = all(entry.data.get("offline_transcript_head") == header.transcript_head for entry in begun)
     found = _when(offline if entries is not None else None, heads, answers if begun else None)
     yield "what was submitted names the head that the signatures name", found
     sha256 = hashlib.sha256(evidence.files.get(TIMELINE, b"")).hexdigest()
-    exported = bool(evidence.events("online", EXPORTED, requests=marks["requests"], sha256=sha256))
+    exported = bool(evidence.events("online", EXPORTED, requests=fingerprints["requests"], sha256=sha256))
     yield "the online transcript has the SHA-256 of the timeline", _when(evidence.timeline, exported)
 
 
-def _submitted(evidence: Evidence, begun: Sequence[Entry], requests: str) -> _Found:
+def _submitted(evidence: Evidence, begun: Sequence[Entry], requests: str) -> _Result:
     """Tell whether these signatures, and no others for the same requests, were submitted, as the journal says."""
     if begun:
         return all(entry.data.get("requests") == requests for entry in begun)

@@ -99,8 +99,8 @@ def people_row(half: _Half, evidence: Evidence) -> Row:
 
 def _reported(evidence: Evidence) -> dict[str, set[str]]:
     """Return what people have to have confirmed at each checkpoint for this report: its documents, and its signers."""
-    marks = evidence.fingerprints()
-    found = {name: {marks[name]} - {""} for name in ("deployment", "requests", "signatures")}
+    fingerprints = evidence.fingerprints()
+    found = {name: {fingerprints[name]} - {""} for name in ("deployment", "requests", "signatures")}
     signers = {item.signer for item in evidence.requests.items} if evidence.requests else set()
     return found | {"review": found["signatures"], "address": signers}
 
@@ -176,7 +176,7 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
     that does not hold.
     """
     plan, deployment = evidence.plan, evidence.deployment
-    offline, marks = evidence.transcripts.get("offline"), evidence.fingerprints()
+    offline, fingerprints = evidence.transcripts.get("offline"), evidence.fingerprints()
     matches, steps = compare_evidence(evidence, judged), step_rows(evidence, judged)
     report: Row = {
         "format": _FORMAT,
@@ -189,11 +189,11 @@ def report_of(evidence: Evidence, judged: Sequence[Judged]) -> Row:
         "part": _part(evidence, steps),
         "prepared_at": moment(evidence.requests.header.created_ms) if evidence.requests else None,
         "ceremony": {"id": plan.id, "title": plan.title, "roles": list(plan.roles), "witness": plan.witness_text},
-        "fingerprints": [{"of": of, "hex": mark, "words": spoken(mark) if mark else ""} for of, mark in marks.items()],
+        "fingerprints": [{"of": of, "hex": mark, "words": mark and spoken(mark)} for of, mark in fingerprints.items()],
         "plan": plan_row(plan),
         "deployment": {"name": deployment.name, "chain_id": deployment.chain_id, "fetched_at": deployment.fetched_at},
         "people": [people_row(half, evidence) for half in HALVES if half in evidence.transcripts],
-        "preflight": None if offline is None else preflight_row(offline, marks["requests"]),
+        "preflight": None if offline is None else preflight_row(offline, fingerprints["requests"]),
         "steps": steps,
         "alive": alive_row(evidence, judged),
         "transcripts": transcript_rows(evidence),

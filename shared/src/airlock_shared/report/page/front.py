@@ -167,7 +167,7 @@ def front(report: Row) -> Iterator[Html]:
     """Yield the parts of the first page."""
     ceremony, half, steps = report["ceremony"], report["made_by"], report["steps"]
     yield element("h1", f"{ceremony['title']} ({ceremony['id']})")
-    yield from _marks(report)
+    yield from _banners(report)
     yield _time_line(report)
     stands_on = [
         ("this report", _mark_of(report)),
@@ -185,7 +185,7 @@ def front(report: Row) -> Iterator[Html]:
     yield from comparisons(report)
 
 
-def _marks(report: Row) -> Iterator[Html]:
+def _banners(report: Row) -> Iterator[Html]:
     part, first = report["part"], headline(report)
     if report["rehearsal"]:
         yield _mark("mark rehearsal", "REHEARSAL", "Nothing here is worth anything.")
