@@ -19,7 +19,7 @@ from time import sleep
 
 from airlock_offline.ledger.transport import Transport
 from airlock_offline.signing.guards import ENDING
-from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT, planned_as
+from airlock_offline.signing.rows import CHOSEN, KEPT, NOT_KEPT
 from airlock_shared.checks.model import CallCase, Case, IntentCase
 from airlock_shared.cli.terminal import (
     BACK,
@@ -37,10 +37,11 @@ from airlock_shared.cli.terminal import (
 from airlock_shared.errors import Declined
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import value_wei
-from airlock_shared.plan.decisions import Decision, shown_value
+from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe
-from airlock_shared.units import COIN, LEVERAGE, NATIVE, UNIX_MS, UNIX_S, USDC, to_human
+from airlock_shared.units import COIN, LEVERAGE, NATIVE, USDC, to_human
 from airlock_shared.venue.actions import REGISTRATIONS
+from airlock_shared.venue.kinds import DEADLINE, EXPIRY
 from airlock_shared.venue.structs import is_custom
 
 LOOK_S = 0.3
@@ -311,8 +312,8 @@ HEADING = "WHAT IS SIGNED, IN FIVE LINES"
 _NAMED = {"pairIndex": "", "tradeIndex": "position ", "orderIndex": "order ", "twapId": "TWAP ", "side": "", "kind": "",
           "code": ""}  # fmt: skip
 _PRICES = ("price", "expectedPrice", "percentage")
-_WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "caller", "contract")
-"""Parameters of the plan that say what it is about, at which price, and who gets something from it, the first one first."""
+_WHOM = ("delegate", "spender", "newOwner", "trader", "referee", "referrer", "contract")
+"""Kinds of leaves that say what it is about, at which price, and who gets something from it, the first one first."""
 
 
 def deciding_rows(case: Case) -> dict[str, str]:
@@ -341,7 +342,7 @@ def _named(case: Case) -> Iterator[str]:
     for decision in case.decisions:
         parameter = decision.field.rule.parameter
         if parameter in _NAMED:
-            text = shown_value(decision.field, decision.raw)
+            text = decision.value
             if parameter in ("side", "kind"):  # the word is the plan's, and the value is equal to it
                 text = decision.expected
             elif parameter == "pairIndex":
@@ -355,49 +356,43 @@ def _how_much(case: Case) -> str:
         return "all that the account holds, and all that it may do"
     if is_custom(case.intent) if isinstance(case, IntentCase) else case.call.call.is_own:
         return "Airlock does not know the meaning of these values: the review has them all"
-    said = "; ".join(_value(decision) for decision in case.decisions if decision.raw != 0 and _is_amount(decision))
+    amounts = (d for d in case.decisions if d.field.unit in (USDC, COIN, LEVERAGE) or d.field.kind in _PRICES)
+    said = "; ".join(_value(amount) for amount in amounts if amount.raw != 0)
     if not said:
         registers = case.step.action.name in REGISTRATIONS
         said = "all that the account trades with" if registers else "no amount"
-    if isinstance(case, CallCase) and (filled := case.request.transaction):
+    if filled := case.request.transaction:
         if wei := value_wei(case.request.payload):
             said += f"; {to_human(wei, NATIVE)} {NATIVE.name} is sent with it"
         said += f"; fee at most {to_human(filled.gas * filled.maxFeePerGas, NATIVE)} of the native currency"
     return said
 
 
-def _is_amount(decision: Decision) -> bool:
-    return decision.field.unit in (USDC, COIN, LEVERAGE) or decision.field.rule.parameter in _PRICES
-
-
 def _value(decision: Decision) -> str:
-    asked = decision.expected if decision.expected == "unlimited" else shown_value(decision.field, decision.raw)
-    name = safe(decision.field.path.rsplit(".", 1)[-1], limit=40)
+    asked = decision.expected if decision.expected == "unlimited" else decision.value
+    name = safe(decision.name, limit=40)
     if decision.in_bounds:
         name += f": chosen by the builder, the plan has {safe(decision.expected, limit=200)}"
-    planned = f", the plan's {known}" if (known := planned_as(decision)) else ""
+    planned = f", the plan's {decision.planned_as}" if decision.planned_as else ""
     return f"{safe(asked, limit=200)} ({name}){planned}"
 
 
 def _for_whom(case: Case) -> str:
-    for parameter in _WHOM:
+    for kind in _WHOM:
         for decision in case.decisions:
-            if decision.field.rule.parameter == parameter:
+            if decision.field.kind == kind:
                 return _value(decision)
-    if isinstance(case, IntentCase):
-        return next(_value(decision) for decision in case.decisions if decision.field.path == case.intent.trader)
-    if case.call.delegated_for is not None:
+    if isinstance(case, CallCase) and case.call.delegated_for is not None:
         return f"{checksum_address(case.call.delegated_for)} (trader)"
     return f"{checksum_address(case.step.signer.address)} (from)"
 
 
 def _until(case: Case) -> str:
-    said = [
-        _value(d) for d in case.decisions if d.field.rule.parameter == "expiry" and d.field.unit in (UNIX_S, UNIX_MS)
-    ]
-    if isinstance(case, IntentCase):
-        said += [_value(d) for d in case.decisions if d.field.path == case.intent.deadline]
-        return "; ".join(said) if case.intent.deadline else "; ".join([*said, "no deadline: until its nonce is used"])
-    if (filled := case.request.transaction) is None:
-        return f"until account nonce {case.message['nonce']} is used; once used, until another takes it back"
-    return "; ".join([*said, f"sent until account nonce {filled.nonce} is used"])
+    said = [_value(decision) for decision in case.decisions if decision.field.kind in (EXPIRY, DEADLINE)]
+    if filled := case.request.transaction:
+        said.append(f"sent until account nonce {filled.nonce} is used")
+    elif isinstance(case, CallCase):
+        said.append(f"until account nonce {case.message['nonce']} is used; once used, until another takes it back")
+    elif not case.intent.deadline:
+        said.append("no deadline: until its nonce is used")
+    return "; ".join(said)

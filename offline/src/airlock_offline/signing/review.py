@@ -25,9 +25,7 @@ from airlock_offline.signing.rows import (
     goes_to,
     mark_of,
     marked,
-    name_of,
     noted,
-    planned_as,
     route_of,
     row,
     signer_rows,
@@ -39,7 +37,7 @@ from airlock_offline.signing.rows import (
 from airlock_shared.checks.judge import Examined, Verdicts
 from airlock_shared.checks.model import Case, IntentCase
 from airlock_shared.documents.requests import Request
-from airlock_shared.plan.decisions import Decision, directions, odd_directions, shown_value
+from airlock_shared.plan.decisions import Decision, directions, odd_directions
 from airlock_shared.text.safe import WIDTH, flags, labelled_rows, safe, safe_again, wrapped
 from airlock_shared.text.words import grouped
 from airlock_shared.units import CODE, TEXT, raw_text
@@ -115,7 +113,7 @@ def text_suspicions(case: Case) -> Iterator[str]:
 
 def _texts(case: Case) -> Iterator[tuple[str, str]]:
     for decision in case.decisions:
-        name, raw = decision.field.path.rsplit(".", 1)[-1], decision.raw
+        name, raw = decision.name, decision.raw
         if decision.field.unit is CODE and type(raw) is bytes:
             yield f"the code {name}", code_letters(raw)
         elif decision.field.unit is TEXT and type(raw) is str:
@@ -210,9 +208,9 @@ def _why(case: Case, verdicts: Verdicts, *, known: bool) -> Iterator[str]:
     """Yield in people's words what is wrong: values that are not the plan's, or else what the checks found."""
     wrong = [decision for decision in case.decisions if known and not decision.ok]
     for decision in wrong[:_REASONS]:
-        came = safe(shown_value(decision.field, decision.raw), limit=100)
+        came = safe(decision.value, limit=100)
         meant = _MEANT[decision.decided_by].format(safe(decision.expected, limit=100))
-        yield f"{name_of(decision).strip('_')}: the payload says {came}, {meant}"
+        yield f"{decision.name.strip('_')}: the payload says {came}, {meant}"
     if not wrong:
         yield from (safe_again(verdict.what, limit=200) for verdict in verdicts.refused()[:_REASONS])
     if len(wrong) > _REASONS:
@@ -226,7 +224,7 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
     """
     ok, expected, said = decision.ok, decision.expected, ""
     if decision.decided_by == "plan":
-        of = f" {planned}" if (planned := planned_as(decision)) else ""
+        of = f" {decision.planned_as}" if decision.planned_as else ""
         kept = "within" if decision.in_bounds else "equal"
         said = f"plan{of} {safe(expected)}: {kept if ok else 'NOT WHAT THE PLAN SAYS'}"
     elif decision.decided_by == "builder":
@@ -239,7 +237,7 @@ def _decision(decision: Decision, now_ms: int, *, refused: bool) -> Iterator[str
 
 def _raw_value(decision: Decision) -> Iterator[str]:
     """Yield a value whose unit and meaning nobody has established, as it came."""
-    yield from row(name_of(decision), safe(raw_text(decision.raw), limit=_MOST_REFUSED))
+    yield from row(decision.name, safe(raw_text(decision.raw), limit=_MOST_REFUSED))
 
 
 def review_warnings(case: Case) -> Iterator[str]:

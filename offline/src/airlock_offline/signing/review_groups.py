@@ -12,13 +12,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from airlock_offline.signing.review import BUILDER_MARK, builder_lines, review_sections, review_warnings, verdict_lines
-from airlock_offline.signing.rows import CHOSEN, KEPT, name_of, noted, planned_as, row
+from airlock_offline.signing.rows import CHOSEN, KEPT, mark_of, marked, noted, row
 from airlock_shared.checks.judge import Examined
 from airlock_shared.checks.model import IntentCase
 from airlock_shared.checks.nonces import UsedNonces, use_of
-from airlock_shared.plan.decisions import Decision, shown_value
+from airlock_shared.plan.decisions import Decision
 from airlock_shared.text.safe import columns, safe, wrapped
-from airlock_shared.units import UNIX_MS, UNIX_S, raw_text
 
 AT_LEAST, ROWS_AT_MOST = 5, 20
 """Steps of a group, and rows of a page that one ``Yes`` confirms."""
@@ -86,12 +85,10 @@ def _grouped(run: Sequence[_Item], notes: Notes) -> Iterator[Group]:
 
 def _columns(cases: Sequence[IntentCase]) -> frozenset[str]:
     """Return the paths of values that differ and that a row can hold; another one that differs parts the group."""
-    first, *others = cases
     return frozenset(
-        decision.field.path
-        for number, decision in enumerate(first.decisions)
-        if any(case.decisions[number].raw != decision.raw for case in others)
-        and all(_fits(case.decisions[number]) for case in cases)
+        decisions[0].field.path
+        for decisions in zip(*(case.decisions for case in cases), strict=True)
+        if any(each.raw != decisions[0].raw for each in decisions) and all(map(_fits, decisions))
     )
 
 
@@ -132,11 +129,9 @@ def _form(item: _Item, differing: frozenset[str], steps: frozenset[str], notes: 
 
 
 def _differs(decision: Decision) -> Iterator[str]:
-    by_plan = decision.decided_by == "plan"
-    plan = f"equal to the plan's {planned_as(decision) or 'value'}"
-    said = plan if by_plan else f"chosen by the builder, limit {decision.expected}: kept"
-    for line in row(name_of(decision), said):
-        yield f"{KEPT if by_plan else CHOSEN}{line[1:]}"
+    plan = f"equal to the plan's {decision.planned_as or 'value'}"
+    said = plan if decision.decided_by == "plan" else f"chosen by the builder, limit {decision.expected}: kept"
+    return marked(mark_of(decision), row(decision.name, said))
 
 
 # ---- the table ------------------------------------------------------------------------------------------------------
@@ -144,43 +139,44 @@ def _differs(decision: Decision) -> Iterator[str]:
 
 def _table(cases: Sequence[IntentCase], differing: frozenset[str]) -> Iterator[list[str]]:
     """Yield the heading of the table, then each step's row: what the plan decides, and below it what the builder chose."""
-    plan = list(cases[0].situation.plan.steps)
-    shown = [decision for decision in cases[0].decisions if decision.field.path in differing]
-    names = {by: [name_of(decision) for decision in shown if decision.decided_by == by] for by in ("plan", "builder")}
-    rows = [(["", "step", *names["plan"]], names["builder"])]
-    for case in cases:
-        cells = {by: [_cell(decision) for decision in case.decisions if decision.field.path in differing
-                      and decision.decided_by == by] for by in names}  # fmt: skip
-        place = str(1 + plan.index(case.step.id))
-        rows.append(([place, safe(case.step.id), *cells["plan"]], cells["builder"]))
-    parts = list(zip(*rows, strict=True))
-    widths = [[max(map(columns, column)) for column in zip(*part, strict=True)] for part in parts]
-    for number, row_ in enumerate(rows):
-        signs = (KEPT, CHOSEN) if number else (" ", " ")
+    plan, steps = list(cases[0].situation.plan.steps), [case.step.id for case in cases]
+    places = ["", *(str(1 + plan.index(step)) for step in steps)]
+    parts = {KEPT: [_padded(places), _padded(["step", *map(safe, steps)])], CHOSEN: []}
+    for decisions in zip(*(case.decisions for case in cases), strict=True):
+        first = decisions[0]
+        if first.field.path in differing:
+            parts[mark_of(first)].append(_padded([first.name, *map(_cell, decisions)]))
+    for number in range(len(places)):
         yield [
-            line for mark, cells_, wide in zip(signs, row_, widths, strict=True) for line in _packed(mark, cells_, wide)
+            line
+            for mark, part in parts.items()
+            for line in _packed(mark if number else " ", [column[number] for column in part])
         ]
+
+
+def _padded(column: Sequence[str]) -> list[str]:
+    width = max(map(columns, column))
+    return [cell + " " * (width - columns(cell)) for cell in column]
 
 
 def _cell(decision: Decision) -> str:
     """Return a value in people's units, as it is signed where that says more, and as the plan has it where it differs."""
-    raw, field = decision.raw, decision.field
-    text, signed = shown_value(field, raw), raw_text(raw)
+    text = decision.value
     said = safe(text, limit=len(text))
-    if signed.lower() != text.lower():
-        said += f" raw {signed}"
-    if decision.decided_by == "plan" and decision.expected != text and field.unit not in (UNIX_MS, UNIX_S):
+    if decision.signed:
+        said += f" raw {decision.signed}"
+    if decision.decided_by == "plan" and decision.expected != text and decision.at_ms is None:
         said += f" plan {safe(decision.expected, limit=200)}"
     return said
 
 
-def _packed(mark: str, cells: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+def _packed(mark: str, cells: Sequence[str]) -> Iterator[str]:
     """Yield cells beside one another, each in its column, on as many lines as they need, with a mark before each."""
     lines = [""]
-    for cell, width in zip(cells, widths, strict=True):
-        if lines[-1] and columns(lines[-1]) + 2 + width > _WIDE:
+    for cell in cells:
+        if lines[-1] and columns(lines[-1]) + 2 + columns(cell) > _WIDE:
             lines.append("")
-        lines[-1] += ("  " if lines[-1] else "") + cell + " " * (width - columns(cell))
+        lines[-1] += ("  " if lines[-1] else "") + cell
     for line in filter(None, map(str.rstrip, lines)):
         for part in [line] if columns(line) <= _WIDE + 1 else wrapped(line, _WIDE + 1):
             yield f"{mark} {part}" if columns(part) <= _WIDE else f"{mark}{part}"

@@ -13,16 +13,15 @@ from airlock_shared.checks.transaction import pinned_name
 from airlock_shared.documents.requests import Request
 from airlock_shared.ethereum.signatures import checksum_address
 from airlock_shared.ethereum.transactions import value_wei
-from airlock_shared.plan.decisions import Decision, market_orders, shown_value
+from airlock_shared.plan.decisions import Decision, market_orders
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import EITHER, Step
 from airlock_shared.text.safe import WIDTH, columns, hanging, labelled_rows, safe, wrapped
 from airlock_shared.text.words import grouped
-from airlock_shared.units import CODE, GWEI, NATIVE, UNIX_MS, UNIX_S, raw_text, span_text, to_human, utc_text
+from airlock_shared.units import CODE, GWEI, NATIVE, span_text, to_human, utc_text
 from airlock_shared.venue.actions import DELEGATE_ACTIONS, REGISTRATIONS, REMOVAL
 from airlock_shared.venue.calldata import LEDGER_CONTRACTS
 from airlock_shared.venue.kinds import EXPIRY, PAIR, value_of
-from airlock_shared.venue.referral_code import code_rows
 
 INDENT = 20
 KEPT, NOT_KEPT, CHOSEN = "✓", "✗", "·"
@@ -83,40 +82,23 @@ def goes_to(case: Case) -> Iterator[str]:
 
 def value_rows(decision: Decision, now_ms: int, limit: int | None) -> Iterator[str]:
     """Yield a value in people's units, and as it is signed; ``limit`` is in characters."""
-    field, raw = decision.field, decision.raw
-    name, text = name_of(decision), shown_value(field, raw)
+    text, signed, unit = decision.value, decision.signed, decision.field.unit
     shown = safe(text, limit=len(text) if limit is None else limit)
-    if field.unit in (UNIX_MS, UNIX_S) and type(raw) is int:
-        left_ms = (raw if field.unit is UNIX_MS else raw * 1000) - now_ms
-        span = span_text(abs(left_ms) // 1000)
-        shown += f" (in {span})" if left_ms >= 0 else f" ({span} ago)"
-    yield from row(name, shown)
-    if field.label:
-        yield from row("", f'the profile calls it "{safe(field.label)}"')
-    if field.unit is CODE and type(raw) is bytes:
-        for text in code_rows(raw):
-            yield from row("", text)
-    signed = raw_text(raw)
-    if type(raw) is not str and field.unit is not CODE and signed.lower() != shown.lower():
-        yield from row("", f"raw {signed}" + (f" ({field.unit.name})" if field.unit in (UNIX_MS, UNIX_S) else ""))
+    if decision.at_ms is not None:
+        span = span_text(abs(decision.at_ms - now_ms) // 1000)
+        shown += f" (in {span})" if decision.at_ms >= now_ms else f" ({span} ago)"
+        signed += f" ({unit.name})"
+    yield from row(decision.name, shown)
+    for note in decision.notes:
+        yield from row("", safe(note))
+    if signed and unit is not CODE:
+        yield from row("", f"raw {signed}")
 
 
 def noted(kind: str, text: str) -> Iterator[str]:
     """Yield a sentence of ours; what it quotes never begins a line."""
     yield ""
     yield from hanging(f"{kind}: {text}")
-
-
-def name_of(decision: Decision) -> str:
-    """Return a field's name, without what it is in."""
-    return decision.field.path.rsplit(".", 1)[-1]
-
-
-def planned_as(decision: Decision) -> str:
-    """Return what the plan calls a value that it decides, where that is not the field's name; underscores aside."""
-    parameter = decision.field.rule.parameter
-    is_other = decision.decided_by == "plan" and parameter and parameter != name_of(decision).strip("_")
-    return parameter if is_other else ""
 
 
 def mark_of(decision: Decision) -> str:

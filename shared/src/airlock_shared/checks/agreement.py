@@ -35,7 +35,6 @@ from airlock_shared.plan.decisions import (
     order_kinds,
     replaced_trigger,
     request_fields,
-    shown_value,
 )
 from airlock_shared.plan.model import CUSTOM, Exact
 from airlock_shared.units import CODE, raw_text
@@ -103,7 +102,7 @@ def case_of(planned: Planned, read: ReadPayload) -> Case:
 def _first_wrong(case: Case, deciders: tuple[str, ...]) -> Finding:
     for decision in [decision for decision in case.decisions if not decision.ok]:
         if decision.decided_by in deciders:
-            got = f"{shown_value(decision.field, decision.raw)} (raw {raw_text(decision.raw)})"
+            got = f"{decision.value} (raw {raw_text(decision.raw)})"
             return Finding(False, got, decision.expected, decision.field.path)
     count = f"{sum(decision.decided_by in deciders for decision in case.decisions)} fields"
     return Finding(True, count, count)

@@ -28,6 +28,7 @@ from airlock_shared.units import (
 )
 from airlock_shared.venue.actions import SIDES, TRIGGER_ORDER_TYPES
 from airlock_shared.venue.kinds import OPENED_MS, Field, leaf
+from airlock_shared.venue.referral_code import code_rows, code_text
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment, Pair
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 MAX_TERMS_CHARACTERS = 20_000
 _CHOICES: dict[str, Mapping[str, int]] = {"side": SIDES, "kind": TRIGGER_ORDER_TYPES}
 _ENUMS = {"triggerType": "triggerType", "orderType": "openOrderType"}  # a parameter's enum in the pinned deployment
+_MS = {UNIX_S: 1000, UNIX_MS: 1}  # of a unit of time
 CLOCK_SKEW_MS = 60_000
 SIGN_AGE_AT_MOST_MS = 30 * 60_000
 _JUDGED_ELSEWHERE = {
@@ -50,7 +52,7 @@ class Decision(NamedTuple):
     """One leaf: its raw value, who decides it (``plan``, ``fixed`` or ``builder``), what was expected, and whether it is so.
 
     ``decided_by`` is ``nobody`` when the plan would have to decide the leaf and does not; ``in_bounds`` says that the plan
-    gives bounds, and not one value.
+    gives bounds, and not one value. It is the one row of which review and report draw theirs; no text of it is escaped.
     """
 
     field: Field
@@ -59,6 +61,40 @@ class Decision(NamedTuple):
     expected: str
     ok: bool
     in_bounds: bool = False
+
+    @property
+    def name(self) -> str:
+        """The leaf's name, without what it is in."""
+        return self.field.path.rsplit(".", 1)[-1]
+
+    @property
+    def planned_as(self) -> str:
+        """What the plan calls a value that it decides, where that is not the leaf's name; underscores aside."""
+        parameter = self.field.rule.parameter
+        return parameter if self.decided_by == "plan" and parameter != self.name.strip("_") else ""
+
+    @property
+    def value(self) -> str:
+        """The value in human terms (:func:`shown_value`)."""
+        return shown_value(self.field, self.raw)
+
+    @property
+    def signed(self) -> str:
+        """The value as it is signed, where that says more; else empty."""
+        signed = raw_text(self.raw)
+        return signed if signed.lower() != self.value.lower() else ""
+
+    @property
+    def at_ms(self) -> int | None:
+        """The moment that it is, in unix ms; None for a value that is no time."""
+        raw, unit = self.raw, self.field.unit
+        return raw * _MS[unit] if type(raw) is int and unit in _MS else None
+
+    @property
+    def notes(self) -> list[str]:
+        """What people compare beside it: what the profile calls it, and of a referral code each byte and character."""
+        notes = [f'the profile calls it "{self.field.label}"'] if self.field.label else []
+        return notes + list(code_rows(self.raw) if self.field.unit is CODE and type(self.raw) is bytes else ())
 
 
 def decide(
@@ -166,15 +202,13 @@ def shown_value(field: Field, raw: object) -> str:
     """Return a leaf's value in human terms, exact; untrusted text in it is not yet escaped."""
     unit = field.unit
     if unit is CODE and type(raw) is bytes:
-        from airlock_shared.venue.referral_code import code_text
-
         return f'"{code_text(raw)}"'
     if unit is FLAG:
         return "yes (long)" if raw else "no (short)"
     if unit.is_amount and type(raw) is int:
         return f"{to_human(raw, unit)} {unit.name}"
-    if unit in (UNIX_MS, UNIX_S) and type(raw) is int:
-        return utc_text(raw if unit is UNIX_MS else raw * 1000)
+    if unit in _MS and type(raw) is int:
+        return utc_text(raw * _MS[unit])
     return checksum_address(raw) if type(raw) is bytes and len(raw) == 20 else raw_text(raw)
 
 

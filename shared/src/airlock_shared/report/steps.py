@@ -13,13 +13,13 @@ from airlock_shared.documents.requests import Request
 from airlock_shared.documents.signatures import Answer
 from airlock_shared.documents.transcript import PROVED, Entry
 from airlock_shared.ethereum.signatures import checksum_address
-from airlock_shared.plan.decisions import Decision, shown_value
+from airlock_shared.plan.decisions import Decision
 from airlock_shared.plan.delegate_proofs import is_waived
 from airlock_shared.plan.model import Signer, Step
 from airlock_shared.report.evidence.artefacts import Evidence
 from airlock_shared.report.evidence.timeline import REFERRAL_READ, Screens
 from airlock_shared.report.rows import Judged, Row, moment, named_rows, plain_text
-from airlock_shared.units import CODE, GWEI, NATIVE, raw_text, to_human, utc_text
+from airlock_shared.units import GWEI, NATIVE, raw_text, to_human, utc_text
 from airlock_shared.venue.actions import Action
 from airlock_shared.venue.referral_code import code_rows, code_text
 from airlock_shared.venue.services import AUTHORIZATION
@@ -308,16 +308,14 @@ def _under(examined: Examined) -> dict[str, str]:
 
 def decided_row(decision: Decision) -> Row:
     """Return a value with its raw form, who decided it, and what is noted beside it."""
-    field, raw = decision.field, decision.raw
-    notes = [f'the profile calls it "{field.label}"'] if field.label else []
-    notes += code_rows(raw) if field.unit is CODE and type(raw) is bytes else []
+    field = decision.field
     return {
         "field": field.path,
         "kind": field.kind,
-        "value": shown_value(field, raw),
-        "raw": raw_text(raw),
+        "value": decision.value,
+        "raw": raw_text(decision.raw),
         "unit": field.unit.name,
-        "notes": notes,
+        "notes": decision.notes,
         "by": decision.decided_by,
         "expected": decision.expected,
         "ok": decision.ok,

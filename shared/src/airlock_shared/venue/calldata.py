@@ -91,8 +91,8 @@ LEDGER_CONTRACTS = {bytes.fromhex("4cd241e8d1510e30b2076397afc7508ae59c66c9"): "
 """The contracts by their 20 bytes, each with the name that the device shows in the address's place."""
 
 AUTHORIZATION_CALL = Call("EIP-7702", "Give this account to a contract (EIP-7702)", "", (
-    Field("contract", ADDRESS, "can then do all that the account can", Rule("plan", "contract"), ""),
-    Field("nonce", COUNT, "the account's own nonce on the chain", Rule("plan", "nonce"), ""),
+    Field("contract", ADDRESS, "can then do all that the account can", Rule("plan", "contract"), "contract"),
+    Field("nonce", COUNT, "the account's own nonce on the chain", Rule("plan", "nonce"), "nonce"),
 ))  # fmt: skip
 """An authorization as the calls are: a name, a title, and leaves of which the plan decides each."""
 

@@ -158,7 +158,6 @@ _ACCOUNTS = ("trader", "referee", "referrer", "caller")
 _TIMES_MS = {"expiry": 1000, "openTimestamp": 1000, "deadlineMs": 1}
 _DIGITS_AT_MOST = 15
 _LONGEST = 300
-_DECIDERS = ("plan", "builder", "nobody")
 _BY_CHAIN = ", by the chain"  # how the online half names what a node told it: readback/referral_codes.py
 _HASH = re.compile(r"0x[0-9a-f]{64}", re.ASCII)
 
@@ -271,16 +270,11 @@ def _asked(planned: Sequence[Row], request: Row | None) -> object:
     What the plan says is beside it where it has other words; what has another name there, or did not come back, as the plan
     has it.
     """
-    decided, apart = (
-        (request["decided"], (request["account"], request["until"]["utc"] if request["until"] else ""))
-        if request
-        else ((), ())
-    )
-    rows = [
-        row
-        for row in decided
-        if row["by"] in _DECIDERS and row["unit"] != "nonce" and (row["value"] not in apart or not row["ok"])
-    ]
+    rows: list[Row] = []
+    if request:
+        apart = request["account"], request["until"] and request["until"]["utc"]
+        decided = (row for row in request["decided"] if row["by"] != "fixed" and row["unit"] != "nonce")
+        rows = [row for row in decided if row["value"] not in apart or not row["ok"]]
     same = {(label(row["kind"]), row[word]) for row in rows for word in ("value", "expected")}
     named = [(label(row["name"]), row) for row in planned if row["name"] not in _ACCOUNTS]
     other = [f"{name}: {_readable(row)}" for name, row in named if (name, row["value"]) not in same]
