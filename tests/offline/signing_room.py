@@ -94,7 +94,7 @@ class Room(NamedTuple):
             "sign one": signing("one"),
             "sign two": signing("two"),
             "seal": lambda: self.run(transcript.seal_transcript, *plan, "--signer", "treasury", *device),
-            "confirm": lambda: self.run(ceremony.confirm, "plan", *plan, "--by", "witness", obj=self.place()),
+            "compare": lambda: self.run(ceremony.compare, "plan", *plan, "--by", "witness", obj=self.place()),
             "preflight": lambda: self.run(preflight.preflight, "--time", WATCH, "--uncertainty", 60, *device),
         }
 

@@ -137,7 +137,7 @@ FAMILIES: dict[str, Family] = {
                           "read both screens.",
                           "Stop. Compare the whole fingerprint with the paper, or on both screens. If it differs, something was changed on the way. "
                           "If a word on the paper was written wrongly, correct it, and give the command again. If both screens are the same, "
-                          "record it by `ceremony confirm`; a document that is not on record yet is named with `--file`."),
+                          "record it by `ceremony compare --by ROLE`; a document that is not on record yet is named with `--file`."),
         "ROLE-INCOMPLETE": Info("the ceremony ended with something missing", "A ceremony without its witness that is taken for a complete one.",
                                "Tell those who rely on it what is missing. Only a new ceremony can be complete."),
     }),
