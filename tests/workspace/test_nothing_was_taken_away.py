@@ -34,7 +34,8 @@ SINCE: dict[str, set[str]] = {
 }
 """What was added since then, a command for all below it; nothing that was there before.
 
-What went is no more in ``commands.json``: ``ceremony confirm``, since ``ceremony compare --by`` does the same.
+What went is no more in ``commands.json``: ``ceremony confirm``, since ``ceremony compare --by`` does the same;
+``--as gif`` and ``--as sheet``, since no guide, page or decision names them.
 """
 
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline, "airlock-software-ledger": software_ledger}

@@ -59,7 +59,7 @@ FAMILIES: dict[str, Family] = {
         "QR-MIXED": Info("a frame of another message, or one that contradicts the others", "Two messages mixed into one.",
                         "If the other screen shows something else now, start again; otherwise find out where the frame comes from."),
         "QR-CBOR": Info("not CBOR within bounds", "Codes that exhaust the parser, or are read differently by two programs.", SCAN),
-        "QR-IMAGE": Info("not a picture, video or sheet that can be read", "Files that crash a picture library.",
+        "QR-IMAGE": Info("not a picture or video that can be read", "Files that crash a picture library.",
                         "Take or copy the picture again."),
         "QR-INCOMPLETE": Info("the pictures end before the transfer is complete", "Half a document taken for a whole one.",
                              "Take more pictures of the page, or let it play longer, and scan again."),

@@ -26,7 +26,7 @@ from airlock_shared.ceremony.roles import (
 from airlock_shared.ceremony.sections import CEREMONY_BEGUN, EXCEPTION
 from airlock_shared.cli.ceremony.compare import ask_names, compare, names_given
 from airlock_shared.cli.ceremony.end import end, show_ceremony
-from airlock_shared.cli.ceremony.handover import carry, gather
+from airlock_shared.cli.ceremony.handover import carry, codes, gather, scan_hand_over
 from airlock_shared.cli.ceremony.run import run_command
 from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles
 from airlock_shared.cli.ceremony.workflow import workflow_command
@@ -120,19 +120,17 @@ def exception(place: CeremonyMachine, plan_file: Path, checkpoint: str, by: str,
 
 
 CEREMONY_COMMANDS = (
-    workflow_command, begin, gather, carry, compare, exception, show_ceremony, end,
+    workflow_command, begin, gather, carry, compare, exception, show_ceremony, end, codes, scan_hand_over,
 )  # fmt: skip
 
 
 def ceremony_group(
     place_of: Callable[[Any], CeremonyMachine],
-    by_qr: tuple[click.Command, ...],
     device_options: Callable[[click.Command], click.Command] = lambda it: it,
 ) -> click.Group:
     """Return the group of a half; ``place_of`` makes of its folder what the commands stand on.
 
-    ``by_qr`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its checkpoints talk to,
-    on the half that has one.
+    ``device_options`` adds to ``run`` which Ledger its checkpoints talk to, on the half that has one.
     """
 
     @click.group("ceremony")
@@ -141,6 +139,6 @@ def ceremony_group(
         """Lead people through a ceremony; record who holds which role, and what they confirm at each station."""
         context.obj = place_of(context.obj)
 
-    for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_qr):
+    for command in (device_options(run_command()), *CEREMONY_COMMANDS):
         ceremony.add_command(command)
     return ceremony
