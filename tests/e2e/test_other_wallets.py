@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import uuid
 from pathlib import Path
 from typing import Any
@@ -60,11 +61,11 @@ def wallet_signs(asked: SignRequest, seed: str = TEST_SEED) -> bytes:
 
 
 def ask_keystone(desk: BothMachines, requests: Path) -> SignRequest:
-    picture = desk.path("step.gif")
-    words = ("--for", "keystone", "--master-fingerprint", "73c5da0a", "--as", "gif", "-o", picture, "--json")
+    pictures = desk.path("step")
+    words = ("--for", "keystone", "--master-fingerprint", "73c5da0a", "--as", "png", "-o", pictures, "--json")
     ended = desk.online("show", requests, *words)
     assert (ended.code, ended.json()["kind"]) == (0, SIGN_REQUEST_TYPE), ended.err
-    return SignRequest.from_cbor(read(picture).expect(SIGN_REQUEST_TYPE))
+    return SignRequest.from_cbor(read(pictures).expect(SIGN_REQUEST_TYPE))
 
 
 def test_another_wallet_signs_a_step_and_submit_takes_it(desk: BothMachines) -> None:
@@ -114,13 +115,13 @@ def test_steps_are_shown_and_answered_in_turn_and_written_together(desk: BothMac
     assert desk.online("prepare", plan, "-o", requests).code == 0
     for number, missing in enumerate((["referral-code"], [])):
         asked = ask_keystone(desk, requests)
-        desk.path("step.gif").unlink()
+        shutil.rmtree(desk.path("step"))
         answer = Signature(wallet_signs(asked), asked.request_id)
         pictures = shown(desk.path(f"answer-{number}"), SIGNATURE_TYPE, answer.to_cbor())
         ended = desk.online("scan", pictures, "--requests", requests, "-o", output, "--json")
         assert (ended.code, ended.json()["missing"], output.exists()) == (0, missing, not missing), ended.err
     assert desk.online("submit", output).code == 0
-    ended = desk.online("show", requests, "--for", "keystone", "--as", "gif", "-o", desk.path("again.gif"))
+    ended = desk.online("show", requests, "--for", "keystone", "--as", "png", "-o", desk.path("again"))
     assert (ended.code, "every step has its answer" in ended.err) == (2, True)
 
 
@@ -153,9 +154,9 @@ def test_a_hot_wallets_request_is_signed_on_the_ledger_under_the_plan_and_answer
     ended = desk.offline(*words, typed="Yes\n" * 3)
     assert ended.code == 0, ended.err
     assert ("from a wallet's request" in ended.err, "screen aloud" in ended.err) == (True, False)
-    ended = desk.offline("show", signatures, "--for", "wallet", "--as", "gif", "-o", desk.path("back.gif"))
+    ended = desk.offline("show", signatures, "--for", "wallet", "--as", "png", "-o", desk.path("back"))
     assert ended.code == 0, ended.err
-    answer = Signature.from_cbor(read(desk.path("back.gif")).expect(SIGNATURE_TYPE))
+    answer = Signature.from_cbor(read(desk.path("back")).expect(SIGNATURE_TYPE))
     digest = read_typed_data(json.loads(asked.sign_data))[1].digest
     assert (answer.request_id, checksum_address(recover(digest, answer.signature))) == (ID, TRADER)
 
@@ -202,8 +203,8 @@ def test_an_intent_that_a_check_refuses_is_not_written_and_its_frames_are_forgot
 
 
 def test_the_account_is_shown_to_a_watch_only_wallet(desk: BothMachines, ledger: Ledger) -> None:
-    picture = desk.path("account.gif")
-    ended = desk.offline("accounts", "show", "--emulator", ledger.port, "--as", "gif", "-o", picture, "--json")
+    pictures = desk.path("account")
+    ended = desk.offline("accounts", "show", "--emulator", ledger.port, "--as", "png", "-o", pictures, "--json")
     assert (ended.code, ended.json()["first_address"]) == (0, TRADER), ended.err
-    key = read_account(read(picture).expect(HDKEY_TYPE))
+    key = read_account(read(pictures).expect(HDKEY_TYPE))
     assert (str(key.origin), str(key.children)) == ("m/44'/60'/0'", "m/0/*")

@@ -51,7 +51,7 @@ class Day:
         self.requests, self.signatures = desk.path("requests.json"), desk.path("signatures.json")
 
     def ceremony(self, run: Run, *words: object) -> FinishedCommand:
-        return run("ceremony", *words, "--plan", self.plan, typed="Yes\n")
+        return run("ceremony", *words, "--plan", self.plan, typed="Yes\n" * 3)
 
     def hold(self) -> None:
         """Do all of it, with every checkpoint confirmed on both machines."""
@@ -67,7 +67,7 @@ class Day:
         assert self.seal().code == 0
         for run in (desk.online, desk.offline):
             for row in self.ceremony(run, "show", "--json").json()["checkpoints"]:
-                assert self.ceremony(run, "confirm", row["checkpoint"], *EVERYBODY).code == 0
+                assert self.ceremony(run, "compare", row["checkpoint"], *EVERYBODY).code == 0
             assert self.ceremony(run, "end").code == 0
 
     def sign(self, typed: str = "Yes\n" * 4) -> FinishedCommand:

@@ -56,7 +56,7 @@ def test_a_plan_that_requires_a_witness_is_signed_in_its_open_ceremony_alone(
     assert (signed.code, signatures.exists(), "compared this plan with" in signed.err) == (0, True, True), signed.err
 
 
-def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n") -> FinishedCommand:
+def _ceremony(run: Run, *words: object, plan: Path, typed: str = "Yes\n" * 3) -> FinishedCommand:
     return run("ceremony", *words, "--plan", plan, typed=typed)
 
 
@@ -103,7 +103,7 @@ def test_a_day_in_which_everything_was_confirmed_is_complete_on_both_machines(
     plan, signatures = _work(desk, ledger)
     for run in (desk.online, desk.offline):
         for checkpoint in _checkpoints(run, plan):
-            ended = _ceremony(run, "confirm", checkpoint, *EVERYBODY, plan=plan)
+            ended = _ceremony(run, "compare", checkpoint, *EVERYBODY, plan=plan)
             assert ended.code == 0, ended.err
         ended = _ceremony(run, "end", "--json", plan=plan)
         assert ended.code == 0, ended.err
@@ -149,7 +149,7 @@ def test_a_day_without_its_witness_is_incomplete_whatever_the_exception_says(
     plan, _ = _work(desk, ledger)
     for run in (desk.online, desk.offline):
         for checkpoint in _checkpoints(run, plan):
-            assert _ceremony(run, "confirm", checkpoint, *WITHOUT_WITNESS, plan=plan).code == 0
+            assert _ceremony(run, "compare", checkpoint, *WITHOUT_WITNESS, plan=plan).code == 0
         words = ("exception", "--by", "facilitator", "--reason", "The witness missed the train.")
         assert _ceremony(run, *words, plan=plan).code == 0
         ended = _ceremony(run, "end", plan=plan)

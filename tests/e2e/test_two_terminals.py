@@ -1,4 +1,4 @@
-"""The installed commands beside each other on one home: two `sign`, a `seal`, a `confirm`, a `preflight`, and one signature.
+"""The installed commands beside each other on one home: two `sign`, a `seal`, a `compare`, a `preflight`, and one signature.
 
 Each is started and answered at moments that its number decides.
 """
@@ -107,7 +107,7 @@ def beside_each_other(desk: BothMachines, home: Path, plan: Path, documents: tup
         "one": (signs[0], 2),
         "two": (signs[1], 2),
         "seal": (("transcript", "seal", "--plan", plan, "--emulator", ledgers[2].port), 6),
-        "confirm": (("ceremony", "confirm", "plan", "--plan", plan, "--by", "witness"), 1),
+        "compare": (("ceremony", "compare", "plan", "--plan", plan, "--by", "witness"), 1),
         "preflight": (("preflight", "--time", watch, "--uncertainty", "60", "--emulator", ledgers[3].port), 0),
     }
     running = {
@@ -133,7 +133,7 @@ def test_two_terminals_sign_a_step_once(desk: BothMachines, ledgers: list[Ledger
         assert sorted(result["result"] for result in results) == ["refused", "signed"], (seed, told)
         assert {result.get("why") for result in results} == {"", "NONCE-PENDING"}
         assert {ended[name].code for name in ("one", "two")} == {0, 3}, (seed, told)
-        assert ended["confirm"].code == ended["preflight"].code == ended["seal"].code == 0, (seed, told)
+        assert ended["compare"].code == ended["preflight"].code == ended["seal"].code == 0, (seed, told)
         verified = subprocess.run(
             [str(OFFLINE), "--home", str(home), "transcript", "verify", "--plan", str(plan)],
             capture_output=True, text=True, check=False, timeout=60,

@@ -18,6 +18,7 @@ from airlock_offline.installation import examine_installation
 from airlock_offline.preflight import page
 from airlock_offline.signing.sign_item import SigningDesk
 from airlock_shared.cli.ceremony import commands as ceremony
+from airlock_shared.cli.ceremony import compare
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.deployment import parse_deployment
 from airlock_shared.host.files import MachineProbes
@@ -94,7 +95,7 @@ class Room(NamedTuple):
             "sign one": signing("one"),
             "sign two": signing("two"),
             "seal": lambda: self.run(transcript.seal_transcript, *plan, "--signer", "treasury", *device),
-            "confirm": lambda: self.run(ceremony.confirm, "plan", *plan, "--by", "witness", obj=self.place()),
+            "compare": lambda: self.run(compare.compare, "plan", *plan, "--by", "witness", obj=self.place()),
             "preflight": lambda: self.run(preflight.preflight, "--time", WATCH, "--uncertainty", 60, *device),
         }
 
@@ -118,8 +119,13 @@ def answer_with(monkeypatch: pytest.MonkeyPatch, ask: Callable[[str], object], d
     def answered(question: str, *, piped: bool) -> object:
         return ask(question)
 
+    def typed(question: str, *, piped: bool) -> str:
+        ask(question)
+        return "Yes"
+
     for module in (sign, transcript, ceremony):
         monkeypatch.setattr(module, "ask_yes", answered)
+    monkeypatch.setattr(compare, "ask", typed)
     monkeypatch.setattr(device_connection.Device, "_open", lambda _device: device())
 
 

@@ -1,4 +1,4 @@
-"""Two `sign`, a `seal`, a `confirm` and a `preflight` on one home, in many orders: always one signature for the step."""
+"""Two `sign`, a `seal`, a `compare` and a `preflight` on one home, in many orders: always one signature for the step."""
 
 from __future__ import annotations
 

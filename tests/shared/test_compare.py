@@ -310,7 +310,7 @@ def test_no_yes_and_no_other_answer_puts_a_paper_right_that_differed(
     ended = table.run("compare", *words)  # it is no answer any more, and costs none
     assert (type(ended.exception), wrongs(table)) == (Declined, recorded)
     assert "before a wrong answer" in ended.stderr
-    ended = table.run("confirm", *words, "--by", "witness", "--by", "signer")
+    ended = table.run("compare", *words, "--by", "witness", "--by", "signer")
     assert isinstance(ended.exception, Refusal)
     assert ended.exception.check == "ROLE-WORDS"
     assert "your whole paper" in advice(ended.exception)
@@ -356,13 +356,13 @@ def test_a_program_from_source_has_no_paper_and_says_so(table: Table, monkeypatc
     assert [(each["by"], each["how"]) for each in confirmations(table)] == [(["witness"], "no-paper")]
 
 
-def test_confirm_takes_a_file_for_documents_alone(table: Table, tmp_path: Path) -> None:
+def test_by_yes_a_file_is_taken_for_documents_alone(table: Table, tmp_path: Path) -> None:
     file = tmp_path / "x.json"
     file.write_text("{}")
     by = ("--by", "signer")
-    assert isinstance(table.run("confirm", "plan", "--file", str(file), *by).exception, UsageError)
-    assert isinstance(table.run("confirm", "requests", "--file", str(file), *by).exception, DocumentError)
-    early = table.run("confirm", "requests", *by).exception
+    assert isinstance(table.run("compare", "plan", "--file", str(file), *by).exception, UsageError)
+    assert isinstance(table.run("compare", "requests", "--file", str(file), *by).exception, DocumentError)
+    early = table.run("compare", "requests", *by).exception
     assert isinstance(early, Refusal)
     assert (early.check, "--file" in early.do) == ("ROLE-EARLY", True)
 
@@ -494,7 +494,7 @@ def test_wrong_answers_are_those_of_one_ceremony_and_one_document(
 
 
 def test_a_confirmation_by_yes_is_no_proof_by_words(table: Table) -> None:
-    table.done("confirm", "plan", "--by", "signer", "--by", "witness")
+    table.done("compare", "plan", "--by", "signer", "--by", "witness")
     assert not proved_by_words(table.transcript.entries(), PLAN, "plan", PLAN.fingerprint, BY_PAPER)
 
 
@@ -559,12 +559,17 @@ def test_after_wrong_words_what_the_refusal_advises_works_for_a_document_that_is
     assert (error.check, "--file" in advice(error)) == ("ROLE-WORDS", True)
     assert "--file" in explain_error(error)
     by = ("--by", "signer", "--by", "witness")
-    assert table.run("confirm", "requests", "--file", str(file), *by, typed="no\n").exit_code != 0
+    typing(monkeypatch, lambda _question: "no")
+    assert table.run("compare", "requests", "--file", str(file), *by).exit_code != 0
     assert confirmations(table) == []
-    shown = table.done("confirm", "requests", "--file", str(file), *by).stderr
+    typing(monkeypatch, lambda _question: "Yes")
+    shown = table.done("compare", "requests", "--file", str(file), *by).stderr
     assert spoken(mark).split()[0] in shown
-    assert [(each["by"], each["compared"]) for each in confirmations(table)] == [(["signer", "witness"], mark)]
-    assert "nothing to do" in table.done("confirm", "requests", "--file", str(file), *by, typed="").stderr
+    assert [(each["by"], each["compared"]) for each in confirmations(table)] == [
+        (["signer"], mark),
+        (["witness"], mark),
+    ]
+    assert "nothing to do" in table.done("compare", "requests", "--file", str(file), *by, typed="").stderr
 
 
 def test_where_nobody_is_led_it_is_one_piece(

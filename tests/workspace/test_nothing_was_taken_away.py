@@ -28,12 +28,20 @@ BEFORE: dict[str, Any] = json.loads(
 )
 SOURCES = [ROOT / half for half in ("shared/src", "online/src", "online/rehearsal/src", "offline/src")]
 SINCE: dict[str, set[str]] = {
-    "commands": {"airlock-online rehearse air-gapped --channel"},
+    "commands": {
+        "airlock-offline ceremony compare --by",
+        "airlock-online ceremony compare --by",
+        "airlock-online rehearse air-gapped --channel",
+    },
     "checks": set(),
     "exit_codes": set(),
     "formats": set(),
 }
-"""What was added since then, a command for all below it; nothing that was there before."""
+"""What was added since then, a command for all below it; nothing that was there before.
+
+What went is no more in ``commands.json``: ``ceremony confirm``, since ``ceremony compare --by`` does the same;
+``--as gif`` and ``--as sheet``, since no guide, page or decision names them.
+"""
 
 PROGRAMS = {"airlock-online": online, "airlock-offline": offline, "airlock-software-ledger": software_ledger}
 

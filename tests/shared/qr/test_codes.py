@@ -18,7 +18,7 @@ from airlock_shared.errors import UsageError
 from airlock_shared.host.picture_sources import file_frames
 from airlock_shared.qr import scan as read
 from airlock_shared.qr.documents import Transfer, cycle_texts, densities_of
-from airlock_shared.qr.render import picture, qr_page, sheet, window, write_gif, write_sheet
+from airlock_shared.qr.render import picture, qr_page, window, write_sequence
 from airlock_shared.qr.scan import scan_pictures, second_decoder_hint, texts_in
 from airlock_shared.qr.symbol import LARGEST_VERSION, capacity, matrix, side
 from airlock_shared.ur.decode import Decoder, TransferLimits
@@ -61,7 +61,7 @@ def test_a_message_too_long_for_codes_is_refused_before_anything_is_drawn() -> N
         densities_of(Transfer("bytes", bytes(TransferLimits().message_bytes + 1), "", "", "00" * 32))
 
 
-# ---- pictures that are written: PNG files, a GIF and sheets, each read again into the document ----------------------
+# ---- pictures that are written, read again into the document --------------------------------------------------------
 
 
 def scanned(path: Path) -> bytes:
@@ -75,29 +75,10 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_gif_carries_a_document_plays_for_ever_and_keeps_its_speed(tmp_path: Path) -> None:
-    path = tmp_path / "transfer.gif"
-    count = write_gif(whole_plan(), path, 20, pause_ms=250)
-    with Image.open(path) as image:
-        assert (image.n_frames, image.info["loop"], image.info["duration"]) == (count, 0, 250)  # type: ignore[attr-defined]
-    assert mode(path) == 0o600
-    assert scanned(path) == whole_plan().cbor
-
-
-@pytest.mark.parametrize(("transfer", "version", "suffix"), [(one_intent(), 10, ".png"), (whole_plan(), 20, ".pdf")])
-def test_a_printed_sheet_carries_a_document(tmp_path: Path, transfer: Transfer, version: int, suffix: str) -> None:
-    folder = tmp_path / "sheets"
-    folder.mkdir()
-    pages = write_sheet(transfer, folder / f"sheet{suffix}", version)
-    written = sorted(folder.iterdir())
-    assert len(written) == (1 if suffix == ".pdf" else pages)
+def test_pictures_carry_a_document(tmp_path: Path) -> None:
+    written = write_sequence(whole_plan(), tmp_path / "frames", 20)
     assert {mode(path) for path in written} == {0o600}
-    assert scanned(folder) == transfer.cbor
-
-
-def test_untrusted_names_on_a_sheet_are_made_safe() -> None:
-    hostile = one_intent()._replace(kind="a\nb\x1b" * 100, ceremony="\u202e" * 500)
-    assert sheet(hostile, 20)[0].size == (1240, 1754)
+    assert scanned(tmp_path / "frames") == whole_plan().cbor
 
 
 # ---- codes in a terminal, drawn again from the characters and colours, and read by the decoders ---------------------

@@ -14,9 +14,9 @@ from PIL import Image
 
 from airlock_shared.errors import DocumentError
 from airlock_shared.host import picture_sources
-from airlock_shared.host.picture_sources import MAX_PIXELS, MAX_SHEETS, file_frames
+from airlock_shared.host.picture_sources import MAX_PIXELS, file_frames
 from airlock_shared.qr.documents import cycle_texts
-from airlock_shared.qr.render import picture, write_gif
+from airlock_shared.qr.render import picture, pictures
 from airlock_shared.qr.scan import texts_in
 from airlock_shared.qr.symbol import matrix
 from shared.qr.transfers import whole_plan
@@ -86,12 +86,6 @@ def test_a_damaged_picture_in_a_folder_is_named_and_left_out(tmp_path: Path) -> 
     assert "b.png" in told[0].what
 
 
-def test_a_pdf_whose_pages_are_jpegs_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "scan.pdf"
-    code(0).save(path, save_all=True, append_images=[code(1)])
-    assert read(path) == TEXTS[:2]
-
-
 # ---- bad ones ---------------------------------------------------------------------------------------------------------
 
 
@@ -106,18 +100,15 @@ def test_a_picture_too_large_is_refused_before_it_is_unpacked(tmp_path: Path, wi
     assert error.expected == f"<= {MAX_PIXELS} pixels"
 
 
-def test_a_pdf_of_too_many_pages_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    page = BytesIO()
-    Image.new("L", (8, 8)).save(page, "JPEG")
-    stream = b"<< /Filter /DCTDecode /Length 9 >> stream\n" + page.getvalue() + b"\nendstream\n"
-    path = tmp_path / "pages.pdf"
-    path.write_bytes(b"%PDF-1.4\n" + stream * MAX_SHEETS)
-    assert len(list(file_frames(path, on_skipped=unexpected))) == MAX_SHEETS
-    path.write_bytes(b"%PDF-1.4\n" + stream * (MAX_SHEETS + 1))
-    assert refusal(path).check == "QR-LIMIT"
-    path.write_bytes(b"%PDF-1.4\n" + stream * 3)
-    monkeypatch.setattr(picture_sources, "MAX_FILE_PIXELS", 3 * 64 - 1)
-    assert refusal(path).check == "QR-LIMIT"
+def test_an_animation_of_too_many_pictures_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "codes.gif"
+    code(0).save(path, save_all=True, append_images=[code(1), code(2)])
+    for limit, most in (("MAX_FRAMES", 3), ("MAX_FILE_PIXELS", 3 * code().width * code().height)):
+        with monkeypatch.context() as patch:
+            patch.setattr(picture_sources, limit, most)
+            assert read(path) == TEXTS[:3]
+            patch.setattr(picture_sources, limit, most - 1)
+            assert refusal(path).check == "QR-LIMIT"
 
 
 def good_png() -> bytes:
@@ -140,8 +131,6 @@ def good_png() -> bytes:
         ("postscript.png", b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n"),
         ("cut.webp", b"RIFF\x10\x00\x00\x00WEBPVP8 "),
         ("bare.tiff", b"II*\x00\xff\xff\xff\x7f"),
-        ("none.pdf", b"%PDF-1.4\n%%EOF"),
-        ("cut.pdf", b"%PDF-1.4\n<< /Filter /DCTDecode /Length 9 >> stream\n\xff\xd8\xff\xe0 endstream"),
     ],
 )
 def test_a_file_that_is_no_whole_picture_is_refused(tmp_path: Path, name: str, data: bytes) -> None:
@@ -154,7 +143,8 @@ def test_a_file_that_is_no_whole_picture_is_refused(tmp_path: Path, name: str, d
 
 def test_any_cut_of_a_gif_yields_frames_or_is_refused_by_name(tmp_path: Path) -> None:
     whole = tmp_path / "whole.gif"
-    write_gif(whole_plan(), whole, 15, pause_ms=200)
+    first, *others = pictures(TEXTS, 15)
+    first.save(whole, save_all=True, append_images=others, disposal=1)
     data = whole.read_bytes()
     frames: list[int] = []
     for length in range(0, len(data), len(data) // 12):

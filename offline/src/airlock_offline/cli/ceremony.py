@@ -8,7 +8,6 @@ from airlock_offline.clock import now_ms, uptime
 from airlock_offline.device_connection import which_ledger
 from airlock_offline.home import OfflineHome
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.handover import BY_QR
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.documents.transcript import Entry
 
@@ -35,4 +34,4 @@ def _place(home: OfflineHome) -> CeremonyMachine:
     )
 
 
-ceremony = ceremony_group(_place, BY_QR, which_ledger)
+ceremony = ceremony_group(_place, which_ledger)

@@ -34,7 +34,7 @@ def scan(
 ) -> None:
     r"""Read the QR codes in SOURCE..., confirm the document that they hold, and write it to a file.
 
-    A source is camera, camera:1, a video, a GIF, a picture, a PDF sheet, or a folder of pictures. After Ctrl-C, the
+    A source is camera, camera:1, a video, a GIF, a picture, or a folder of pictures. After Ctrl-C, the
     same command continues the scan.
 
     \b
@@ -69,7 +69,6 @@ def show(state: OfflineHome, file: Path, wallet: str | None, showing: Showing) -
     Examples:
       airlock-offline show signatures.json
       airlock-offline show signatures.json --as page
-      airlock-offline show signatures.json --as sheet -o sheet.pdf
       airlock-offline show signatures.json --for wallet
     """
     if wallet is not None:

@@ -49,7 +49,7 @@ class Participants(NamedTuple):
         """Have the checkpoints confirmed by the witness and who sits there: the facilitator online, else the signer."""
         by = by or {"online": "facilitator", "offline": "signer"}[half]
         for checkpoint in checkpoints:
-            self.run(half, "ceremony", "confirm", checkpoint, more=("--by", by, "--by", "witness"))
+            self.run(half, "ceremony", "compare", checkpoint, more=("--by", by, "--by", "witness"))
 
     def end(self) -> None:
         """Seal the air-gapped machine's transcript, and end the ceremony on both machines."""

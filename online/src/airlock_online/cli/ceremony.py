@@ -10,7 +10,6 @@ from airlock_online.readback.expectations import Expectation, expectation_lines,
 from airlock_shared.checks.foreseen import foreseen
 from airlock_shared.checks.model import Situation
 from airlock_shared.cli.ceremony.commands import ceremony_group
-from airlock_shared.cli.ceremony.handover import BY_QR
 from airlock_shared.cli.ceremony.status import CeremonyMachine
 from airlock_shared.cli.plan import plan_group
 from airlock_shared.cli.terminal import rows
@@ -53,7 +52,7 @@ def _place(home: OnlineHome) -> CeremonyMachine:
     )
 
 
-ceremony = ceremony_group(_place, BY_QR)
+ceremony = ceremony_group(_place)
 
 # ---- plan -----------------------------------------------------------------------------------------------------------
 # ``plan``: show, check, or write by asking.

@@ -29,7 +29,7 @@ def scan(
 ) -> None:
     r"""Read the QR codes in SOURCE..., confirm the document that they hold, and write it to a file.
 
-    A source is camera, camera:1, a video, a GIF, a picture, a PDF sheet, or a folder of pictures. After Ctrl-C, the
+    A source is camera, camera:1, a video, a GIF, a picture, or a folder of pictures. After Ctrl-C, the
     same command continues the scan.
 
     \b
@@ -72,7 +72,6 @@ def show(
     Examples:
       airlock-online show requests.json
       airlock-online show requests.json --as page
-      airlock-online show requests.json --as sheet -o sheet.pdf
       airlock-online show requests.json --for keystone --step desk-key
     """
     if wallet is not None:

@@ -59,7 +59,7 @@ FAMILIES: dict[str, Family] = {
         "QR-MIXED": Info("a frame of another message, or one that contradicts the others", "Two messages mixed into one.",
                         "If the other screen shows something else now, start again; otherwise find out where the frame comes from."),
         "QR-CBOR": Info("not CBOR within bounds", "Codes that exhaust the parser, or are read differently by two programs.", SCAN),
-        "QR-IMAGE": Info("not a picture, video or sheet that can be read", "Files that crash a picture library.",
+        "QR-IMAGE": Info("not a picture or video that can be read", "Files that crash a picture library.",
                         "Take or copy the picture again."),
         "QR-INCOMPLETE": Info("the pictures end before the transfer is complete", "Half a document taken for a whole one.",
                              "Take more pictures of the page, or let it play longer, and scan again."),
@@ -137,7 +137,7 @@ FAMILIES: dict[str, Family] = {
                           "read both screens.",
                           "Stop. Compare the whole fingerprint with the paper, or on both screens. If it differs, something was changed on the way. "
                           "If a word on the paper was written wrongly, correct it, and give the command again. If both screens are the same, "
-                          "record it by `ceremony confirm`; a document that is not on record yet is named with `--file`."),
+                          "record it by `ceremony compare --by ROLE`; a document that is not on record yet is named with `--file`."),
         "ROLE-INCOMPLETE": Info("the ceremony ended with something missing", "A ceremony without its witness that is taken for a complete one.",
                                "Tell those who rely on it what is missing. Only a new ceremony can be complete."),
     }),

@@ -1,4 +1,4 @@
-"""Where pictures come from: a camera, a video, an animation, picture files, a folder, a printed sheet. The edge of scanning.
+"""Where pictures come from: a camera, a video, an animation, picture files, a folder. The edge of scanning.
 
 A picture's size is looked at before it is unpacked. Only kinds of files that cameras and screens make are opened. Cameras
 and videos need OpenCV (the extra ``camera``); everything else is read by Pillow.
@@ -12,7 +12,6 @@ import re
 import struct
 import warnings
 from collections.abc import Callable, Iterator
-from io import BytesIO
 from itertools import count
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TypeVar
@@ -33,10 +32,8 @@ PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".tif", ".tiff", ".bmp")
 VIDEOS = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi")
 _KINDS = ("PNG", "JPEG", "GIF", "WEBP", "TIFF", "BMP")
 _BROKEN = (OSError, SyntaxError, ValueError, EOFError, struct.error)  # what Pillow raises for damaged files
-_JPEG = re.compile(rb"/DCTDecode\b[^\0]{0,400}?>>\s*stream\r?\n(?=\xff\xd8)")  # ISO 32000-1, 7.3.8 and 7.4.8
-MAX_SHEETS = 200
 MAX_FRAMES = 6_000  # of one file: more than the longest transfer has parts
-MAX_FILE_PIXELS = 2_000_000_000  # of one file's frames or pages together: a minute or two of reading
+MAX_FILE_PIXELS = 2_000_000_000  # of one file's frames together: a minute or two of reading
 
 _Made = TypeVar("_Made")
 Skipped = Callable[[DocumentError], None]
@@ -54,7 +51,7 @@ def file_frames(
     if not path.is_dir():
         yield from _frames_of(path)
         return
-    inside = [each for each in sorted(path.iterdir()) if each.suffix.lower() in (*PICTURES, ".pdf")]
+    inside = [each for each in sorted(path.iterdir()) if each.suffix.lower() in PICTURES]
     if not inside:
         raise UsageError(
             f"there are no pictures in {path}", do=f"put files into it that end with {', '.join(PICTURES)}"
@@ -71,21 +68,7 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
     suffix = path.suffix.lower()
     if suffix in PICTURES:
         with open_input(path, max_bytes=MAX_PICTURE_BYTES) as source:
-            yield from _pictures(source, str(path), _Budget())
-    elif suffix == ".pdf":
-        data = read_input(path, max_bytes=MAX_PICTURE_BYTES)
-        found, budget = 0, _Budget()
-        for match in _JPEG.finditer(data):
-            end = data.find(b"endstream", match.end())
-            found += 1
-            if found > MAX_SHEETS:
-                raise _too_many(str(path), f"<= {MAX_SHEETS} pages")
-            if end < 0:
-                break
-            yield from _pictures(BytesIO(data[match.end() : end]), str(path), budget)
-        if not found:
-            do = "show its pages as pictures, or photograph them, and give the pictures"
-            raise damaged("QR-IMAGE", f"{path} holds no pages that are JPEG pictures", do=do)
+            yield from _pictures(source, str(path))
     elif suffix in VIDEOS:
         cv2 = _opencv()
         with open_input(path, max_bytes=MAX_VIDEO_BYTES):
@@ -98,38 +81,29 @@ def _frames_of(path: Path) -> Iterator[Image.Image]:
     else:
         raise UsageError(
             f"{path} is of a kind that Airlock does not read",
-            do=f"give one of {', '.join((*PICTURES, '.pdf', *VIDEOS))}",
+            do=f"give one of {', '.join((*PICTURES, *VIDEOS))}",
         )
 
 
 # ---- pictures -------------------------------------------------------------------------------------------------------
 
 
-class _Budget:
-    """What one file may cost: frames or pages, and pixels together."""
-
-    def __init__(self) -> None:
-        self._frames, self._pixels = MAX_FRAMES, MAX_FILE_PIXELS
-
-    def spend(self, width: int, height: int, name: str) -> None:
-        """Count a frame before it is unpacked. Raises ``DocumentError("QR-LIMIT")``."""
-        _require_size(width, height, name)
-        self._frames, self._pixels = self._frames - 1, self._pixels - width * height
-        if self._frames < 0 or self._pixels < 0:
-            expected = f"<= {MAX_FRAMES} frames, {MAX_FILE_PIXELS} pixels together"
-            raise _too_many(name, expected)
-
-
-def _pictures(source: IO[bytes], name: str, budget: _Budget) -> Iterator[Image.Image]:
+def _pictures(source: IO[bytes], name: str) -> Iterator[Image.Image]:
     """Yield each frame of a picture file, grey. Raises ``DocumentError``."""
     from PIL import Image  # Pillow, as OpenCV below, is native: after the filter of the process that reads pictures
 
+    pixels = 0
     try:
         with _silently(lambda: Image.open(source, formats=_KINDS)) as image:
             for number in count():  # Pillow's own count would walk through millions of frames first
                 if not _silently(_sought, image, number):
                     return
-                budget.spend(image.width, image.height, name)
+                _require_size(image.width, image.height, name)
+                pixels += image.width * image.height
+                if number >= MAX_FRAMES or pixels > MAX_FILE_PIXELS:
+                    expected = f"<= {MAX_FRAMES} frames, {MAX_FILE_PIXELS} pixels together"
+                    do = "give a shorter animation, or the pictures one by one"
+                    raise damaged("QR-LIMIT", f"{name} holds too many pictures", expected=expected, do=do)
                 image.draft("L", image.size)  # of a JPEG the colours are not even unpacked
                 yield _silently(_grey, image)
     except Image.DecompressionBombError as error:
@@ -174,11 +148,6 @@ def _require_size(width: int, height: int, name: str) -> None:
 def _too_large(name: str, got: str = "") -> DocumentError:
     do = "take the picture at a lower resolution"
     return damaged("QR-LIMIT", f"{name} is too large a picture", got=got, expected=f"<= {MAX_PIXELS} pixels", do=do)
-
-
-def _too_many(name: str, expected: str) -> DocumentError:
-    do = "give a shorter animation or fewer pages, or the pictures one by one"
-    return damaged("QR-LIMIT", f"{name} holds too many pictures", expected=expected, do=do)
 
 
 # ---- OpenCV ---------------------------------------------------------------------------------------------------------

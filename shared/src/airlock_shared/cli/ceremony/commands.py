@@ -1,11 +1,11 @@
-"""``ceremony begin``, ``confirm``, ``exception``, ``show`` and ``end``, the same on both machines.
+"""``ceremony begin`` and ``exception``, and the group of all its commands, the same on both machines.
 
 Each machine records them in its own transcript; the decisions are in :mod:`airlock_shared.ceremony.roles`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,25 +18,20 @@ from airlock_shared.ceremony.roles import (
     check_holder,
     check_people,
     check_text,
-    on_record,
     other_plan,
     parse_people,
     require_open,
     require_same_people,
-    wrong_words,
 )
-from airlock_shared.ceremony.sections import CEREMONY_BEGUN, CHECKPOINT_CONFIRMED, EXCEPTION
-from airlock_shared.cli.ceremony.by_screens import LOOK_AT_PAPER
-from airlock_shared.cli.ceremony.compare import DOCUMENTS, ask_names, compare, fingerprint_of, names_given
+from airlock_shared.ceremony.sections import CEREMONY_BEGUN, EXCEPTION
+from airlock_shared.cli.ceremony.compare import ask_names, compare, names_given
 from airlock_shared.cli.ceremony.end import end, show_ceremony
-from airlock_shared.cli.ceremony.handover import carry, gather
+from airlock_shared.cli.ceremony.handover import carry, codes, gather, scan_hand_over
 from airlock_shared.cli.ceremony.run import run_command
-from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles, record_lines
+from airlock_shared.cli.ceremony.status import CeremonyMachine, people_lines, plan_with_roles
 from airlock_shared.cli.ceremony.workflow import workflow_command
-from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, rows, say, show_json
-from airlock_shared.errors import Refusal, UsageError
+from airlock_shared.cli.terminal import INPUT, ask_yes, json_option, led, plan_option, say, show_json
 from airlock_shared.host.files import read_input
-from airlock_shared.plan.model import Plan
 from airlock_shared.text.safe import hanging, safe
 from airlock_shared.text.words import grouped
 
@@ -95,93 +90,6 @@ def begin(
         show_json(facts | {"head": place.transcript.head()})
 
 
-@click.command("confirm", short_help="Confirm a checkpoint, after comparing.")
-@click.argument("checkpoint", type=click.Choice(list(CHECKPOINTS)), metavar="CHECKPOINT")
-@plan_option
-@click.option("--by", multiple=True, required=True, metavar="ROLE", help="Who confirms; once for each role.")
-@click.option("--file", "file", type=INPUT, help="The document that was compared, if it is not on record here yet.")
-@json_option
-@click.pass_obj
-def confirm(
-    place: CeremonyMachine, checkpoint: str, plan_file: Path, by: tuple[str, ...], file: Path | None, as_json: bool
-) -> None:
-    r"""Confirm CHECKPOINT: show what is compared there and what is on record, then ask for Yes.
-
-    The checkpoints, in the order of the day: plan, deployment, preflight, address, requests, review, signatures, outcome,
-    seal. If the record changes later, confirm again.
-
-    \b
-    Example:
-      PROGRAM ceremony confirm requests --plan plan.toml --by witness
-    """
-    plan, here = plan_with_roles(plan_file), CHECKPOINTS[checkpoint]
-    stands = place.standing(plan)
-    require_open(stands)
-    for role in by:
-        check_holder(role, stands.names, plan)
-    if checkpoint not in stands.checkpoints:
-        raise UsageError(f"checkpoint {checkpoint} is confirmed on the other machine",
-                         do=f"run airlock-{next(iter(here.by))} ceremony confirm {checkpoint} there")  # fmt: skip
-    if file is not None and checkpoint not in DOCUMENTS:
-        raise UsageError(f"checkpoint {checkpoint} compares no document", do="leave --file out")
-    record = _to_compare(place, plan, checkpoint) if file is None else fingerprint_of(place, plan, checkpoint, file)
-    known = [
-        each for each in stands.checkpoints[checkpoint] if (each.holds or file is not None) and each.compared == record
-    ]
-    if set(by) <= {role for each in known for role in each.by}:
-        say(f"Checkpoint {checkpoint} is confirmed already by {' and '.join(dict.fromkeys(by))}; nothing to do.")
-    else:
-        _refuse_after_wrong(place, plan, checkpoint, by)
-        for line in (f"checkpoint {checkpoint}", *rows("  ", here.compares), *record_lines(record)):
-            say(line)
-        say("confirmed by")
-        for line in people_lines({role: stands.names[role] for role in dict.fromkeys(by)}):
-            say(line)
-        ask_yes("Has each of them compared it, and is it correct?", piped=place.all_worth_nothing())
-        place.record(
-            CHECKPOINT_CONFIRMED, plan, {"checkpoint": checkpoint, "by": list(dict.fromkeys(by)), "compared": record}
-        )
-        say("Confirmed.")
-        for line in place.standing(plan).missing:
-            if line.startswith(f"checkpoint {checkpoint} "):
-                say(f"Still missing: {line}")
-    if as_json:
-        facts = {
-            "ok": True,
-            "ceremony": plan.id,
-            "checkpoint": checkpoint,
-            "by": list(dict.fromkeys(by)),
-            "compared": record,
-        }
-        show_json(facts | {"head": place.transcript.head()})
-
-
-def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by: Collection[str]) -> None:
-    """Raise ``Refusal("ROLE-WORDS")`` for a role whose paper has other words on record: its Yes does not put that right."""
-    wrong = [
-        entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["checkpoint"] == checkpoint
-    ]
-    if CHECKPOINTS[checkpoint].paper and any(set(by) & set(each["by"]) for each in wrong):
-        raise Refusal("ROLE-WORDS", f"words of the {checkpoint} were typed from paper, and they differ",
-                      got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
-
-
-_NAME_THE_FILE = "do the checkpoint's work on this machine, or name the document that was compared with --file"
-
-
-def _to_compare(place: CeremonyMachine, plan: Plan, checkpoint: str) -> str:
-    """Return what stands on record for a checkpoint. Raises ``Refusal("ROLE-EARLY")`` when nothing does."""
-    found = on_record(place.transcript.entries(), plan, checkpoint)
-    if checkpoint == "deployment":
-        return place.deployment(plan.deployment)
-    if found is None:
-        raise Refusal("ROLE-EARLY", f"nothing of checkpoint {checkpoint} is recorded on this machine since the ceremony "
-                                    f"began",
-                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events),
-                      do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "")  # fmt: skip
-    return found
-
-
 @click.command("exception", short_help="Record a deviation with its reason.")
 @plan_option
 @click.option("--checkpoint", "checkpoint", default="", type=click.Choice(["", *CHECKPOINTS]), metavar="CHECKPOINT",
@@ -214,19 +122,17 @@ def exception(place: CeremonyMachine, plan_file: Path, checkpoint: str, by: str,
 
 
 CEREMONY_COMMANDS = (
-    workflow_command, begin, gather, carry, compare, confirm, exception, show_ceremony, end,
+    workflow_command, begin, gather, carry, compare, exception, show_ceremony, end, codes, scan_hand_over,
 )  # fmt: skip
 
 
 def ceremony_group(
     place_of: Callable[[Any], CeremonyMachine],
-    by_qr: tuple[click.Command, ...],
     device_options: Callable[[click.Command], click.Command] = lambda it: it,
 ) -> click.Group:
     """Return the group of a half; ``place_of`` makes of its folder what the commands stand on.
 
-    ``by_qr`` are the commands that cross by codes; ``device_options`` adds to ``run`` which Ledger its checkpoints talk to,
-    on the half that has one.
+    ``device_options`` adds to ``run`` which Ledger its checkpoints talk to, on the half that has one.
     """
 
     @click.group("ceremony")
@@ -235,6 +141,6 @@ def ceremony_group(
         """Lead people through a ceremony; record who holds which role, and what they confirm at each checkpoint."""
         context.obj = place_of(context.obj)
 
-    for command in (device_options(run_command()), *CEREMONY_COMMANDS, *by_qr):
+    for command in (device_options(run_command()), *CEREMONY_COMMANDS):
         ceremony.add_command(command)
     return ceremony

@@ -67,10 +67,15 @@ BY_TYPING = ("plan", *DOCUMENTS)
 @click.command("compare", short_help="Have each role compare a checkpoint, and prove it by typing words.")
 @click.argument("checkpoint", type=click.Choice(list(CHECKPOINTS)), metavar="CHECKPOINT")
 @plan_option
+@click.option(
+    "--by", multiple=True, metavar="ROLE", help="Who compared it whole, and answers with Yes; once for each role."
+)
 @click.option("--file", "file", type=INPUT, help="The document that is compared: a deployment, requests or signatures.")
 @json_option
 @click.pass_obj
-def compare(place: CeremonyMachine, checkpoint: str, plan_file: Path, file: Path | None, as_json: bool) -> None:
+def compare(
+    place: CeremonyMachine, checkpoint: str, plan_file: Path, by: tuple[str, ...], file: Path | None, as_json: bool
+) -> None:
     r"""Have each role compare CHECKPOINT for itself, one after the other, and record it.
 
     The plan, the deployment and the kit have words on each person's own paper, from days before. The words of requests and
@@ -78,39 +83,72 @@ def compare(place: CeremonyMachine, checkpoint: str, plan_file: Path, file: Path
     wrong answer is recorded. Three end the command; after nine it asks no more. Who has no paper types: no paper. At the
     other checkpoints each role answers with Yes.
 
+    With --by, the roles that you name answer with Yes at every checkpoint: they have compared the whole fingerprint. Without
+    --file it is what is on record here.
+
     \b
-    Example:
+    Examples:
       PROGRAM ceremony compare requests --plan plan.toml \
         --file requests.json
+      PROGRAM ceremony compare requests --plan plan.toml --by witness
     """
     plan, here = plan_with_roles(plan_file), CHECKPOINTS[checkpoint]
     stands = place.standing(plan)
     require_open(stands)
-    if (checkpoint in DOCUMENTS) != (file is not None):
-        raise UsageError(f"checkpoint {checkpoint} {'compares a document' if file is None else 'compares no document'}",
-                         do="give it with --file" if file is None else "leave --file out")  # fmt: skip
-    roles = here.needs(place.half, plan)
-    if not roles:
+    if file is not None and checkpoint not in DOCUMENTS:
+        raise UsageError(f"checkpoint {checkpoint} compares no document", do="leave --file out")
+    if file is None and checkpoint in DOCUMENTS and not by:
+        raise UsageError(f"checkpoint {checkpoint} compares a document", do="give it with --file")
+    roles = tuple(dict.fromkeys(by)) or here.needs(place.half, plan)
+    if not roles or place.half not in here.by:
         there: Half = "offline" if place.half == "online" else "online"
         raise UsageError(f"checkpoint {checkpoint} is compared on {MACHINES[there]}",
                          do=f"type it there: airlock-{there} ceremony compare {checkpoint} ...")  # fmt: skip
     for role in roles:
         check_holder(role, stands.names, plan)
-    compared = fingerprint_of(place, plan, checkpoint, file)
+    compared = _fingerprint_of(place, plan, checkpoint, file)
     confirmed = {role for each in stands.checkpoints[checkpoint] if each.compared == compared for role in each.by}
-    mark = _in_words(place, checkpoint, compared)
+    people = {role: stands.names[role] for role in roles if role not in confirmed}
+    if not people:
+        say(f"Checkpoint {checkpoint} is confirmed already by {' and '.join(roles)}; nothing to do.")
+    else:
+        _have_compared(place, plan, checkpoint, compared, file, people, by_words=not by)
+    if people and not led():
+        say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
+        for line in place.standing(plan).missing:
+            if line.startswith(f"checkpoint {checkpoint} "):
+                say(f"Still missing: {line}")
+    if as_json:
+        facts = {"ok": True, "ceremony": plan.id, "checkpoint": checkpoint, "by": list(roles), "compared": compared}
+        show_json(facts | {"head": place.transcript.head()})
+
+
+def _have_compared(
+    place: CeremonyMachine,
+    plan: Plan,
+    checkpoint: str,
+    compared: str,
+    file: Path | None,
+    people: Mapping[str, str],
+    *,
+    by_words: bool,
+) -> None:
+    """Have each of these people, by their roles, prove or say that they compared a checkpoint, and record it."""
+    here = CHECKPOINTS[checkpoint]
+    mark = _in_words(place, checkpoint, compared) if by_words else ""
     used = _positions_used(place, checkpoint, compared)
     whole = _whole(place, plan, checkpoint, file)
     opens = {"?": partial(show_by_screens, whole or [_NO_MORE], stays=1)} if led() else {}
-    _introduce(place, plan, checkpoint, compared, whole)
+    no_kit = by_words and here.paper and not mark
+    if not mark:
+        _refuse_after_wrong(place, plan, checkpoint, people)
+    _introduce(place, plan, checkpoint, compared, whole, by_words=by_words)
     if mark and not (led() and checkpoint == "deployment"):  # where it is led, it was said at the plan
         say(FROM_PAPER if here.paper else FIND_THEM)
-    elif here.paper and not mark:
+    elif no_kit:
         say(f"No kit: the report will say '{HOW[NO_PAPER]}'.")
-    for role in roles:
-        if role in confirmed:
-            continue
-        who = f"{safe(stands.names[role])} ({role})"
+    for role, name in people.items():
+        who = f"{safe(name)} ({role})"
         data: dict[str, Any] = {"checkpoint": checkpoint, "by": [role], "compared": compared}
         if mark:
             proof = _prove(place, plan, who, data, mark, used, opens)
@@ -118,7 +156,7 @@ def compare(place: CeremonyMachine, checkpoint: str, plan_file: Path, file: Path
         else:
             no = {"checkpoint": checkpoint, "by": role, "reason": _NOT_SO}
             _agree(who, partial(place.record, EXCEPTION, plan, no), opens, piped=place.all_worth_nothing())
-            proof = {"how": NO_PAPER} if here.paper else {}
+            proof = {"how": NO_PAPER} if no_kit else {}
         place.record(CHECKPOINT_CONFIRMED, plan, data | proof)
     if mark:
         own = list(_own_lines(plan, checkpoint, mark))
@@ -127,27 +165,39 @@ def compare(place: CeremonyMachine, checkpoint: str, plan_file: Path, file: Path
         else:
             for line in own:
                 say(line)
-    if not led():
-        say(f"Checkpoint {checkpoint} is confirmed by {' and '.join(roles)}.")
-    if as_json:
-        facts = {"ok": True, "ceremony": plan.id, "checkpoint": checkpoint, "by": list(roles), "compared": compared}
-        show_json(facts | {"head": place.transcript.head()})
 
 
-def fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Path | None) -> str:
-    """Return what a checkpoint compares. Raises ``DocumentError``, and ``Refusal("ROLE-EARLY")`` when nothing is there."""
+def _refuse_after_wrong(place: CeremonyMachine, plan: Plan, checkpoint: str, by: Collection[str]) -> None:
+    """Raise ``Refusal("ROLE-WORDS")`` for a role whose paper has other words on record: its Yes does not put that right."""
+    wrong = [
+        entry.data for entry in wrong_words(place.transcript.entries(), plan) if entry.data["checkpoint"] == checkpoint
+    ]
+    if CHECKPOINTS[checkpoint].paper and any(set(by) & set(each["by"]) for each in wrong):
+        raise Refusal("ROLE-WORDS", f"words of the {checkpoint} were typed from paper, and they differ",
+                      got=f"{len(wrong)} wrong answers", expected="the words of the paper", do=LOOK_AT_PAPER)  # fmt: skip
+
+
+_NAME_THE_FILE = "do the checkpoint's work on this machine, or name the document that was compared with --file"
+
+
+def _fingerprint_of(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Path | None) -> str:
+    """Return what a checkpoint compares: a document, or what is on record here.
+
+    Raises ``DocumentError``, and ``Refusal("ROLE-EARLY")`` when nothing is there.
+    """
     if file is not None:
         data = read_input(file)
         if checkpoint == "deployment":
             return parse_deployment(data).fingerprint
         return (parse_requests(data) if checkpoint == "requests" else parse_signatures(data))[2]
-    if checkpoint == "plan":
-        return plan.fingerprint
+    if checkpoint == "deployment":
+        return place.deployment(plan.deployment)
     found = on_record(place.transcript.entries(), plan, checkpoint)
     if found is None:
         raise Refusal("ROLE-EARLY", f"nothing of checkpoint {checkpoint} is recorded on this machine since the ceremony "
                                     f"began",
-                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events))  # fmt: skip
+                      got="no entry in the transcript", expected=" or ".join(CHECKPOINTS[checkpoint].events),
+                      do=_NAME_THE_FILE if checkpoint in DOCUMENTS else "")  # fmt: skip
     return found
 
 
@@ -188,13 +238,15 @@ def _whole(place: CeremonyMachine, plan: Plan, checkpoint: str, file: Path | Non
     return list(place.shows(checkpoint, section_of(place.transcript.entries(), plan)[0], True))
 
 
-def _introduce(place: CeremonyMachine, plan: Plan, checkpoint: str, compared: str, whole: list[str]) -> None:
+def _introduce(
+    place: CeremonyMachine, plan: Plan, checkpoint: str, compared: str, whole: list[str], *, by_words: bool
+) -> None:
     """Show what is agreed to, also when it was shown on another day; where it is led, what people decide there.
 
     How much more there is to read is said. A deployment's lines were compared when its paper was made. For who has no paper,
     ``trust`` shows them.
     """
-    for line in () if led() or checkpoint in BY_TYPING else rows("", CHECKPOINTS[checkpoint].compares):
+    for line in () if led() or (by_words and checkpoint in BY_TYPING) else rows("", CHECKPOINTS[checkpoint].compares):
         say(line)
     short = whole[:1]
     if checkpoint != "deployment":
@@ -202,12 +254,12 @@ def _introduce(place: CeremonyMachine, plan: Plan, checkpoint: str, compared: st
     show_by_screens(short if led() else whole, stays=1)
     if led() and len(short) < len(whole):
         say(f"? and Enter, below, shows all {len(whole)} lines.")
-    if checkpoint == "deployment" and not led():
+    if checkpoint == "deployment" and whole and not led():
         say("Compare each line with what the venue publishes. One differs: Ctrl-C.")
     if checkpoint == "seal" and led():
         say(f"on record  {grouped(compared[:32])}")  # the Ledger shows these digits and no words
         say(f"           {grouped(compared[32:])}")
-    elif checkpoint in ("address", "seal"):
+    elif not by_words or checkpoint in ("address", "seal"):
         for line in record_lines(compared):
             say(line)
 

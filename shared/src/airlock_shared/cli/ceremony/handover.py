@@ -60,22 +60,20 @@ def codes(sources: tuple[Path, ...], plan_file: Path, folder: Path, as_json: boo
       PROGRAM ceremony codes requests.json --plan plan.toml -o codes
     """
     from airlock_shared.documents.hand_over import write_hand_over
-    from airlock_shared.qr.documents import DEFAULT_PAUSE_MS, densities_of, file_name, transfer_of
+    from airlock_shared.qr.documents import file_name, transfer_of
     from airlock_shared.qr.render import WINDOW, qr_page, window
-    from airlock_shared.qr.symbol import DEFAULT_VERSION
 
     files = {source.name: read_input(source, max_bytes=MAX_FILE_BYTES) for source in sources}
     document = write_hand_over(_plan(plan_file).id, files)
     transfer = transfer_of(document)
     path = make_folder(folder) / f"{file_name(transfer.kind, transfer.fingerprint)}.html"
     if not path.exists():  # the name holds the fingerprint: it is the same page
-        version = max(DEFAULT_VERSION, densities_of(transfer)[0])
         secret = ", SECRET until it is submitted" if sources[0].name.startswith("signatures") else ""
         untold = transfer._replace(
             fingerprint="", kind=f"{', '.join(files)}{secret}"
         )  # nobody types its words: those of each document stand on the terminal
         with working("Drawing the codes"):
-            write_new(path, qr_page(untold, version=version, pause_ms=DEFAULT_PAUSE_MS))
+            write_new(path, qr_page(untold))
     put(path.with_suffix(".json"), document)
     for name, data in window(path.name).items():
         (folder / name).unlink(missing_ok=True)
@@ -152,8 +150,6 @@ def _other(plan: Plan, ceremony: str, files: Collection[str], names: Collection[
     return DocumentError("DOC-FORMAT", "another hand-over", got=", ".join(unexpected), expected=", ".join(names),
                          do="remove these pictures; photograph the page that the other machine shows now")  # fmt: skip
 
-
-BY_QR = (codes, scan_hand_over)
 
 # ---- carry ----------------------------------------------------------------------------------------------------------
 # ``ceremony gather`` and ``ceremony carry``: what the other machine needs, put together, and copied across.

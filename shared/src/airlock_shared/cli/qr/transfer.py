@@ -47,9 +47,9 @@ def version_that_fits(rows: int, columns: int) -> int | None:
     return fitting[-1] if fitting else None
 
 
-def hint(rows: int, columns: int, version: int = LARGEST_IN_TERMINAL) -> str:
-    """Return what to tell a person whose terminal is too small for a code of this version."""
-    width = side(version) + 2 * QUIET
+def hint(rows: int, columns: int) -> str:
+    """Return what to tell a person whose terminal is too small for a code."""
+    width = side(LARGEST_IN_TERMINAL) + 2 * QUIET
     return (
         f"this terminal has {columns} columns and {rows} rows; the code needs {width} and {(width + 1) // 2 + 1}: "
         "enlarge the window, use a smaller font, or show the page instead"
@@ -110,9 +110,8 @@ def play(transfer: Transfer, version: int) -> None:
 # ---- transfer -------------------------------------------------------------------------------------------------------
 
 
-How = Literal["terminal", "page", "png", "gif", "sheet"]
-HOWS: tuple[How, ...] = ("terminal", "page", "png", "gif", "sheet")
-_ENDINGS = {"page": ".html", "gif": ".gif", "sheet": ".pdf"}
+How = Literal["terminal", "page", "png"]
+HOWS: tuple[How, ...] = ("terminal", "page", "png")
 
 
 class ShownTransfer(NamedTuple):
@@ -172,13 +171,9 @@ def show_transfer(transfer: Transfer, home: Path, showing: Showing) -> ShownTran
             from airlock_shared.qr import render
 
             if how == "page":
-                write_new(path, render.qr_page(transfer, version=density, pause_ms=DEFAULT_PAUSE_MS))
-            elif how == "png":
-                render.write_sequence(transfer, path, density)
-            elif how == "gif":
-                render.write_gif(transfer, path, density, pause_ms=DEFAULT_PAUSE_MS)
+                write_new(path, render.qr_page(transfer, version=density))
             else:
-                render.write_sheet(transfer, path, density)
+                render.write_sequence(transfer, path, density)
         say(f"Wrote {safe(str(path))}")
     if how == "page":
         say("Open it in a browser on this machine; no server and no network are needed.")
@@ -190,7 +185,7 @@ def _default_path(transfer: Transfer, how: How, folder: Path, version: int | Non
         raise UsageError("a sequence of pictures needs a folder", do="name a new one with -o")
     name = file_name(transfer.kind, transfer.fingerprint or sha256(transfer.cbor).hexdigest())
     density = f"-{version}" if version else ""
-    return make_folder(folder) / f"{name}{density}{_ENDINGS[how]}"
+    return make_folder(folder) / f"{name}{density}.html"
 
 
 _Command = Callable[..., None]
