@@ -47,9 +47,9 @@ def version_that_fits(rows: int, columns: int) -> int | None:
     return fitting[-1] if fitting else None
 
 
-def hint(rows: int, columns: int, version: int = LARGEST_IN_TERMINAL) -> str:
-    """Return what to tell a person whose terminal is too small for a code of this version."""
-    width = side(version) + 2 * QUIET
+def hint(rows: int, columns: int) -> str:
+    """Return what to tell a person whose terminal is too small for a code."""
+    width = side(LARGEST_IN_TERMINAL) + 2 * QUIET
     return (
         f"this terminal has {columns} columns and {rows} rows; the code needs {width} and {(width + 1) // 2 + 1}: "
         "enlarge the window, use a smaller font, or show the page instead"
