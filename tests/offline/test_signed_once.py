@@ -117,12 +117,14 @@ def test_the_account_is_locked_from_the_yes_until_the_record_and_not_during_the_
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))  # the lock is the machine's: other tests sign meanwhile
     home, tried = tmp_path / "home", []
 
-    def attempt(name: str) -> None:
-        def busy(_descriptor: int) -> None:
-            raise BlockingIOError
+    def busy(*_: Any, **__: Any) -> None:
+        raise BlockingIOError
 
+    monkeypatch.setattr("airlock_offline.signing.guards.lock", busy)
+
+    def attempt(name: str) -> None:
         try:
-            with account_lock(home, SIGNER, busy):
+            with account_lock(home, SIGNER):
                 tried.append((name, "free"))
         except BlockingIOError:
             tried.append((name, "taken"))
@@ -397,10 +399,11 @@ def test_a_ceremony_that_was_ended_while_the_person_thought_is_noticed_after_the
 
 def test_one_home_has_one_lock_wherever_temporary_files_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[int] = []
+    monkeypatch.setattr("airlock_offline.signing.guards.lock", lambda descriptor, *_, **__: waited.append(descriptor))
     (tmp_path / "elsewhere").mkdir()
     with account_lock(tmp_path / "home", SIGNER):
         monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "elsewhere"))
-        with account_lock(tmp_path / "home", SIGNER, waited.append):
+        with account_lock(tmp_path / "home", SIGNER):
             assert len(waited) == 1
 
 

@@ -159,7 +159,6 @@ def test_a_process_of_this_machine_that_ended_is_gone_and_no_other_is() -> None:
 
 def test_a_holder_is_shown_without_what_is_for_machines() -> None:
     assert shown_holder(holder()) == holder().rpartition(" (")[0]
-    assert shown_holder("") == "an earlier version of this program"
 
 
 def test_a_looping_follow_takes_no_row_from_a_submit(where: str) -> None:

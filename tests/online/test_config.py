@@ -58,11 +58,8 @@ from online.loopback import Answer, Wire, closed_port, http, reply
         ("[rpc]\nconfirmations = -1", "confirmations is -1"),
         ("[rpc]\nconfirmations = 1001", "confirmations is 1001"),
         ("[reads]\nnonce = '/v2/nonce'", r"unknown section \[reads\]"),
-        ("[speech]\nlimits = {}", "a file of its own"),
-        (
-            "[paths]\nnonce = '/v2/nonce'",
-            "use one of rpc, referral, http, api_key, venue; how services speak stands in a file",
-        ),
+        ("[speech]\nlimits = {}", r"unknown section \[speech\]"),
+        ("[paths]\nnonce = '/v2/nonce'", r"unknown section \[paths\]"),
         ("[http]\nplain_http = 1", "'plain_http'"),
         ("[http]\nverify = false", "'verify'"),
         ("[http]\nproxy = 'socks5://127.0.0.1:1080'", "proxy"),

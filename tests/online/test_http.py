@@ -749,12 +749,13 @@ def test_an_answer_that_does_not_end_has_an_end(said: bytes) -> None:
     ids=["endless-head", "many-heads", "large", "large-chunks", "encoded", "two-lengths", "http2", "tls", "101"],
 )
 def test_an_answer_that_is_no_plain_reply_is_refused_and_its_connection_is_not_used_again(
-    said: bytes, why: str
+    said: bytes, why: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("airlock_online.clients.http.MAX_JSON_BYTES", 2000)
     talk = KeptTalk(lambda number: said if number == 1 else answers(number))
     with server(talk) as port, Http(KEPT_SOON) as http:
         with pytest.raises(ServiceError, match=why):
-            http.poll(f"http://127.0.0.1:{port}/a", {}, max_bytes=2000)
+            http.poll(f"http://127.0.0.1:{port}/a", {})
         assert number_of(http, port) == len(talk.questions) == 2
 
 

@@ -521,7 +521,7 @@ def test_a_journal_is_made_whole_with_its_id_and_only_to_send(tmp_path: Path) ->
         f"host=db user=desk password={SECRET}", f"postgresql:/desk:{SECRET}@db/journal", f"desk:{SECRET}@db/journal",
         f"postgresql://desk:x@{SECRET}@db/journal", f"postgresql://desk:{SECRET}@db:port/journal",
         f"postgresql://desk:{SECRET}/x@db/journal", "sqlite://", "sqlite:///relative", "sqlite:///:memory:",
-        "postgresql://", f"://{SECRET}", f"no such://{SECRET}",
+        "postgresql://", f"://{SECRET}", f"no such://{SECRET}", f"mysql://desk:{SECRET}@db/journal",
     ],
 )  # fmt: skip
 def test_what_is_no_place_is_refused_and_no_secret_in_it_is_told(

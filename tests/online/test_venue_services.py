@@ -108,7 +108,7 @@ def test_a_section_has_one_place(tmp_path: Path) -> None:
     assert OnlineHome(tmp_path).config().speech.replies["relayer"]["id"] == "requestId"
     for text in ('[paths]\nnonce = "/v2/other"\n', '[speech.paths]\nnonce = "/v2/other"\n', "[speech]\n"):
         config.write_text(text)
-        with pytest.raises(UsageError, match=r"unknown section|a file of its own"):
+        with pytest.raises(UsageError, match="unknown section"):
             read_config(config)
     config.write_text('[venue]\nservices = "nothing.toml"\n')
     with pytest.raises(UsageError):

@@ -18,7 +18,7 @@ from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.errors import DocumentError, PlanError
 from airlock_shared.plan.reader import parse_plan
 from airlock_shared.venue.calls import CALLS, arguments_of, selector_of
-from airlock_shared.venue.profile import MAX_OF_EACH, NEVER, venue_of
+from airlock_shared.venue.profile import MAX_OF_EACH, NEVER
 from airlock_shared.venue.profile_words import profile_words, resolve_profile
 from shared.make_payloads import DESK, NOW_MS, TREASURY
 from shared.world import DEPLOYMENT_TEXT, VECTORS, confirm, examined_of, good, refusals, to_bytes
@@ -199,7 +199,6 @@ def test_no_call_of_its_own_has_the_selector_of_another(monkeypatch: pytest.Monk
         return real(other) if signature == _SIGNATURE else real(signature)
 
     monkeypatch.setattr("airlock_shared.venue.profile.selector_of", collides)
-    venue_of.cache_clear()
     with pytest.raises(DocumentError, match="selector"):
         resolve_profile(_profile(_own()))
 

@@ -145,13 +145,11 @@ def test_what_is_resolved_is_pinned_whole_so_that_a_later_release_changes_nothin
     before = venue_of(pinned.profile_text).structs["RegisterCodeReq"]
     later = CATALOGUE["RegisterCodeReq"]._replace(encode_type="RegisterCodeReq(bytes32 _code)", fields=())
     monkeypatch.setitem(CATALOGUE, "RegisterCodeReq", later)
-    venue_of.cache_clear()
     with pytest.raises(
         DocumentError, match="nothing here decides"
     ):  # a release that knows less refuses, and assumes nothing
         venue_of(pinned.profile_text)
     monkeypatch.undo()
-    venue_of.cache_clear()
     assert venue_of(pinned.profile_text).structs["RegisterCodeReq"] == before
 
 
@@ -159,12 +157,9 @@ def test_a_release_that_ships_another_type_signs_what_was_pinned(monkeypatch: py
     pinned = CATALOGUE["DelegateReq"].encode_type
     later = CATALOGUE["DelegateReq"]._replace(encode_type=pinned.replace("uint256 expiry", "uint64 expiry"))
     monkeypatch.setitem(CATALOGUE, "DelegateReq", later)
-    venue_of.cache_clear()
     read = parse_deployment(DEPLOYMENT_TEXT.encode())
     assert read.structs["DelegateReq"].encode_type == pinned
     assert "DelegateReq: member expiry is uint256 (ships: uint64)" in list(profile_words(read.profile_text))
-    monkeypatch.undo()
-    venue_of.cache_clear()
 
 
 def test_a_deployment_that_does_not_say_what_is_signed_is_refused() -> None:

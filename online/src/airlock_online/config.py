@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from airlock_online.addresses import http_address
-from airlock_online.speech.sections import SERVICES_FORMAT, SHIPPED, Speech
+from airlock_online.speech.sections import SHIPPED, Speech
 from airlock_shared.errors import UsageError
-from airlock_shared.host.settings import read_settings, read_table
+from airlock_shared.host.settings import read_settings
 
 MAX_CONFIRMATIONS = 1000
 CONFIRMED_BY = ("finalized", "depth")
@@ -88,16 +88,9 @@ class OnlineConfig(NamedTuple):
 def read_config(path: Path) -> OnlineConfig:
     """Read ``config.toml``, or return the defaults when there is none; the services file that it names is not read.
 
-    Raises ``UsageError`` for unknown names, and for how services speak, which stands in a services file.
+    Raises ``UsageError`` for unknown names.
     """
-    for name in read_table(path):
-        if name not in (known := OnlineConfig._fields[:-1]):
-            raise UsageError(
-                f"{path} has an unknown section [{name}]",
-                do=f"use one of {', '.join(known)}; how services speak stands in a file of its own, which begins with "
-                f'format = "{SERVICES_FORMAT}": name it as [venue] services = "services.toml"',
-            )
-    config = read_settings(path, OnlineConfig())
+    config = read_settings(path, OnlineConfig(), "speech")
     if not 1 <= config.rpc.confirmations <= MAX_CONFIRMATIONS:
         raise UsageError(
             f"{path} [rpc] confirmations is {config.rpc.confirmations}", do=f"give 1 to {MAX_CONFIRMATIONS}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,12 +21,8 @@ from airlock_shared.host.files import lock, locked, make_folder, open_lock
 # TMPDIR says; the one among the temporary files is shared by state folders that hold the same account, by mistake.
 
 
-Wait = Callable[[int], None]
-"""Takes the descriptor of a file that somebody else has locked, and returns when the lock is ours."""
-
-
 @contextmanager
-def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterator[None]:
+def account_lock(home: Path, address: bytes) -> Iterator[None]:
     """Keep every other Airlock of this user from signing with an account (20 bytes); wait for one that does.
 
     Raises ``UsageError`` when a lock file cannot be opened or locked.
@@ -38,7 +34,7 @@ def account_lock(home: Path, address: bytes, wait: Wait | None = None) -> Iterat
     )
     with ExitStack() as held:
         for file in files:
-            held.enter_context(locked(open_lock(file), file, wait or partial(_wait, account, file)))
+            held.enter_context(locked(open_lock(file), file, partial(_wait, account, file)))
         yield
 
 

@@ -134,7 +134,6 @@ class Desk:
         self._step = ""
         self._summaries: list[OutcomeSummary] = []
         self._last: dict[str, list[str]] = {}
-        self._requests: dict[str, dict[str, Request]] = {}
         self.node = RpcClient(self.config.rpc.url, http) if self.config.rpc.url else None
         self._context = DeliveryContext(
             journal,
@@ -330,9 +329,9 @@ class Desk:
     def _encoded(self, record: Record) -> str:
         """Return the encoding that a submission's request has, empty when it is not on this machine."""
         deployment = self.home.deployment_of(record.deployment)
+        _, request = self._request_of(self.journal.get(record.digest))
         try:
-            request = self._requests_of(record)[record.step]
-            return encoding_signed(request, deployment, record.digest) if deployment else ""
+            return encoding_signed(request, deployment, record.digest) if request and deployment else ""
         except (AirlockError, KeyError):
             return ""
 
@@ -379,10 +378,7 @@ class Desk:
         """Return what a submission promised and what is found; none when its request is not on this machine."""
         known = self.journal.get(digest)
         record = known.record
-        try:
-            request = self._requests_of(record).get(record.step)
-        except AirlockError:  # prepared on another machine, or fetched again since
-            return []
+        prepared_ms, request = self._request_of(known)
         deployment = self.home.deployment_of(record.deployment)
         if request is None or deployment is None:
             return []
@@ -409,7 +405,7 @@ class Desk:
                 allowance,
                 twap,
                 others,
-                self.prepared_ms(known),
+                prepared_ms,
             )
         )
 
@@ -423,16 +419,15 @@ class Desk:
 
     def prepared_ms(self, known: Submission) -> int:
         """Return before when a submission was not signed: its request was not made. The journal's row may be younger."""
-        with suppress(AirlockError):
-            return min(self.home.require_requests(known.record.requests)[0].created_ms, known.created_ms)
-        return known.created_ms
+        return self._request_of(known)[0]
 
-    def _requests_of(self, record: Record) -> dict[str, Request]:
-        """Return the requests document of a submission, its items by step; read once. Raises ``AirlockError``."""
-        if record.requests not in self._requests:
-            _, items, _ = self.home.require_requests(record.requests)
-            self._requests[record.requests] = {item.step: item for item in items}
-        return self._requests[record.requests]
+    def _request_of(self, known: Submission) -> tuple[int, Request | None]:
+        """Return before when a submission was not signed, and its request; None where that is not on this machine."""
+        try:
+            header, items = self.home.require_requests(known.record.requests)[:2]
+        except AirlockError:  # prepared on another machine, or fetched again since
+            return known.created_ms, None
+        return min(header.created_ms, known.created_ms), {item.step: item for item in items}.get(known.record.step)
 
 
 def _why(error: AirlockError | OSError) -> str:

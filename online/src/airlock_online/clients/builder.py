@@ -10,7 +10,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache
 from threading import Lock
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -62,7 +62,7 @@ class Spacing:
             self._sleep(begins_s - now_s)
 
 
-@lru_cache(maxsize=64)
+@cache
 def spacing_of(base_url: str, per_minute: int) -> Spacing:
     """Return the spacing of one builder, the same for all that this command asks of it."""
     del base_url  # it tells one builder's from another's

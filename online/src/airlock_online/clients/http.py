@@ -277,7 +277,7 @@ class Http:
         with self.open(call, max_bytes=max_bytes) as reply:
             return reply.with_body(b"".join(reply.chunks))
 
-    def poll(self, url: str, query: Mapping[str, str | int], *, max_bytes: int = MAX_JSON_BYTES) -> Reply:
+    def poll(self, url: str, query: Mapping[str, str | int]) -> Reply:
         """GET what is asked for again and again and changes nothing at the other end, on a connection that is kept.
 
         It has less time than one exchange: whoever asks again needs no answer that comes late. Raises as :meth:`open`.
@@ -285,7 +285,7 @@ class Http:
         call = HttpCall("GET", url, query)
         request = self._request(call, self.timeouts.poll)
         if self._proxy and not is_loopback(request.url.host.decode("ascii")):
-            return self.exchange(call, max_bytes=max_bytes)
+            return self.exchange(call)
         with self._changing:
             kept = self._kept = self._kept or kept_pool(
                 self._tls, partial(Exchange, self._monotonic, tunnel=False), self._open
@@ -294,11 +294,11 @@ class Http:
         request.extensions["timeout"] = {"connect": until, "read": until, "write": until, "pool": self.timeouts.poll}
         while True:
             try:
-                return self._poll(call, request, kept, max_bytes)
+                return self._poll(call, request, kept)
             except Gone:
                 pass  # it was closed while it waited: a read may be asked again
 
-    def _poll(self, call: HttpCall, request: httpcore.Request, kept: httpcore.ConnectionPool, max_bytes: int) -> Reply:
+    def _poll(self, call: HttpCall, request: httpcore.Request, kept: httpcore.ConnectionPool) -> Reply:
         self._require_open(call)
         try:
             response = kept.handle_request(request)
@@ -313,7 +313,7 @@ class Http:
             if not isinstance(line, KeptStream):
                 raise _broken(call.url, httpcore.RemoteProtocolError("the reply is none of HTTP/1.1"))
             line.exchange.head_bytes = None
-            body = b"".join(self._chunks(response, call.url, max_bytes))
+            body = b"".join(self._chunks(response, call.url, MAX_JSON_BYTES))
             if not line.is_whole(body):
                 line.close()
             return self._opened(response.status, response.headers, iter(()), call.url).with_body(body)

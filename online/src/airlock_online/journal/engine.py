@@ -1,8 +1,8 @@
-"""Opening the journal's database: SQLite in a file of mode 0600 by default, PostgreSQL or another one by URL.
+"""Opening the journal's database: SQLite in a file of mode 0600 by default, PostgreSQL by URL.
 
 What a transaction needs is said by the connection's ``airlock`` option: ``STATE`` for what must be on the disk before
 anything else happens, ``EVENT`` for what the service tells again when asked, ``READING``. A file of SQLite is then
-synced, not synced, or not locked; other databases treat them alike.
+synced, not synced, or not locked; PostgreSQL treats the last two alike.
 """
 
 from __future__ import annotations
@@ -139,8 +139,6 @@ def bounded(engine: Engine, access: str) -> Iterator[Connection]:
 
 def _server(url: URL) -> Engine:
     """Return an engine on a database server. Every wait has an end, at the server and on the line."""
-    if url.get_backend_name() != "postgresql":
-        return create_engine(url, hide_parameters=True)
     waits: dict[str, str | int] = {
         "connect_timeout": CONNECT_S,
         "options": f"-c statement_timeout={STATEMENT_S}s -c lock_timeout={STATEMENT_S}s "
@@ -204,8 +202,10 @@ def place_of(where: str) -> URL:
             raise JournalError("the journal's address is not a database URL", do=PLACE_DO) from None
         if "@" in (url.host or "") or "@" in (url.database or "") or not (url.host or url.database):
             raise JournalError("the journal's address is not a database URL: a sign in it is not %XX", do=PLACE_DO)
-        if url.get_backend_name() != "sqlite":
+        if (database := url.get_backend_name()) == "postgresql":
             return url
+        if database != "sqlite":
+            raise JournalError("the journal's database is neither SQLite nor PostgreSQL", do=PLACE_DO)
         where = url.database or ""
     try:
         path = Path(where).expanduser()

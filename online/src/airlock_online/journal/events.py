@@ -126,7 +126,7 @@ def move_row(
     return done.rowcount == 1
 
 
-def claimed_with(connection: Connection, token: str, now_ms: int) -> dict[str, Any]:
+def claimed_with(connection: Connection, token: str) -> dict[str, Any]:
     """Return what a claim writes beside the state."""
     return {
         "note": "",
@@ -134,12 +134,12 @@ def claimed_with(connection: Connection, token: str, now_ms: int) -> dict[str, A
         "claims": SUBMISSIONS.c.claims + 1,
         "claim_token": token,
         "claim_holder": holder(),
-        "claim_until_ms": database_now_ms(connection.dialect.name, now_ms) + LEASE_MS,
+        "claim_until_ms": database_now_ms(connection.dialect.name) + LEASE_MS,
     }
 
 
-def claim_is_over(connection: Connection, token: str, now_ms: int, *, gone: bool) -> ColumnElement[bool]:
+def claim_is_over(connection: Connection, token: str, *, gone: bool) -> ColumnElement[bool]:
     """Return the condition that the claim of this token is still the row's, and its lease is over or its holder is gone."""
     until = func.coalesce(SUBMISSIONS.c.claim_until_ms, SUBMISSIONS.c.updated_ms + LEASE_MS)
-    over = true() if gone else until < database_now_ms(connection.dialect.name, now_ms)
+    over = true() if gone else until < database_now_ms(connection.dialect.name)
     return and_(SUBMISSIONS.c.claim_token == token, over)

@@ -140,7 +140,7 @@ class Journal:
         try:
             with self._writing() as connection:
                 self._require_alone(connection, digest, alone)
-                claim = claimed_with(connection, token, self._clock_ms())
+                claim = claimed_with(connection, token)
                 held = self._move(connection, digest, OrderState.SENDING, claim | sent)
         except JournalError:
             held = self._is_claimed(digest, token)
@@ -175,10 +175,9 @@ class Journal:
         gone = is_gone(known.claim_holder, known.claim_token)
         note = f"{shown_holder(known.claim_holder)} stopped while it was sending, or its claim ran out"
         with self._writing() as connection:
-            now_ms = self._clock_ms()
-            over = claim_is_over(connection, known.claim_token, now_ms, gone=gone)
+            over = claim_is_over(connection, known.claim_token, gone=gone)
             told = {"note": note}
-            return move_row(connection, digest, OrderState.PRESUMED_UNKNOWN, now_ms, told, only=over)
+            return move_row(connection, digest, OrderState.PRESUMED_UNKNOWN, self._clock_ms(), told, only=over)
 
     def export(self, digest: str, alone: Alone | None = None, **given: str | int | None) -> bool:
         """Move to EXPORTED; True when that is its state now, so that a package that was lost can be written again.

@@ -27,7 +27,6 @@ from sqlalchemy import (
     cast,
     extract,
     func,
-    literal,
     select,
     text,
     update,
@@ -254,7 +253,7 @@ def holder() -> str:
 
 def shown_holder(text: str) -> str:
     """Return a holder without what is for machines."""
-    return _GONE.sub("", text).strip() or "an earlier version of this program"
+    return _GONE.sub("", text).strip()
 
 
 def is_gone(text: str, token: str) -> bool:
@@ -283,13 +282,11 @@ def _identity(number: int) -> str:
     return f"{boot}.{namespace}.{number}.{began}"
 
 
-def database_now_ms(dialect: str, now_ms: int) -> ColumnElement[Any]:
-    """Return the database's own time, unix ms; of a database that we do not know, this machine's."""
+def database_now_ms(dialect: str) -> ColumnElement[Any]:
+    """Return the database's own time, unix ms."""
     if dialect == "sqlite":
         return cast((func.julianday("now") - 2440587.5) * 86_400_000, BigInteger)
-    if dialect == "postgresql":
-        return cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
-    return literal(now_ms, BigInteger)
+    return cast(extract("epoch", func.clock_timestamp()) * 1000, BigInteger)
 
 
 # ---- identity -------------------------------------------------------------------------------------------------------
@@ -312,7 +309,7 @@ class Identity(NamedTuple):
 
 
 def identify(connection: Connection) -> Identity:
-    """Return which journal this is; a new one, and one of an earlier version, is given its name and its place."""
+    """Return which journal this is; a new one is given its name and its place."""
     place = _place(connection)
     known = connection.execute(select(SCHEMA.c.journal_id, SCHEMA.c.place)).one()
     if not known.journal_id:
@@ -325,19 +322,16 @@ def identify(connection: Connection) -> Identity:
 
 
 def _place(connection: Connection) -> str:
-    dialect = connection.dialect.name
-    if dialect == "sqlite":
+    if connection.dialect.name == "sqlite":
         file = connection.engine.url.database or ""
         return f"{_machine()}:{Path(file).stat().st_ino}"
-    if dialect == "postgresql":
-        own = text("SELECT oid FROM pg_database WHERE datname = current_database()")
-        server = text("SELECT system_identifier FROM pg_control_system()")
-        try:
-            with connection.begin_nested():
-                return f"{connection.scalar(server)}:{connection.scalar(own)}"
-        except DBAPIError:  # a role that may not ask
-            return ""
-    return ""
+    own = text("SELECT oid FROM pg_database WHERE datname = current_database()")
+    server = text("SELECT system_identifier FROM pg_control_system()")
+    try:
+        with connection.begin_nested():
+            return f"{connection.scalar(server)}:{connection.scalar(own)}"
+    except DBAPIError:  # a role that may not ask
+        return ""
 
 
 def _machine() -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from airlock_shared.documents.ledger_metadata import (
@@ -124,7 +123,8 @@ class Deployment(NamedTuple):
 
     def pair_named(self, name: str) -> Pair | None:
         """Return the one pair whose name is this one, whatever the case and whether ``/``, ``-`` or ``_`` separates."""
-        found = [pair for pair in self.pairs.values() if _plain(pair.name) == _plain(name)]
+        wanted = _plain(name)
+        found = [pair for pair in self.pairs.values() if _plain(pair.name) == wanted]
         return found[0] if len(found) == 1 else None
 
 
@@ -163,7 +163,6 @@ def all_worth_nothing(deployments: Iterable[Deployment]) -> bool:
     return bool(known) and all(known)
 
 
-@lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
     return re.sub(r"[/_-]", "/", name).upper()
 

@@ -9,7 +9,6 @@ Source of the rules: the Solidity contract ABI specification, "Formal Specificat
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
@@ -73,7 +72,6 @@ def _not_canonical(what: str, got: str, expected: str) -> Refusal:
     return Refusal("ENC-CANONICAL", f"the encoding is not canonical: {what}", got=got, expected=expected)
 
 
-@lru_cache(maxsize=256)
 def type_of(name: str) -> AbiType:
     """Return the type of a type text. Raises ``ValueError`` for a text that is not a type."""
     if name.startswith("(") and name.endswith(")"):

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache
 from typing import Any, NamedTuple
 
 from airlock_shared.errors import Refusal
@@ -45,7 +44,6 @@ Structs = Mapping[str, tuple[Member, ...]]
 """Struct types by their names."""
 
 
-@cache
 def atomic_kind(type_name: str) -> tuple[str, int] | None:
     """Return ``(kind, bits or bytes)`` of an atomic type, or None when the name is not one.
 
@@ -68,7 +66,6 @@ def integer_range(kind: str, bits: int | None) -> tuple[int, int]:
     return (-(1 << bits - 1), (1 << bits - 1) - 1) if kind == "int" else (0, (1 << bits) - 1)
 
 
-@cache
 def split_array(type_name: str) -> tuple[str, int | None] | None:
     """Return ``(element type, fixed length or None)`` of an array type, or None when it is not an array."""
     match = _ARRAY.fullmatch(type_name)

@@ -21,12 +21,13 @@ _MAX_BYTES = 64 << 10
 C = TypeVar("C", bound=tuple[Any, ...])
 
 
-def read_settings(path: Path, defaults: C) -> C:
-    """Return the settings in a file, or the defaults when there is none.
+def read_settings(path: Path, defaults: C, elsewhere: str = "") -> C:
+    """Return the settings in a file, or the defaults when there is none; ``elsewhere`` is a section that is in no such file.
 
     Raises ``UsageError`` for what is not TOML, a section, name or type that is not known, with the nearest one that is.
     """
     sections: dict[str, Any] = defaults._asdict()  # type: ignore[attr-defined]
+    sections.pop(elsewhere, None)
     for name, values in read_table(path).items():
         if name not in sections:
             raise UsageError(f"{path} has an unknown section [{name}]", do=_instead(name, sections))
@@ -44,7 +45,7 @@ def read_settings(path: Path, defaults: C) -> C:
                     do=f"give a value of the type {wanted.__name__}",
                 )
         sections[name] = section._replace(**values)
-    return type(defaults)(**sections)
+    return defaults._replace(**sections)  # type: ignore[attr-defined,no-any-return]
 
 
 def read_table(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ at comparable venues. How calldata is read is in :mod:`airlock_shared.venue.call
 from __future__ import annotations
 
 import re
-from functools import cache, partial
+from functools import partial
 from typing import NamedTuple
 
 from airlock_shared.ethereum.signatures import keccak256
@@ -71,7 +71,6 @@ _TRADE = (
 )
 
 
-@cache
 def arguments_of(signature: str) -> tuple[Argument, ...]:
     """Return the arguments of a signature with names, such as ``approve(address spender,uint256 value)``."""
     arguments = signature.partition("(")[2].removesuffix(")")
@@ -150,7 +149,6 @@ def canonical(signature: str) -> str:
     return f"{signature.partition('(')[0]}({','.join(argument.type for argument in arguments_of(signature))})"
 
 
-@cache
 def selector_of(signature: str) -> bytes:
     """Return the 4-byte selector of a signature with argument names."""
     return keccak256(canonical(signature).encode())[:4]

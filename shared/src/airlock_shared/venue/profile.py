@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from airlock_shared.errors import DocumentError, Refusal
@@ -90,7 +90,6 @@ class Venue(NamedTuple):
     calls: Calls
 
 
-@lru_cache(maxsize=64)
 def venue_of(signed: str) -> Venue:
     """Return the venue that a deployment's ``signed`` text describes.
 

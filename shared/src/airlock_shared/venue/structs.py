@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from typing import NamedTuple
 
 from airlock_shared.venue.kinds import ACCOUNT_KINDS, DEADLINE, NONCE_KIND, Field, field, path_of
@@ -56,7 +55,6 @@ def types_of(intent: Intent) -> dict[str, list[dict[str, str]]]:
     return types_of_text(intent.encode_type)
 
 
-@cache
 def types_of_text(encode_type: str) -> dict[str, list[dict[str, str]]]:
     """Return the ``types`` object that an ``encodeType`` text defines, its primary struct first."""
     return {
@@ -67,19 +65,14 @@ def types_of_text(encode_type: str) -> dict[str, list[dict[str, str]]]:
 
 def abi_type_of(intent: Intent) -> str:
     """Return the tuple type of ``encodedIntent``, such as ``(address,uint256)``, its members in the order of the ABI."""
-    return _abi_type(intent.encode_type, intent.abi_order)
-
-
-@cache
-def _abi_type(encode_type: str, abi_order: tuple[str, ...]) -> str:
-    types = types_of_text(encode_type)
+    types = types_of(intent)
 
     def tuple_text(struct: str, order: tuple[str, ...]) -> str:
         by_name = {m["name"]: m["type"] for m in types[struct]}
         parts = [by_name[name] for name in order or by_name]
         return f"({','.join(tuple_text(p, ()) if p in types else p for p in parts)})"
 
-    return tuple_text(next(iter(types)), abi_order)
+    return tuple_text(next(iter(types)), intent.abi_order)
 
 
 def abi_values_of(intent: Intent, message: dict[str, object]) -> list[object]:
