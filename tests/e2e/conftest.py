@@ -57,15 +57,16 @@ class BothMachines:
     def path(self, name: str) -> Path:
         return self.folder / name
 
-    def pin(self, batched: str = "") -> None:
-        """Fetch the deployment and pin it; the batched market may be at another address."""
+    def fetch(self, output: Path, *more: object, batched: str = "") -> FinishedCommand:
+        """Fetch the deployment; the batched market may be at another address."""
         urls = self.services
         market = batched or urls.batched_url
-        words = ("--builder", urls.builder_url, "--batched-market", market, "--relayer", urls.relayer_url)
-        assert (
-            self.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", self.path("deployment.json")).code
-            == 0
-        )
+        words = ("--builder", urls.builder_url, "--batched-market", market, "--relayer", urls.relayer_url, *more)
+        return self.online("deployment", "fetch", "--name", "rehearsal", *words, "-o", output)
+
+    def pin(self, batched: str = "") -> None:
+        """Fetch the deployment and pin it; the batched market may be at another address."""
+        assert self.fetch(self.path("deployment.json"), batched=batched).code == 0
         assert self.offline("trust", self.path("deployment.json"), typed="Yes\n").code == 0
         self.state_time()
 

@@ -1,4 +1,4 @@
-"""A pinned struct is compared whole: what differs is shown old beside new and asked, and nothing is replaced in silence."""
+"""What is pinned is compared whole: what of it a Ledger refuses is told, and what changed on the disk is not in force."""
 
 from __future__ import annotations
 
@@ -9,68 +9,26 @@ import pytest
 from commands import FinishedCommand
 from e2e.conftest import BothMachines
 
-TEXT = "MoveReq(address trader,uint256 until,uint256 nonce)"
-GOOD = {"domain": "trading", "trader": "trader", "nonce": "nonce", "deadline": "until", "signer-rule": "trader-only",
-        "route": "relayer"}  # fmt: skip
+LEAVES = {"trader": "trader", "until": "deadlineMs", "nonce": "nonce", "fee": "raw", "tick": "raw"}
 
 
-def _trust(desk: BothMachines, text: str = TEXT, typed: str = "Yes\n", **change: str) -> FinishedCommand:
-    members = GOOD | {name.replace("_", "-"): value for name, value in change.items()}
-    words = [word for name, value in members.items() for word in (f"--{name}", value)]
-    return desk.offline("trust-struct", text, "--deployment", "rehearsal", *words, "--json", typed=typed)
-
-
-def _pins(desk: BothMachines) -> list[dict[str, str]]:
-    lines = (desk.path("offline-home") / "structs/rehearsal.jsonl").read_text().splitlines()
-    return [json.loads(line) for line in lines]
-
-
-def _recorded(desk: BothMachines) -> list[dict[str, object]]:
-    lines = (desk.path("offline-home") / "transcript.jsonl").read_text().splitlines()
-    return [entry["data"] for entry in map(json.loads, lines) if entry["event"] == "struct-pinned"]
-
-
-CHANGES = [
-    ({"domain": "referral"}, "signed under the trading domain", "signed under the referral domain"),
-    ({"signer_rule": "trader-or-delegate"}, "domain, trader-only,", "domain, trader-or-delegate,"),
-    ({"route": "core-api"}, "sent to relayer", "sent to core-api"),
-    ({"deadline": ""}, "until added: uint256, deadlineMs:", "until added: uint256, raw:"),
-    ({"nonce": "until", "deadline": "nonce"}, "nonce added: uint256, nonce:", "until added: uint256, nonce:"),
-    ({"text": "MoveReq(address trader,uint256 until,uint256 nonce,bool now)"}, TEXT, "uint256 nonce,bool now)"),
-]
-
-
-@pytest.mark.parametrize(("change", "old", "new"), CHANGES)
-def test_what_differs_is_shown_old_beside_new_asked_and_recorded_with_both(
-    desk: BothMachines, change: dict[str, str], old: str, new: str
-) -> None:
-    assert _trust(desk).code == 0
-    ended = _trust(desk, **change)
-    assert (ended.code, ended.json()["pinned_already"]) == (0, False), ended.err
-    shown = [line for line in ended.err.splitlines() if line.startswith(("- ", "+ "))]
-    before, after = (" ".join(line[2:].strip() for line in shown if line[0] == mark) for mark in "-+")
-    assert (old in before, old in after, new in before, new in after) == (True, False, False, True)
-    first, second = _pins(desk)
-    assert first != second
-    assert _recorded(desk)[-1] == {"deployment": "rehearsal", **second, "replaced": first}
-    assert "nothing to do" in _trust(desk, typed="", **change).err
-
-
-@pytest.mark.parametrize("typed", ["", "yes\n"])
-@pytest.mark.parametrize(("change", "old", "new"), CHANGES[-1:])
-def test_without_a_yes_the_old_pin_stays(
-    desk: BothMachines, typed: str, change: dict[str, str], old: str, new: str
-) -> None:
-    assert _trust(desk).code == 0
-    assert _trust(desk, typed=typed, **change).code != 0
-    assert len(_pins(desk)) == len(_recorded(desk)) == 1
+def _trust(desk: BothMachines, text: str) -> FinishedCommand:
+    """Fetch the deployment again with a struct of the venue alone, and pin it in the place of the first."""
+    struct = {
+        "encode_type": text,
+        "leaves": LEAVES,
+        "domain": "trading",
+        "signer_rule": "trader-only",
+        "route": "relayer",
+    }
+    profile, own = desk.path("venue.json"), desk.path("own.json")
+    profile.write_text(json.dumps({"format": "airlock/venue-signed@1", "structs": {"MoveReq": struct}}))
+    assert (ended := desk.fetch(own, "--venue-profile", profile)).code == 0, ended.err
+    return desk.offline("trust", own, "--json", typed="Yes\n")
 
 
 @pytest.mark.parametrize("name", ["bytes33", "function", "Move$Req"])
-def test_a_struct_that_is_named_like_a_type_is_not_pinned_and_not_hashed(desk: BothMachines, name: str) -> None:
-    ended = _trust(desk, TEXT.replace("MoveReq", name))
-    assert ended.code in (2, 3), ended.err
-    assert not (desk.path("offline-home") / "structs").exists()
+def test_a_struct_that_is_named_like_a_type_is_not_hashed(desk: BothMachines, name: str) -> None:
     document = {
         "types": {"Order": [{"name": "x", "type": name}], name: [{"name": "y", "type": "uint256"}]},
         "primaryType": "Order", "domain": {"name": "d"}, "message": {"x": {"y": "1"}},
@@ -128,13 +86,6 @@ def test_widths_that_the_ledger_refuses_are_told_when_the_struct_is_pinned_and_w
     assert _check(desk, PLAN.replace('"MoveReq"', '"OtherReq"')).code == 0
 
 
-def test_a_struct_that_the_ledger_signs_over_another_hash_is_not_pinned(desk: BothMachines) -> None:
-    held = ",".join(f"uint256 m{number}" for number in range(16))
-    ended = _trust(desk, f"MoveReq(address trader,uint256 until,uint256 nonce,Held held)Held({held})")
-    assert (ended.code, "DIGEST-LEDGER" in ended.err, "16 members" in ended.err) == (3, True, True), ended.err
-    assert not (desk.path("offline-home") / "structs").exists()
-
-
 @pytest.mark.parametrize(
     ("fields", "check", "said"),
     [
@@ -175,17 +126,3 @@ def test_a_deployment_that_nobody_agreed_to_on_record_is_not_in_force(desk: Both
         path.unlink()
     ended = desk.offline("verify", requests, "--plan", plan)
     assert (ended.code, "PIN-DEPLOYMENT" in ended.err, "nobody agreed to one" in ended.err) == (3, True, True), ended
-
-
-@pytest.mark.parametrize("change", ["another domain", "one more", "the older last", "the older alone"])
-def test_a_pinned_struct_that_changed_on_the_disk_is_refused(desk: BothMachines, change: str) -> None:
-    assert _trust(desk).code == 0
-    assert _trust(desk, domain="referral").code == 0
-    assert _check(desk, PLAN.replace(', fee = "1", tick = "-1"', "")).code == 0
-    pins = desk.path("offline-home") / "structs/rehearsal.jsonl"
-    first, second = pins.read_text().splitlines()
-    changed = {"another domain": [first, second.replace("referral", "trading")], "one more": [first, second, first],
-               "the older last": [second, first], "the older alone": [first]}[change]  # fmt: skip
-    pins.write_text("\n".join(changed) + "\n")
-    ended = _check(desk, PLAN.replace(', fee = "1", tick = "-1"', ""))
-    assert (ended.code, "PIN-DEPLOYMENT" in ended.out) == (3, True), ended

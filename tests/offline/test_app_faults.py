@@ -22,11 +22,10 @@ from airlock_shared.documents.requests import Request, read_request
 from airlock_shared.ethereum.eip712 import Hashes, TypedData
 from airlock_shared.ethereum.typed_document import read_typed_data
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.pinned_structs import with_pins
 from airlock_shared.venue.structs import CATALOGUE
 from airlock_software_ledger.app import SoftwareLedger
 from offline.recordings import SIGNER, Scripted, recovered
-from shared import test_pinned_structs as own
+from shared import test_own_structs as own
 from shared.world import deployment, examined, situation
 
 PATH = "m/44'/60'/0'/0/0"
@@ -103,7 +102,10 @@ def test_no_struct_of_the_catalogue_is_such() -> None:
 # ---- where it is told -----------------------------------------------------------------------------------------------
 
 TARGET = ",".join(f"uint256 m{number}" for number in range(16))
-PIN = own.PIN | {"encode_type": f"MoveReq(address trader,Target to,uint256 deadline,uint256 nonce)Target({TARGET})"}
+ENTRY = own.ENTRY | {
+    "encode_type": f"MoveReq(address trader,Target to,uint256 deadline,uint256 nonce)Target({TARGET})",
+    "leaves": {"trader": "trader", "deadline": "deadlineMs", "nonce": "nonce"} | {f"to.m{n}": "raw" for n in range(16)},
+}
 
 
 def pinned(show: str) -> tuple[Request, Situation]:
@@ -111,9 +113,8 @@ def pinned(show: str) -> tuple[Request, Situation]:
     leaves = "".join(f'"to.m{number}" = "1"\n' for number in range(16))
     text = own.PLAN.partition("struct = ")[0].replace("m/44'/60'/0'/0/0\"", f"m/44'/60'/0'/0/0\"\nshow = \"{show}\"")
     plan = parse_plan(f'{text}struct = "MoveReq"\ntrader = "{own.TRADER}"\n{leaves}'.encode())
-    known = deployment()._replace(structs=with_pins(deployment().structs, [PIN]))
-    where = situation()._replace(plan=plan, deployment=known)
-    intent = known.structs["MoveReq"]
+    where = situation()._replace(plan=plan, deployment=own.deployed(ENTRY))
+    intent = where.deployment.structs["MoveReq"]
     message = {"trader": own.TRADER, "to": values(16), "deadline": str(where.now_ms + 600_000), "nonce": "11"}
     read = definitions(intent).read("MoveReq", message)
     item = own._item(own._message(where.now_ms))

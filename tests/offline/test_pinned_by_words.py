@@ -12,7 +12,6 @@ import pytest
 
 from airlock_offline.cli import trust
 from airlock_offline.cli.main import confine_command
-from airlock_offline.cli.trust import pin_struct
 from airlock_offline.confinement import command as confine
 from airlock_offline.confinement import command as needs
 from airlock_offline.home import OfflineHome
@@ -153,6 +152,4 @@ def test_nothing_is_pinned_that_could_not_be_recorded(tmp_path: Path, monkeypatc
     monkeypatch.setattr(type(state.transcript), "record", full)
     with pytest.raises(UsageError):
         state.pin(deployment, data, NOW_MS)
-    with pytest.raises(UsageError):
-        pin_struct(state, deployment.name, {"name": "X"}, NOW_MS)
-    assert (state.pinned(deployment.name), state.struct_pins(deployment.name)) == (None, [])
+    assert state.pinned(deployment.name) is None

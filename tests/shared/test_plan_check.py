@@ -20,7 +20,7 @@ from airlock_shared.plan.decisions import directions, odd_directions
 from airlock_shared.plan.mistakes import MAX_MISTAKES, find_mistakes
 from airlock_shared.plan.model import CUSTOM, AsSigned
 from airlock_shared.plan.reader import parse_plan
-from shared import test_pinned_structs as own
+from shared import test_own_structs as own
 from shared.world import PLAN_TEXT, PLAN_TEXTS, deployment, situation
 
 # ---- ``plan check``: every mistake of a plan by its line and column, none hidden by another, and none where there

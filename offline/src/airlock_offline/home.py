@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,6 @@ from airlock_shared.documents.deployment import Deployment, all_worth_nothing, p
 from airlock_shared.errors import Refusal, UsageError
 from airlock_shared.host.files import TranscriptFile, current, home_of, make_folder, read_input, write_new
 from airlock_shared.host.settings import CONFIG_FILE, read_settings
-from airlock_shared.venue.pinned_structs import PIN_MEMBERS, with_pins
 from airlock_shared.wire.strict_json import parse_json
 
 if TYPE_CHECKING:
@@ -86,14 +84,12 @@ class OfflineHome:
 
     def pin_on_record(self, name: str) -> str:
         """Return the fingerprint of the deployment of this name that was pinned last on record, or an empty text."""
-        recorded = self._recorded("deployment-pinned", "name", name)
-        return str(recorded[-1]["fingerprint"]) if recorded else ""
-
-    def _recorded(self, event: str, member: str, value: str) -> list[Mapping[str, Any]]:
-        """Return what the transcript has of an event about one thing, oldest first."""
-        return [
-            each.data for each in self.transcript.entries() if each.event == event and each.data.get(member) == value
+        recorded = [
+            entry.data["fingerprint"]
+            for entry in self.transcript.entries()
+            if entry.event == "deployment-pinned" and entry.data.get("name") == name
         ]
+        return str(recorded[-1]) if recorded else ""
 
     def pin(self, deployment: Deployment, data: bytes, at_ms: int) -> None:
         """Pin a deployment, which is on record first; the one it replaces is kept beside it under its fingerprint."""
@@ -106,32 +102,6 @@ class OfflineHome:
         if replaced is not None:
             path.replace(path.with_name(f"{deployment.name}.{replaced.fingerprint[:16]}.replaced.json"))
         write_new(path, data)
-
-    # -- structs beyond the catalogue
-
-    def structs_path(self, deployment: str) -> Path:
-        """Return where the structs are pinned that belong to a deployment."""
-        return self.home / "structs" / f"{deployment}.jsonl"
-
-    def with_struct_pins(self, deployment: Deployment) -> Deployment:
-        """Return a deployment with the structs that were pinned for it on this machine beside its own."""
-        pins = self.struct_pins(deployment.name)
-        recorded = self._recorded("struct-pinned", "deployment", deployment.name) if pins else []
-        on_record = [{name: each.get(name) for name in PIN_MEMBERS} for each in recorded]
-        if _newest(pins) != _newest(on_record):
-            raise Refusal(
-                "PIN-DEPLOYMENT",
-                f"the structs pinned for {deployment.name} are not those that people agreed to here: their file was changed",
-                got=f"{len(pins)} pins on the disk",
-                expected=f"of each struct the newest of the {len(recorded)} that trust-struct put on record",
-                do="find out who changed it, and pin it again: airlock-offline trust-struct",
-            )
-        return deployment._replace(structs=with_pins(deployment.structs, pins))
-
-    def struct_pins(self, deployment: str) -> list[dict[str, str]]:
-        """Return what was pinned for a deployment, oldest first; of pins with one name the newest counts."""
-        path = self.structs_path(deployment)
-        return [parse_json(line) for line in read_input(path).splitlines()] if path.exists() else []
 
     # -- what hot wallets asked
 
@@ -158,11 +128,6 @@ class OfflineHome:
         path = self._signed_path(answer.digest)
         make_folder(path.parent)
         write_new(path, json.dumps(answer.as_json()).encode())
-
-
-def _newest(pins: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the pin that counts of each struct, by its name."""
-    return {str(pin.get("encode_type")).partition("(")[0]: pin for pin in pins}
 
 
 # ---- config ---------------------------------------------------------------------------------------------------------

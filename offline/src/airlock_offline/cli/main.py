@@ -24,7 +24,6 @@ _HEADINGS = {
     },
     "The venue": {
         "trust": "Pin a deployment after comparing its fingerprint.",
-        "trust-struct": "Pin a struct beyond the catalogue.",
     },
     "This machine": {
         "preflight": "Check the machine, its clock and the Ledger before a ceremony.",
@@ -64,7 +63,6 @@ MODULES = {
     **dict.fromkeys(("config", "completion", "doctor", "explain", "forget"), "machine"),
     **dict.fromkeys(("show", "scan"), "qr"),
     "address": "accounts",
-    "trust-struct": "trust",
 }
 """The module of each command that does not stand in one of its own name."""
 

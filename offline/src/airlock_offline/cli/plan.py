@@ -238,7 +238,7 @@ def _machine_faults(state: OfflineHome, agreed: Plan) -> list[PlanError] | None:
     deployment = state.pinned(agreed.deployment)
     if deployment is None:
         return None
-    situation = Situation(agreed, state.with_struct_pins(deployment), now_ms())
+    situation = Situation(agreed, deployment, now_ms())
     return [*foreseen(situation), *ledger_faults(situation)]
 
 

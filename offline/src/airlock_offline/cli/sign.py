@@ -139,7 +139,7 @@ def sign(
     if note := begun_note(entries, plan):
         say(note)
     clock = clock_of(entries, now_ms(), uptime())
-    situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
+    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0)
     heading = judge_header(
         header, situation, Known(clock, own=own_record(entries, fingerprint), people=people_of(entries, plan))
     )

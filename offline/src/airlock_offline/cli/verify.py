@@ -83,7 +83,7 @@ def verify(
     answers = _answers(items, signatures_file)
     entries = state.transcript.entries()
     clock = clock_of(entries, now_ms(), uptime())
-    situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
+    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0)
     known = Known(
         clock,
         nonces_of(entries),

@@ -52,7 +52,7 @@ def scan_request(
     entries = state.transcript.entries()
     deployment = state.require_pinned(plan.deployment)
     clock = clock_of(entries, now_ms(), uptime())
-    situation = Situation(plan, state.with_struct_pins(deployment), clock.now_ms, clock.uncertainty_ms or 0)
+    situation = Situation(plan, deployment, clock.now_ms, clock.uncertainty_ms or 0)
     kept = kept_frames(state.home, "wallet-request", restart=restart)
     message = scan_message(sources, kept=kept)
     with forgotten_when_wrong(kept):

@@ -59,10 +59,10 @@ def _pinned(case: Named | ReadIntent | IntentCase) -> Domain:
     "a struct that Airlock does not know", "A message whose meaning Airlock cannot show.", STOP,
 )  # fmt: skip
 def struct_is_known(case: Received) -> Finding:
-    """The struct is one of the pinned deployment's venue, or was pinned on the air-gapped machine."""
+    """The struct is one that the pinned deployment describes."""
     name = case.request.payload["primaryType"]
     known = name in case.situation.deployment.structs
-    return Finding(known, name, "a struct of the catalogue, or one pinned on this machine")
+    return Finding(known, name, "a struct that the pinned deployment describes")
 
 
 @check(

@@ -162,7 +162,7 @@ OF_ONE: dict[Half, frozenset[str]] = {
     }),
     "offline": frozenset({
         "accounts", "address", "delegate check", "delegate prove", "digest", "plan draft", "preflight", "sign",
-        "transcript", "trust", "trust-struct", "verify",
+        "transcript", "trust", "verify",
     }),
 }  # fmt: skip
 """The commands that the other machine does not have: who gives one there is told where it belongs."""

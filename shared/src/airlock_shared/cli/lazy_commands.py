@@ -21,7 +21,7 @@ class LazyCommands(click.Group):
     """A program's commands, each imported when it is asked for, so that a start pays for one command alone.
 
     ``headings`` maps each heading, a part of the day, to its commands, in the order of the day, each with its line
-    in the list. The command ``trust-struct`` is ``trust_struct`` in the module of ``package`` that ``modules`` names for it,
+    in the list. A command ``ring-bell`` is ``ring_bell`` in the module of ``package`` that ``modules`` names for it,
     or in one of its own name. ``before`` is called when a command's words are read, before the command begins.
     """
 

@@ -22,7 +22,6 @@ from airlock_shared.report.evidence.artefacts import Evidence, Requests
 from airlock_shared.report.evidence.redaction import ReportedAnswer
 from airlock_shared.report.evidence.timeline import stated_uncertainty_ms
 from airlock_shared.report.rows import SIGN_BEGUN, Judged
-from airlock_shared.venue.pinned_structs import with_pins
 
 _DECIDED = ("signed", "refused", "declined")  # both an answer's result and the event
 
@@ -37,13 +36,7 @@ def judge(evidence: Evidence) -> list[Judged]:
         return []
     entries = evidence.transcripts.get("offline", [])
     begun = [entry.seq for entry in evidence.events("offline", SIGN_BEGUN, requests=requests.fingerprint)]
-    pins = [
-        {name: value for name, value in entry.data.items() if name not in ("deployment", "replaced")}
-        for entry in evidence.events("offline", "struct-pinned", deployment=evidence.deployment.name)
-        if not begun or entry.seq < begun[-1]  # what was pinned later was not signed under
-    ]
-    deployment = evidence.deployment._replace(structs=with_pins(evidence.deployment.structs, pins))
-    situation = Situation(evidence.plan, deployment, requests.header.created_ms)
+    situation = Situation(evidence.plan, evidence.deployment, requests.header.created_ms)
     steps = judge_steps([item.step for item in requests.items], situation, requests.header.signer)
     require_none([*judge_header(requests.header, situation, Known()).refused(), *steps.refused()], 400)
     answers = {a.item.step: a for a in evidence.answers.items} if evidence.answers else {}

@@ -102,7 +102,7 @@ def venue_of(signed: str) -> Venue:
     for part in ("structs", "calls"):
         if len(value[part]) > MAX_OF_EACH:
             raise wrong_profile(part, "too many", str(len(value[part])), f"at most {MAX_OF_EACH}")
-    structs = read_each(_in_order(value["structs"], CATALOGUE), intent_of, wrong)
+    structs = read_each(_in_order(value["structs"], CATALOGUE), _intent, wrong)
     calls = read_each(_in_order(value["calls"], CALLS), _call, wrong)
     found: dict[bytes, str] = {}
     for name, call in calls.items():
@@ -162,7 +162,7 @@ def require_form(value: Any) -> None:
         raise wrong_profile("format", "not a profile of what a venue signs", repr(format_of(value))[:80], VENUE_FORMAT)
 
 
-def intent_of(name: str, entry: Any) -> Intent:
+def _intent(name: str, entry: Any) -> Intent:
     """Return the struct that an entry of ``structs`` describes. Raises ``DocumentError``, with its other mistakes."""
     where, shipped = f"structs.{name}", CATALOGUE.get(name)
     texts = dict.fromkeys(("encode_type", "executing", *FIXED), str)

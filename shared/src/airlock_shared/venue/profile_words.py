@@ -31,7 +31,7 @@ def profile_words(signed: str) -> Iterator[str]:
     for name, intent in venue.structs.items():
         shipped = CATALOGUE.get(name)
         if shipped != intent:
-            yield from struct_words(intent, shipped)
+            yield from _struct_words(intent, shipped)
     for name in sorted(CATALOGUE.keys() - venue.structs.keys()):
         yield f"{name}: not signed at this venue"
     for name, call in venue.calls.by_name.items():
@@ -41,7 +41,7 @@ def profile_words(signed: str) -> Iterator[str]:
         yield f"{name}: not called at this venue"
 
 
-def struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
+def _struct_words(intent: Intent, shipped: Intent | None) -> Iterator[str]:
     """Yield a line for each difference of a struct from the one that ships, or all of one that does not ship."""
     name, types = intent.name, types_of_text(intent.encode_type)
     if shipped is None:

@@ -205,5 +205,5 @@ DOMAIN_MEMBERS = (("name", "string"), ("version", "string"), ("chainId", "uint25
 
 
 def is_custom(intent: Intent) -> bool:
-    """Tell whether a struct is not of the shipped catalogue, whoever pinned it."""
+    """Tell whether a struct is not of the shipped catalogue, but of a venue's profile."""
     return intent.name not in CATALOGUE

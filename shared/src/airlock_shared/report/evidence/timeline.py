@@ -90,7 +90,6 @@ _FORMS: dict[str, dict[str, type]] = {
     "clock-contradicted": {"stated_ms": int},
     "outcome": {"digest": str},
     "exported": {"digests": list},
-    "struct-pinned": {"deployment": str},
     **{event: {"step": str, "digest": str} for event in ("signing", "signed", "signed-late", "not-signed")},
     REFERRAL_READ: {"code": str, "seen": list, "disagreements": list, "warnings": list},
 }

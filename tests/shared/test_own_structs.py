@@ -1,7 +1,8 @@
-"""Structs that an operator pins: checked like the catalogue's, decided by the plan's raw values."""
+"""Structs that one venue alone has: checked like the catalogue's, decided by the plan's raw values."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,20 +10,26 @@ from eth_abi.abi import encode
 from eth_account.messages import _hash_eip191_message, encode_typed_data
 
 from airlock_shared.checks.model import IntentCase, Situation
+from airlock_shared.cli.comparison_lines import changed_lines, deployment_lines
+from airlock_shared.documents.deployment import Deployment, parse_deployment
 from airlock_shared.documents.requests import read_request
-from airlock_shared.errors import AirlockError
+from airlock_shared.errors import AirlockError, DocumentError
 from airlock_shared.plan.reader import parse_plan
-from airlock_shared.venue.pinned_structs import custom_intent, with_pins
+from airlock_shared.venue.profile import VENUE_FORMAT
+from airlock_shared.venue.profile_words import resolve_profile
 from airlock_shared.venue.structs import is_custom
-from shared.world import confirm, deployment, examined, situation
+from shared.world import DEPLOYMENT_TEXT, confirm, deployment, examined, situation, to_bytes
 
 ENCODE_TYPE = (
     "MoveReq(address trader,Target to,bool urgent,bytes4 tag,string note,int256 delta,uint256 deadline,uint256 nonce)"
     "Target(address account,uint256 slot)"
 )
-PIN = {
-    "encode_type": ENCODE_TYPE, "domain": "trading", "signer_rule": "trader-only", "route": "relayer",
-    "trader": "trader", "nonce": "nonce", "deadline": "deadline",
+LEAVES = {
+    "trader": "trader", **dict.fromkeys(("to.account", "to.slot", "urgent", "tag", "note", "delta"), "raw"),
+    "deadline": "deadlineMs", "nonce": "nonce",
+}  # fmt: skip
+ENTRY: dict[str, Any] = {
+    "encode_type": ENCODE_TYPE, "leaves": LEAVES, "domain": "trading", "signer_rule": "trader-only", "route": "relayer",
 }  # fmt: skip
 TRADER = "0xDad77910DbDFdE764fC21FCD4E74D71bBACA6D8D"
 OTHER = "0x3eE3ae6EE4aFdA2CCe410EAb1365664FfBAD2b45"
@@ -53,6 +60,12 @@ note = "by hand"
 """
 
 
+def deployed(entry: dict[str, Any]) -> Deployment:
+    """Return the deployment of the vectors with a struct of its venue alone, as it is read from its file."""
+    signed = resolve_profile({"format": VENUE_FORMAT, "structs": {"MoveReq": entry}})
+    return parse_deployment(to_bytes(json.loads(DEPLOYMENT_TEXT) | {"signed": signed}))
+
+
 def _message(now_ms: int) -> dict[str, Any]:
     return {
         "trader": TRADER, "to": {"account": OTHER, "slot": "7"}, "urgent": True, "tag": "0xaabbccdd", "note": "by hand",
@@ -61,8 +74,7 @@ def _message(now_ms: int) -> dict[str, Any]:
 
 
 def _situation() -> Situation:
-    known = deployment()._replace(structs=with_pins(deployment().structs, [PIN]))
-    return situation()._replace(plan=parse_plan(PLAN.encode()), deployment=known)
+    return situation()._replace(plan=parse_plan(PLAN.encode()), deployment=deployed(ENTRY))
 
 
 def _item(message: dict[str, Any]) -> dict[str, Any]:
@@ -100,7 +112,7 @@ def _judge(item: dict[str, Any], where: Situation | None = None) -> set[str]:
     return {v.check for v in examined(read_request(item), where or _situation()).verdicts.refused()}
 
 
-def test_a_pinned_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
+def test_an_own_struct_with_the_plans_values_passes_every_check_and_the_second_opinion() -> None:
     found = examined(read_request(_item(_message(situation().now_ms))), _situation())
     assert found.verdicts.blocking() == []
     assert isinstance(found.case, IntentCase)
@@ -124,45 +136,42 @@ def test_the_same_payload_is_refused_where_the_struct_is_not_pinned() -> None:
         ("delta", "5"),
     ],
 )
-def test_every_leaf_of_a_pinned_struct_is_the_plans_to_decide(path: str, value: object) -> None:
+def test_every_leaf_of_an_own_struct_is_the_plans_to_decide(path: str, value: object) -> None:
     assert _judge(_item(_message(situation().now_ms) | {path: value})) == {"PLAN-FIELD"}
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"encode_type": "MoveReq(address trader,uint256[] nonces)"},
-        {"encode_type": "MoveReq(address trader, uint256 nonce)"},
-        {"encode_type": "MoveReq(address trader,uint256 nonce"},
-        {"encode_type": "MoveReq(address trader,Target to,uint256 nonce)"},
-        {"encode_type": "MoveReq(address trader,uint nonce)"},
-        {"encode_type": ENCODE_TYPE + "Unused(bool x)"},
-        {"encode_type": "DelegateReq(address trader,uint256 nonce,uint256 deadline)"},
-        {"encode_type": "EIP712Domain(address trader,uint256 nonce,uint256 deadline)"},
-        {"encode_type": ""},
-        {"encode_type": "bytes33(address trader,uint256 nonce,uint256 deadline)"},
-        {"encode_type": "function(address trader,uint256 nonce,uint256 deadline)"},
-        {"encode_type": "MoveReq(address trader,uint7 to,uint256 nonce,uint256 deadline)uint7(bool x)"},
-        {"encode_type": "Move$Req(address trader,uint256 nonce,uint256 deadline)"},
-        {"trader": "nonce"},
-        {"trader": "missing"},
-        {"nonce": "urgent"},
-        {"deadline": "note"},
-        {"deadline": "missing"},
-        {"deadline": "nonce"},
-        {"nonce": "trader"},
-        {"encode_type": "MoveReq(MoveReq again,address trader,uint256 nonce,uint256 deadline)"},
-        {"encode_type": ENCODE_TYPE.replace("Target", "DelegateReq")},
-        {"domain": "other"},
-        {"signer_rule": "anybody"},
-        {"route": "batched-market"},
-        {"encode_type": 5},
-        {"more": "x"},
-    ],
-)
-def test_a_pin_that_is_no_struct_is_refused(change: dict[str, Any]) -> None:
-    with pytest.raises(AirlockError):
-        custom_intent(PIN | change)
+_OTHER = {"trader": "trader", "nonce": "nonce", "deadline": "deadlineMs"}
+_MEMBERS = "(address trader,uint256 nonce,uint256 deadline)"
+REFUSED: list[tuple[str, dict[str, Any]]] = [
+    ("MoveReq", {"encode_type": "MoveReq(address trader,uint256 nonce", "leaves": {"trader": "trader", "nonce": "nonce"}}),
+    ("MoveReq", {"encode_type": ENCODE_TYPE.partition("Target(")[0]}),
+    ("MoveReq", {"encode_type": ENCODE_TYPE.replace("uint256 nonce", "uint nonce")}),
+    ("MoveReq", {"encode_type": ENCODE_TYPE.replace("Target", "DelegateReq")}),
+    ("MoveReq", {"encode_type": ENCODE_TYPE.replace("Target", "uint7")}),
+    *((name, {"encode_type": name + _MEMBERS, "leaves": _OTHER})
+      for name in ("DelegateReQ", "EIP712Domain", "eip712domain", "bytes33", "function", "Move$Req")),
+    ("MoveReq", {"encode_type": ""}),
+    ("MoveReq", {"encode_type": 5}),
+    *(("MoveReq", {"leaves": LEAVES | {path: kind}}) for path, kind in (
+        ("trader", "nonce"), ("missing", "raw"), ("urgent", "nonce"), ("note", "deadlineMs"), ("deadline", "nonce"),
+        ("nonce", "trader"), ("trader", "raw"), ("nonce", "raw"), ("to.account", "trader"))),
+    ("MoveReq", {"domain": "other"}),
+    ("MoveReq", {"signer_rule": "anybody"}),
+    ("MoveReq", {"route": "batched-market"}),
+    ("MoveReq", {"more": "x"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "change"), REFUSED)
+def test_what_is_no_struct_is_refused_in_a_profile_and_in_a_document_that_was_made_by_hand(
+    name: str, change: dict[str, Any]
+) -> None:
+    with pytest.raises(DocumentError):
+        resolve_profile({"format": VENUE_FORMAT, "structs": {name: ENTRY | change}})
+    document = json.loads(DEPLOYMENT_TEXT)
+    document["signed"]["structs"][name] = ENTRY | {"abi_order": [], "executing": ""} | change
+    with pytest.raises(DocumentError):
+        parse_deployment(to_bytes(document))
 
 
 @pytest.mark.parametrize(
@@ -175,8 +184,23 @@ def test_a_custom_step_that_is_no_list_of_raw_values_is_a_mistake_in_the_plan(fi
         parse_plan((PLAN[:start] + f"fields = {fields}\n").encode())
 
 
-def test_a_pin_of_a_struct_that_the_profile_describes_is_not_read() -> None:
-    of_profile, other = {"MoveReq": custom_intent(PIN)}, PIN | {"route": "core-api"}
-    assert with_pins(of_profile, [other]) == of_profile
-    assert with_pins(deployment().structs, [PIN, other])["MoveReq"].route == "core-api"
-    assert [*with_pins(deployment().structs, [PIN])] == [*deployment().structs, "MoveReq"]
+CHANGES = [
+    ({"domain": "referral"}, "signed under the trading domain", "signed under the referral domain"),
+    ({"signer_rule": "trader-or-delegate"}, "domain, trader-only,", "domain, trader-or-delegate,"),
+    ({"route": "core-api"}, "sent to relayer", "sent to core-api"),
+    ({"leaves": LEAVES | {"deadline": "raw"}}, "deadline added: uint256, deadlineMs:", "deadline added: uint256, raw:"),
+    ({"leaves": LEAVES | {"to.slot": "nonce", "nonce": "raw"}},
+     " nonce added: uint256, nonce:", "slot added: uint256, nonce:"),
+    ({"encode_type": ENCODE_TYPE.replace("bool", "uint8")}, "urgent added: bool,", "urgent added: uint8,"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "old", "new"), CHANGES)
+def test_what_differs_from_the_pinned_struct_is_shown_old_beside_new(
+    change: dict[str, Any], old: str, new: str
+) -> None:
+    before, after = (deployed(entry) for entry in (ENTRY, ENTRY | change))
+    marked = list(changed_lines(*(list(deployment_lines(each, words=False)) for each in (before, after))))
+    then, now = (" ".join(line.strip() for mark, line in marked if mark == sign) for sign in "-+")
+    assert (old in then, old in now, new in then, new in now) == (True, False, False, True)
+    assert before.fingerprint != after.fingerprint
