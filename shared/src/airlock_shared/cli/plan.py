@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
 from airlock_shared.cli.ceremony.by_screens import show_above_question
 from airlock_shared.cli.comparison_lines import plan_lines
 from airlock_shared.cli.document_lines import fingerprint_lines
@@ -28,9 +29,14 @@ from airlock_shared.cli.terminal import (
 )
 from airlock_shared.errors import AirlockError, ExitCode, PlanError, UsageError
 from airlock_shared.host.files import read_input, require_new, write_new
+from airlock_shared.plan.authoring import ask_plan, write_plan
+from airlock_shared.plan.known import NOTHING, known_from
+from airlock_shared.plan.mistakes import find_mistakes
 from airlock_shared.plan.model import Plan
+from airlock_shared.plan.questions import GivenAnswers, People
 from airlock_shared.plan.reader import MAX_PLAN_BYTES
 from airlock_shared.plan.toml_positions import parse_written_plan
+from airlock_shared.report.page.page import plan_page
 from airlock_shared.text.safe import safe
 from airlock_shared.text.words import spoken
 
@@ -58,8 +64,6 @@ def show_plan(file: Path, html: Path | None, as_json: bool) -> None:
     """
     plan = parse_written_plan(read_input(file))
     if html:
-        from airlock_shared.report.page.page import plan_page
-
         write_new(html, plan_page(plan))
     if as_json:
         show_json(_as_json(plan))
@@ -96,8 +100,6 @@ def plan_check_command(machine_faults: MachineFaults) -> click.Command:
         Example:
           PROGRAM plan check plan.toml
         """
-        from airlock_shared.checks.foreseen import authorization_faults, foreseen_anywhere
-        from airlock_shared.plan.mistakes import find_mistakes
 
         def faults(plan: Plan) -> list[PlanError]:
             found = machine_faults(context.obj, plan)
@@ -159,9 +161,6 @@ def new_plan(output: Path, as_json: bool) -> None:
     Example:
       PROGRAM plan new -o plan.toml
     """
-    from airlock_shared.plan.authoring import ask_plan, write_plan
-    from airlock_shared.plan.questions import GivenAnswers, People
-
     require_new(output)
     if not output.parent.is_dir():
         raise UsageError(f"{output.parent} is not a folder", do="make it first, or choose another place for the plan")
@@ -209,8 +208,6 @@ def _is_to_be_written(output: Path, answers: GivenAnswers) -> bool:
 
 def _known() -> KnownValues:
     """Return what this machine's folder knows; what cannot be read there is not offered, and said by ``doctor``."""
-    from airlock_shared.plan.known import NOTHING, known_from
-
     context = click.get_current_context()
     deployments = context.meta.get(DEPLOYMENTS)
     if deployments is None:

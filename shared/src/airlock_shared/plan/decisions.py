@@ -28,6 +28,7 @@ from airlock_shared.units import (
 )
 from airlock_shared.venue.actions import SIDES, TRIGGER_ORDER_TYPES
 from airlock_shared.venue.kinds import OPENED_MS, Field, leaf
+from airlock_shared.venue.referral_code import code_text
 
 if TYPE_CHECKING:
     from airlock_shared.documents.deployment import Deployment, Pair
@@ -162,8 +163,6 @@ def shown_value(field: Field, raw: object) -> str:
     """Return a leaf's value in human terms, exact; untrusted text in it is not yet escaped."""
     unit = field.unit
     if unit is CODE and type(raw) is bytes:
-        from airlock_shared.venue.referral_code import code_text
-
         return f'"{code_text(raw)}"'
     if unit is FLAG:
         return "yes (long)" if raw else "no (short)"

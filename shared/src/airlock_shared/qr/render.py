@@ -45,7 +45,7 @@ _INK, _PAPER = 0, 255
 
 def picture(modules: Matrix, *, module_pixels: int) -> Image.Image:
     """Return a symbol with its quiet zone as a picture of one bit a pixel, dark on white."""
-    from PIL import Image
+    from PIL import Image  # noqa: PLC0415 - native: where pictures are drawn alone
 
     rows = bordered(modules)
     dots = bytes(_INK if dark else _PAPER for row in rows for dark in row)
@@ -114,7 +114,7 @@ def write_sheet(transfer: Transfer, path: Path, version: int) -> int:
 
 def sheet(transfer: Transfer, version: int) -> list[Image.Image]:
     """Return the pages: codes in a grid, each with its number, under the names that people compare."""
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 - native: where pictures are drawn alone
 
     count = ideal_count(transfer, version)
     drawn = symbols(list(islice(endless_texts(transfer, version), count)), version)
